@@ -1,0 +1,75 @@
+"""What the environment says. A wrong value stops the start with a sentence."""
+
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class WrongSetting(SystemExit):
+    """Ends the start with one sentence on standard error."""
+
+
+@dataclass(frozen=True)
+class Env:
+    """The environment as values: paths absolute, lists split at commas."""
+
+    data: Path
+    secret: str
+    origins: tuple[str, ...]
+    provider_allow: tuple[str, ...]
+    database_url: str
+    redis_url: str
+    debug: bool
+    local_model_url: str
+
+
+def _listed(name: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in os.environ.get(name, "").split(",") if part.strip())
+
+
+def _secret(data: Path) -> str:
+    """`HEDDLE_SECRET`, else the file `secret` under the data folder, made with mode 0600."""
+    given = os.environ.get("HEDDLE_SECRET", "")
+    if given:
+        if len(given) < 32:
+            raise WrongSetting("HEDDLE_SECRET is shorter than 32 characters. Make a longer one.")
+        return given
+    file = data / "secret"
+    if not file.exists():
+        data.mkdir(parents=True, exist_ok=True)
+        # O_EXCL: two processes that start together must end up with one secret.
+        try:
+            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w") as out:
+                out.write(secrets.token_urlsafe(48))
+        except FileExistsError:
+            pass
+    return file.read_text().strip()
+
+
+def read() -> Env:
+    """The environment of this process. Raises WrongSetting with the sentence to show."""
+    data = Path(os.environ.get("HEDDLE_DATA", "") or ROOT / "var").resolve()
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongSetting(f"HEDDLE_DATA={data} cannot be made: {error.strerror}.") from error
+    for origin in _listed("HEDDLE_ORIGINS"):
+        if "://" not in origin:
+            raise WrongSetting(
+                f"HEDDLE_ORIGINS holds {origin!r}, which has no scheme. Write https://{origin}."
+            )
+    database = os.environ.get("DATABASE_URL", "") or f"sqlite:///{data / 'heddle.sqlite3'}"
+    return Env(
+        data=data,
+        secret=_secret(data),
+        origins=_listed("HEDDLE_ORIGINS"),
+        provider_allow=_listed("HEDDLE_PROVIDER_ALLOW"),
+        database_url=database,
+        redis_url=os.environ.get("REDIS_URL", "") or "redis://127.0.0.1:6379/0",
+        debug=os.environ.get("HEDDLE_DEBUG", "") == "1",
+        local_model_url=os.environ.get("HEDDLE_LOCAL_MODEL_URL", ""),
+    )

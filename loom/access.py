@@ -1,0 +1,204 @@
+"""Fetch an item for somebody, or refuse. Nobody reads or writes an item another way.
+
+Outsiders get NOT_FOUND, members without the right PERMISSION_DENIED. There is no skip
+flag and no actor None.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q, QuerySet
+
+from loom.models import (
+    Call,
+    Generation,
+    Grove,
+    Import,
+    Membership,
+    Participant,
+    Tree,
+    User,
+    Workspace,
+)
+from loom.rules.permissions import OF_ROLE, ROLES, Letter, Role, lacking
+from loom.rules.refusals import Refused, not_found
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Somebody in one grove: who acts, for whom, and what he may do there.
+
+    `participant` acts and is the author; `person` is the member who answers for it (the
+    same for people, the inviter for an agent's turn). `letters` is the intersection.
+    """
+
+    participant: Participant
+    person: Participant
+    user: User
+    grove: Grove
+    role: Role
+    letters: frozenset[Letter] = field(default_factory=frozenset)
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the person owns the grove."""
+        return self.role == "owner"
+
+
+def _rank(role: str) -> int:
+    return ROLES.index(role)  # type: ignore[arg-type]
+
+
+def _actor_of(member: Membership) -> Actor:
+    role: Role = member.role  # type: ignore[assignment]
+    letters = OF_ROLE[role]
+    return Actor(member.participant, member.participant, member.user, member.grove, role, letters)
+
+
+def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
+    """`user` as a member of `grove`. NOT_FOUND for outsiders; one query."""
+    member = (
+        Membership.objects.select_related("participant", "user", "grove")
+        .filter(user_id=user.pk, grove=grove, user__is_active=True)
+        .first()
+        if user.is_authenticated
+        else None
+    )
+    if member is None:
+        raise not_found("This")
+    return _actor_of(member)
+
+
+def visible_groves(user: User) -> QuerySet[Grove]:
+    """The groves the user is a member of."""
+    return Grove.objects.filter(memberships__user=user).distinct()
+
+
+def first_grove(user: User) -> Grove:
+    """The caller's first grove. NOT_FOUND where he has none."""
+    grove = visible_groves(user).order_by("id").first()
+    if grove is None:
+        raise not_found("A grove of yours", "Ask somebody for an invitation.")
+    return grove
+
+
+def get_grove(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Grove]:
+    """The grove for a member with at least `role`."""
+    grove = Grove.objects.filter(uid=uid).first()
+    if grove is None:
+        raise not_found("This grove")
+    actor = get_actor(user, grove)
+    demand_role(actor, role)
+    return actor, grove
+
+
+def visible_trees(user: User) -> QuerySet[Tree]:
+    """The trees of the user's groves, archived ones too, erasing ones not."""
+    return Tree.objects.filter(grove__memberships__user=user, erasing_at__isnull=True)
+
+
+def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tree]:
+    """The tree for a member of its grove with at least `role`; NOT_FOUND for outsiders."""
+    tree = Tree.objects.select_related("grove").filter(uid=uid, erasing_at__isnull=True).first()
+    if tree is None:
+        raise not_found("This tree")
+    try:
+        actor = get_actor(user, tree.grove)
+    except Refused:
+        raise not_found("This tree") from None
+    demand_role(actor, role)
+    return actor, tree
+
+
+def demand_role(actor: Actor, role: Role) -> None:
+    """Refuses PERMISSION_DENIED below `role`."""
+    if _rank(actor.role) < _rank(role):
+        raise Refused(
+            "PERMISSION_DENIED",
+            f"This needs the role {role}; you are {actor.role} here.",
+            hint="Ask an owner of the grove.",
+        )
+
+
+def demand(actor: Actor, letters: frozenset[Letter], what: str) -> None:
+    """Refuses PERMISSION_DENIED where the actor lacks one of `letters`; `what` is the verb."""
+    missing = lacking(letters, actor.letters)
+    if missing:
+        raise Refused(
+            "PERMISSION_DENIED",
+            f"{what} needs {', '.join(missing)}.",
+            hint="Ask an owner of the grove for the role writer.",
+        )
+
+
+def demand_writable(tree: Tree) -> None:
+    """Refuses REJECTED where the tree is archived, and so read only."""
+    if tree.archived_at is not None:
+        raise Refused(
+            "REJECTED",
+            "This tree is archived and read only.",
+            hint="An owner can take it out of the archive.",
+        )
+
+
+def _of_grove(user: User, rows: QuerySet[Any], uid: str, what: str, via: str) -> tuple[Actor, Any]:
+    row = rows.filter(uid=uid).first()
+    if row is None:
+        raise not_found(what)
+    owner: Any = row
+    for step in via.split("__"):
+        owner = getattr(owner, step)
+    try:
+        return get_actor(user, owner), row
+    except Refused:
+        raise not_found(what) from None
+
+
+def get_participant(
+    user: User, uid: str, *, role: Role = "reader"
+) -> tuple[Actor, Participant]:
+    """A participant of one of the user's groves."""
+    rows = Participant.objects.select_related("grove")
+    actor, row = _of_grove(user, rows, uid, "This participant", "grove")
+    demand_role(actor, role)
+    return actor, row
+
+
+def get_generation(user: User, uid: str) -> tuple[Actor, Generation]:
+    """A generation in a tree the user may see."""
+    rows = Generation.objects.select_related("tree__grove", "participant", "point", "node")
+    return _of_grove(
+        user, rows.filter(tree__erasing_at__isnull=True), uid, "This generation", "tree__grove"
+    )
+
+
+def get_call(user: User, uid: str) -> tuple[Actor, Call]:
+    """A call in a tree the user may see."""
+    rows = Call.objects.select_related("tree__grove", "participant")
+    return _of_grove(user, rows.filter(tree__erasing_at__isnull=True), uid, "This call", "tree__grove")
+
+
+def get_import(user: User, uid: str) -> tuple[Actor, Import]:
+    """An import into one of the user's groves."""
+    return _of_grove(user, Import.objects.select_related("grove", "tree"), uid, "This import", "grove")
+
+
+def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:
+    """A workspace: a person's own, or an agent's of the user's groves. Else NOT_FOUND."""
+    rows = Workspace.objects.select_related("tree__grove", "participant", "position")
+    rows = rows.filter(tree__erasing_at__isnull=True)
+    rows = rows.filter(Q(participant__user=user) | Q(participant__kind="model"))
+    return _of_grove(user, rows, uid, "This workspace", "tree__grove")
+
+
+def abilities(actor: Actor, tree: Tree) -> dict[str, bool]:
+    """What the actor may do in the tree: one answer for page, API and socket."""
+    alive = tree.archived_at is None
+    return {
+        "write": alive and "W" in actor.letters,
+        "continue": alive and "G" in actor.letters,
+        "archive": "W" in actor.letters,
+        "erase": actor.is_owner,
+        "share": actor.is_owner,
+    }

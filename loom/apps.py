@@ -1,0 +1,15 @@
+"""The app loom: the shared world and each participant's view of it."""
+
+from django.apps import AppConfig
+
+
+class LoomConfig(AppConfig):
+    """Loads every command into the registry once the models are there."""
+
+    name = "loom"
+    label = "loom"
+
+    def ready(self) -> None:
+        from loom import commands
+
+        commands.load()

@@ -1,0 +1,1 @@
+"""Numbers, stores and announces what happened; decides nothing."""

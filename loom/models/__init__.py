@@ -1,0 +1,34 @@
+"""Rows, one file per noun. No decisions here: verbs live in loom.commands."""
+
+from loom.models.groves import Grove, Invitation, Membership, Participant
+from loom.models.logs import Event, Receipt, Step, Stream
+from loom.models.people import ApiKey, SigninLink, User, UserSession
+from loom.models.runs import Call, Generation, Import
+from loom.models.trees import ORDINAL_BITS, Link, Mark, Node, NodeSource, Tree
+from loom.models.views import VersionChoice, Workspace
+
+__all__ = [
+    "ORDINAL_BITS",
+    "ApiKey",
+    "Call",
+    "Event",
+    "Generation",
+    "Grove",
+    "Import",
+    "Invitation",
+    "Link",
+    "Mark",
+    "Membership",
+    "Node",
+    "NodeSource",
+    "Participant",
+    "Receipt",
+    "SigninLink",
+    "Step",
+    "Stream",
+    "Tree",
+    "User",
+    "UserSession",
+    "VersionChoice",
+    "Workspace",
+]

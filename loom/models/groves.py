@@ -1,0 +1,97 @@
+"""Groves, who belongs to them, and who takes part in them."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from loom.models.base import Item
+from loom.models.people import User
+
+
+class Grove(Item):
+    """The only container. All access is decided by membership in it."""
+
+    name = models.CharField(max_length=200)
+    settings = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Participant(Item):
+    """Somebody or something that writes: a member (human) or an agent (model)."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="participants")
+    kind = models.CharField(max_length=8, choices=[("human", "human"), ("model", "model")])
+    name = models.CharField(max_length=80)
+    user = models.ForeignKey(User, models.PROTECT, null=True, related_name="participants")
+    model_ref = models.CharField(max_length=200, blank=True)
+    base_url = models.CharField(max_length=500, blank=True)
+    endpoint = models.CharField(max_length=12, default="chat")
+    capabilities = models.JSONField(default=list)
+    persona = models.TextField(blank=True)
+    temperature = models.FloatField(null=True)
+    max_tokens = models.IntegerField(null=True)
+    stop = models.JSONField(default=list)
+    permissions = models.JSONField(default=list)
+    archetype = models.CharField(max_length=10, default="writer")
+    authority = models.IntegerField(default=0)
+    context_limit = models.IntegerField(default=4096)
+    budget = models.CharField(max_length=20, default="standard")
+    tool_filter = models.JSONField(default=list)
+    # Fernet of the provider's key together with the base URL it is bound to.
+    sealed_key = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint("grove", Lower("name"), name="participant_name_once"),
+            models.UniqueConstraint(
+                fields=["grove", "user"], condition=Q(user__isnull=False), name="person_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A user's role in a grove; his participant there outlives it."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    participant = models.ForeignKey(Participant, models.PROTECT)
+    role = models.CharField(max_length=8)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["grove", "user"], name="member_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} is {self.role} of {self.grove_id}"
+
+
+class Invitation(Item):
+    """A link by which somebody new becomes a member. Only its SHA-256 is kept."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=8)
+    digest = models.CharField(max_length=64, unique=True)
+    made_by = models.ForeignKey(Participant, models.PROTECT)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    uses_left = models.IntegerField()
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.role} of {self.grove_id}"

@@ -1,0 +1,92 @@
+"""The log: streams that are locked and numbered, events, steps, and kept answers."""
+
+from django.db import models
+
+from loom.models.base import Item
+from loom.models.groves import Participant
+from loom.models.trees import Tree
+from loom.models.views import Workspace
+
+
+class Stream(models.Model):
+    """The unit of locking and numbering: `tree:UID`, `grove:UID` or `workspace:UID`.
+
+    `head` is the last seq given out; `items` the last ordinal of a node of the tree.
+    """
+
+    name = models.CharField(max_length=48, unique=True)
+    head = models.BigIntegerField(default=0)
+    items = models.BigIntegerField(default=0)
+    erasing = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Event(models.Model):
+    """One thing that happened. Never updated; deleted only where its stream is erasing."""
+
+    stream = models.ForeignKey(Stream, models.PROTECT, related_name="events")
+    seq = models.BigIntegerField()
+    kind = models.CharField(max_length=24)
+    actor = models.CharField(max_length=32, blank=True)  # a participant's uid
+    origin = models.CharField(max_length=80, blank=True)  # step:N, or the request's key
+    payload = models.JSONField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["stream", "seq"]
+        constraints = [models.UniqueConstraint(fields=["stream", "seq"], name="seq_once")]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.kind}"
+
+
+class Step(Item):
+    """Who tried what, with what outcome. `inverse` is what undo would do."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="steps")
+    seq = models.IntegerField()
+    actor = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+    on_behalf_of = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
+    turn_uid = models.CharField(max_length=32, blank=True)
+    line = models.TextField()
+    canonical = models.TextField(blank=True)
+    because = models.TextField(blank=True)
+    items = models.JSONField(default=list)
+    link_type = models.CharField(max_length=40, blank=True)
+    outcome = models.CharField(max_length=40)  # "ok" or a code
+    message = models.TextField(blank=True)
+    stream = models.CharField(max_length=48, blank=True)
+    events = models.JSONField(default=list)
+    inverse = models.JSONField(null=True)
+    undoes = models.ForeignKey("self", models.PROTECT, null=True, related_name="undone_by")
+    redone = models.BooleanField(default=False)
+    is_undone = models.BooleanField(default=False)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["workspace", "seq"], name="step_seq_once")]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.canonical or self.line}"
+
+
+class Receipt(models.Model):
+    """The answer to a request with a key, kept for good: a repeat is answered from here."""
+
+    participant = models.ForeignKey(Participant, models.CASCADE)
+    tree = models.ForeignKey(Tree, models.CASCADE)
+    key = models.CharField(max_length=64)
+    line_digest = models.CharField(max_length=64)
+    answer = models.JSONField()
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["participant", "tree", "key"], name="key_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.key

@@ -1,0 +1,64 @@
+"""People: users, their keys, and the links by which they come in."""
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+from loom.models.base import Item
+
+
+class User(AbstractUser):
+    """Somebody who can sign in. What he may do is decided by his memberships."""
+
+    display_name = models.CharField(max_length=80, blank=True)
+    theme = models.CharField(max_length=10, default="system")
+    is_operator = models.BooleanField(default=False)  # made by the first start
+
+    def __str__(self) -> str:
+        return self.display_name or self.username
+
+
+class ApiKey(Item):
+    """A bearer key of a user. Only its SHA-256 is kept; the key is shown once."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=80)
+    digest = models.CharField(max_length=64, unique=True)
+    hint = models.CharField(max_length=8)  # the last characters, to recognise it by
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.name} …{self.hint}"
+
+
+class SigninLink(models.Model):
+    """A link that signs its user in once."""
+
+    user = models.ForeignKey(User, models.CASCADE)
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"link of {self.user_id}"
+
+
+class UserSession(models.Model):
+    """A signed-in browser, so that its owner can see and end it."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="browsers")
+    session_key = models.CharField(max_length=40, unique=True)
+    uid = models.CharField(max_length=32, unique=True)
+    agent = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-seen_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.agent

@@ -1,0 +1,149 @@
+"""Trees and their nodes: the part of the world that only grows."""
+
+from django.db import models
+
+from loom.models.base import Item
+from loom.models.groves import Grove, Participant
+
+# A node's id is its tree's id and its ordinal in one number, so that a tree lies together
+# on disk, order of id is order of creation, and a slot can name itself before it is stored.
+ORDINAL_BITS = 32
+
+
+class Tree(Item):
+    """One tree. `mode` is fixed at creation; `archived_at` makes it read only."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="trees")
+    title = models.CharField(max_length=300, blank=True)
+    description = models.TextField(blank=True)
+    mode = models.CharField(max_length=8)
+    system_context = models.TextField(blank=True)
+    summary = models.TextField(blank=True)
+    truncation = models.CharField(max_length=16, default="truncateMiddle")
+    maker = models.ForeignKey(Participant, models.PROTECT)
+    created_at = models.DateTimeField(auto_now_add=True)
+    touched_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(null=True)
+    erasing_at = models.DateTimeField(null=True)
+    imported = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["-touched_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.title or self.uid
+
+
+class Node(models.Model):
+    """One version of one slot. Content, author, place and hash never change once written.
+
+    `slot_id` is the id of the slot's first version (its own for an original),
+    `parent_slot_id` the slot above (null for the root). Flags of a slot are kept on its
+    first version: pruned, excluded, sandbox; `version_pruned` is each version's own.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="nodes")
+    local_id = models.CharField(max_length=8)
+    kind = models.CharField(max_length=10, default="text")
+    form = models.CharField(max_length=10, blank=True)
+    text = models.TextField(blank=True)
+    blocks = models.JSONField(null=True)  # null: one text block holding `text`
+    length = models.IntegerField()  # of `text`, in code points
+    author = models.ForeignKey(Participant, models.PROTECT)
+    edited_from = models.ForeignKey("self", models.PROTECT, null=True, related_name="+")
+    slot = models.ForeignKey("self", models.PROTECT, related_name="versions")
+    parent_slot = models.ForeignKey("self", models.PROTECT, null=True, related_name="below")
+    depth = models.IntegerField()
+    parent_hash = models.CharField(max_length=64, blank=True)
+    hash = models.CharField(max_length=64)
+    configuration = models.CharField(max_length=64, blank=True)
+    call_uid = models.CharField(max_length=32, blank=True)
+    generation_uid = models.CharField(max_length=32, blank=True)
+    finish = models.CharField(max_length=80, default="complete")
+    created_at = models.DateTimeField()
+    # An import of our own JSON keeps the foreign proof: its author and call ids.
+    proof_author = models.CharField(max_length=64, blank=True)
+    imported = models.JSONField(null=True)
+    # The only mutable part.
+    pruned = models.BooleanField(default=False)
+    version_pruned = models.BooleanField(default=False)
+    excluded = models.BooleanField(default=False)
+    sandbox = models.BooleanField(default=False)
+    summary = models.TextField(blank=True)
+    resolved_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["tree", "local_id"], name="local_id_once"),
+        ]
+        indexes = [
+            models.Index(fields=["parent_slot", "id"], name="node_below"),
+            models.Index(fields=["slot", "id"], name="node_versions"),
+            models.Index(
+                fields=["tree"], condition=models.Q(pruned=True), name="node_pruned"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.local_id
+
+
+class NodeSource(models.Model):
+    """What a node was made from, besides its parent: an item as it was seen, and its role."""
+
+    node = models.ForeignKey(Node, models.CASCADE, related_name="sources")
+    item = models.CharField(max_length=80)  # an address, see loom.rules.addresses
+    role = models.CharField(max_length=12)
+    version_seen = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["item"], name="source_item")]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.item}"
+
+
+class Link(Item):
+    """A typed link between two items, kept in the tree of its source."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="links")
+    type = models.CharField(max_length=40, default="related")
+    source = models.CharField(max_length=80)
+    target = models.CharField(max_length=80)
+    note = models.TextField(blank=True)
+    confidence = models.FloatField(null=True)
+    by = models.ForeignKey(Participant, models.PROTECT)
+    at = models.DateTimeField()
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["source"], name="link_source"),
+            models.Index(fields=["target"], name="link_target"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.type} {self.target}"
+
+
+class Mark(Item):
+    """A bookmark, tag or read mark on an item. Taken off, it stays as a removed row."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="marks")
+    kind = models.CharField(max_length=8)
+    label = models.CharField(max_length=200, blank=True)
+    item = models.CharField(max_length=80)
+    participant = models.ForeignKey(Participant, models.PROTECT)
+    at = models.DateTimeField()
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["item", "kind"], name="mark_item")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.label}"

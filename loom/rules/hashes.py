@@ -1,0 +1,50 @@
+"""The hash of a node and of a configuration: MM §11's recipe, to the byte."""
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+
+def canonical(value: Any) -> bytes:
+    """UTF-8 JSON with sorted keys, no blanks, no ASCII escaping. Source: model.md §11."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def sha256(value: Any) -> str:
+    """The hex SHA-256 of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def digest(secret: str) -> str:
+    """How keys, invitations and links are stored: the hex SHA-256 of the secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def instant(at: datetime) -> str:
+    """RFC 3339 in UTC with microseconds, as everywhere in the API."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def proof(
+    *,
+    author: str,
+    call: str,
+    configuration: str,
+    content: list[dict[str, Any]],
+    created_at: datetime,
+    edited_from: str,
+    kind: str,
+    parent: str,
+) -> dict[str, Any]:
+    """The values a node's hash is taken of; empty strings stand for null."""
+    return {
+        "author": author,
+        "call": call or None,
+        "configuration": configuration or None,
+        "content": content,
+        "created_at": instant(created_at),
+        "edited_from": edited_from or None,
+        "kind": kind,
+        "parent": parent or None,
+    }
