@@ -12,7 +12,9 @@ SECRET_KEY = ENV.secret
 DEBUG = ENV.debug
 
 ORIGINS = ENV.origins or ("http://127.0.0.1:8000", "http://localhost:8000")
-ALLOWED_HOSTS = sorted({origin.split("://")[1].split("/")[0].rsplit(":", 1)[0] for origin in ORIGINS})
+ALLOWED_HOSTS = sorted(
+    {origin.split("://")[1].split("/")[0].rsplit(":", 1)[0] for origin in ORIGINS}
+)
 CSRF_TRUSTED_ORIGINS = list(ORIGINS)
 
 INSTALLED_APPS = [

@@ -155,9 +155,7 @@ def _of_grove(user: User, rows: QuerySet[Any], uid: str, what: str, via: str) ->
         raise not_found(what) from None
 
 
-def get_participant(
-    user: User, uid: str, *, role: Role = "reader"
-) -> tuple[Actor, Participant]:
+def get_participant(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Participant]:
     """A participant of one of the user's groves."""
     rows = Participant.objects.select_related("grove")
     actor, row = _of_grove(user, rows, uid, "This participant", "grove")
@@ -176,12 +174,16 @@ def get_generation(user: User, uid: str) -> tuple[Actor, Generation]:
 def get_call(user: User, uid: str) -> tuple[Actor, Call]:
     """A call in a tree the user may see."""
     rows = Call.objects.select_related("tree__grove", "participant")
-    return _of_grove(user, rows.filter(tree__erasing_at__isnull=True), uid, "This call", "tree__grove")
+    return _of_grove(
+        user, rows.filter(tree__erasing_at__isnull=True), uid, "This call", "tree__grove"
+    )
 
 
 def get_import(user: User, uid: str) -> tuple[Actor, Import]:
     """An import into one of the user's groves."""
-    return _of_grove(user, Import.objects.select_related("grove", "tree"), uid, "This import", "grove")
+    return _of_grove(
+        user, Import.objects.select_related("grove", "tree"), uid, "This import", "grove"
+    )
 
 
 def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:

@@ -1,5 +1,24 @@
 """Every change of the world or of a view is a command, and goes through `execute`."""
 
+from importlib import import_module
+
+# In the order in which help lists them.
+ROOMS = (
+    "looking",
+    "searching",
+    "moving",
+    "continuing",
+    "nodes",
+    "annotations",
+    "links",
+    "marks",
+    "flags",
+    "undoing",
+    "manual",
+)
+
 
 def load() -> None:
     """Imports every module of commands, so that each registers itself."""
+    for room in ROOMS:
+        import_module(f"loom.commands.{room}")

@@ -51,6 +51,12 @@ class Writer:
         self.stream.items += count
         return range(first, first + count)
 
+    def rewind(self, seq: int) -> None:
+        """Forgets what was appended after `seq`: its rows went with a savepoint."""
+        self._pending = [event for event in self._pending if event.seq <= seq]
+        self.seqs = [one for one in self.seqs if one <= seq]
+        self.stream.head = seq
+
     def flush(self) -> None:
         """Writes the events and the new head; announces after commit."""
         from loom.log.announce import ring

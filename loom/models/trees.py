@@ -81,9 +81,7 @@ class Node(models.Model):
         indexes = [
             models.Index(fields=["parent_slot", "id"], name="node_below"),
             models.Index(fields=["slot", "id"], name="node_versions"),
-            models.Index(
-                fields=["tree"], condition=models.Q(pruned=True), name="node_pruned"
-            ),
+            models.Index(fields=["tree"], condition=models.Q(pruned=True), name="node_pruned"),
         ]
 
     def __str__(self) -> str:

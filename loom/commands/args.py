@@ -1,0 +1,71 @@
+"""How a command declares what it takes: a frozen pydantic model whose fields say, by a
+`Written`, how they stand on the line. From it come parser, help, JSON schema and forms."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+
+from loom.grammar.forms import Form, Part
+from loom.grammar.refs import Ref, parse_ref
+
+Kind = Literal[
+    "word", "ref", "range", "type", "content", "quoted", "tags", "option", "flag", "choice"
+]
+Value = Literal["int", "float", "word", "choice", "quoted", "ref", "refs", "number", "place"]
+
+
+@dataclass(frozen=True)
+class Written:
+    """How one field stands on the line; names and meaning as in grammar.forms.Part."""
+
+    kind: Kind
+    lead: str = ""
+    key: str = ""
+    value: Value = "word"
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    many: bool = False
+    refs: tuple[str, ...] = ()
+    shown: str = ""  # how the default is written in help, such as "m" or "x"
+
+
+class Args(BaseModel):
+    """Base of all arguments: read only, nothing unknown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+def _as_ref(value: Any) -> Any:
+    return parse_ref(value) if isinstance(value, str) else value
+
+
+# A reference in a command's arguments: on the wire a text, inside a Ref.
+RefField = Annotated[Ref, BeforeValidator(_as_ref), WithJsonSchema({"type": "string"})]
+
+
+def form_of(verb: str, args: type[Args]) -> Form:
+    """The written form of a command: one part a field, in the order of the fields."""
+    return Form(verb, tuple(_part(name, field) for name, field in args.model_fields.items()))
+
+
+def _part(name: str, field: Any) -> Part:
+    written = next((m for m in field.metadata if isinstance(m, Written)), None)
+    if written is None:
+        raise TypeError(f"{name} does not say how it is written")
+    optional = not field.is_required()
+    return Part(
+        name=name,
+        kind=written.kind,
+        optional=optional,
+        lead=written.lead,
+        key=written.key,
+        value=written.value,
+        default=field.get_default() if optional else None,
+        minimum=written.minimum,
+        maximum=written.maximum,
+        choices=written.choices,
+        many=written.many,
+        refs=written.refs,
+    )

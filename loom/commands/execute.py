@@ -1,0 +1,183 @@
+"""The one door: every line, from whomever, is read, permitted, run and logged here."""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor
+from loom.commands import growth, receipts, records, registry
+from loom.commands.context import Context
+from loom.commands.registry import Command
+from loom.grammar.bad import Bad
+from loom.grammar.lines import Line, read
+from loom.log import streams
+from loom.models import Node, Tree, Workspace
+from loom.queries import lookup
+from loom.rules.refusals import Refused, not_found
+
+log = logging.getLogger("heddle.commands")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One line and how it was sent (MM §14.3): `at` is what `here` means, `key` makes a
+    repeat harmless, `dry_run` writes nothing."""
+
+    line: str
+    key: str = ""
+    at: str = ""
+    dry_run: bool = False
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a line that ran answers; `body` is the JSON of MM §14.3."""
+
+    body: dict[str, Any]
+    running: bool = False
+
+    @property
+    def reply(self) -> str:
+        """The text a person or model reads."""
+        return str(self.body["reply"])
+
+
+@dataclass
+class _Attempt:
+    """What is known about a line so far, for the step that records it."""
+
+    actor: Actor
+    tree: Tree
+    workspace: Workspace
+    request: Request
+    line: Line | None = None
+    command: Command | None = None
+    seqs: list[int] = field(default_factory=list)
+
+    @property
+    def canonical(self) -> str:
+        return self.line.canonical if self.line else ""
+
+
+class _DryRun(Exception):
+    """Carries the answer out of the transaction that is rolled back."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+def execute(
+    actor: Actor, tree: Tree, request: Request, workspace: Workspace | None = None
+) -> Answer:
+    """Runs one line in a tree for somebody. One transaction: rows, events and the step.
+
+    Raises Refused, with `canonical` (where the line was read) and `step` (its number, None
+    for a dry run) set on it; a refusal changes nothing but the log of steps.
+    """
+    own = workspace or growth.workspace_of(actor.participant, tree)
+    attempt = _Attempt(actor, tree, own, request)
+    try:
+        return _run(attempt)
+    except _DryRun as dry:
+        return dry.answer
+    except Refused as refused:
+        step = None if request.dry_run else records.refused(attempt, refused)
+        refused.canonical = attempt.canonical  # type: ignore[attr-defined]
+        refused.step = step  # type: ignore[attr-defined]
+        raise
+
+
+def _run(attempt: _Attempt) -> Answer:
+    attempt.line = _read(attempt.request.line)
+    command = registry.find(attempt.line.verb, attempt.line.form)
+    attempt.command = command
+    access.demand(attempt.actor, command.letters, command.verb)
+    if command.world:
+        access.demand_writable(attempt.tree)
+    if command.world or command.view or attempt.request.key or attempt.request.dry_run:
+        with transaction.atomic():
+            return _under_lock(attempt, command)
+    context = _context(attempt, None)
+    reply = command.run(context, _args(command, attempt.line))
+    with transaction.atomic():
+        return records.done(attempt, context, reply)
+
+
+def _read(text: str) -> Line:
+    try:
+        return read(text, registry.forms(), registry.aliases())
+    except Bad as bad:
+        raise Refused(
+            bad.code, bad.message, hint=bad.hint, status=413 if _is_size(bad) else None
+        ) from None
+
+
+def _is_size(bad: Bad) -> bool:
+    return bad.code == "LIMIT_EXCEEDED" and "KiB" in bad.message
+
+
+def _args(command: Command, line: Line) -> Any:
+    return command.args.model_construct(**line.values)
+
+
+def _under_lock(attempt: _Attempt, command: Command) -> Answer:
+    """Lock, look for an earlier answer to the same key, run, write; all or nothing."""
+    request = attempt.request
+    origin = request.key or request.origin
+    writer = streams.lock(attempt.tree, actor=attempt.actor.participant.uid, origin=origin)
+    if command.world:
+        # Decide on what is true under the lock: the tree may have been archived meanwhile.
+        attempt.tree.refresh_from_db(fields=["archived_at", "erasing_at", "title", "mode"])
+        if attempt.tree.erasing_at is not None:
+            raise not_found("This tree")
+        access.demand_writable(attempt.tree)
+    kept = receipts.find(attempt.actor, attempt.tree, request)
+    if kept is not None:
+        return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
+    attempt.workspace = Workspace.objects.select_related(*_WORKSPACE).get(pk=attempt.workspace.pk)
+    context = _context(attempt, writer)
+    assert attempt.line is not None
+    reply = command.run(context, _args(command, attempt.line))
+    if command.world:
+        Tree.objects.filter(pk=attempt.tree.pk).update(touched_at=context.now)
+    attempt.seqs = list(writer.seqs)
+    writer.flush()
+    answer = records.done(attempt, context, reply)
+    if request.dry_run:
+        raise _DryRun(Answer({**answer.body, "step": None, "events": []}))
+    receipts.keep(attempt.actor, attempt.tree, request, answer.body)
+    return answer
+
+
+_WORKSPACE = ("position__author", "position__tree", "participant", "tree", "last_used")
+
+
+def _context(attempt: _Attempt, writer: streams.Writer | None) -> Context:
+    return Context(
+        actor=attempt.actor,
+        tree=attempt.tree,
+        workspace=attempt.workspace,
+        here=_here(attempt),
+        now=timezone.now(),
+        origin=attempt.request.origin,
+        writer=writer,
+    )
+
+
+def _here(attempt: _Attempt) -> Node:
+    """What `here` means: the request's `at`, else where the workspace stands and may see."""
+    at = attempt.request.at
+    if not at:
+        position = lookup.rows().get(pk=attempt.workspace.position_id)
+        visible = lookup.visible_at_or_above(position)
+        return lookup.standing(visible.slot_id, attempt.workspace) or visible
+    node = lookup.find_node(attempt.tree, at.lower())
+    if node is None:
+        raise not_found(f"[{at}], where the line was given,")
+    return node

@@ -1,0 +1,186 @@
+"""How the world grows: the one place where trees, nodes and workspaces are made.
+
+Called by commands under the tree's lock; doors never call these.
+"""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom.access import Actor
+from loom.log import streams
+from loom.log.streams import Writer
+from loom.models import ORDINAL_BITS, Node, NodeSource, Participant, Tree, Workspace
+from loom.queries import lookup
+from loom.queries.nodes import event_body
+from loom.rules import hashes, ids
+from loom.rules.refusals import Refused
+
+MAX_NODE_BYTES = 4 * 1024 * 1024
+MODES = ("dialogue", "buffer")
+Source = tuple[str, str, str]  # address, role, version seen
+
+
+@dataclass(frozen=True)
+class NewNode:
+    """What a new node will be. `parent` is the version built upon; `slot` any version of
+    the slot this is a new version of (None: a slot of its own)."""
+
+    text: str
+    kind: str = "text"
+    form: str = ""
+    parent: Node | None = None
+    slot: Node | None = None
+    edited_from: Node | None = None
+    blocks: list[dict[str, Any]] | None = None
+    call_uid: str = ""
+    configuration: str = ""
+    generation_uid: str = ""
+    finish: str = "complete"
+    sources: tuple[Source, ...] = field(default_factory=tuple)
+
+
+def demand_text(text: str, *, what: str = "The text") -> str:
+    """The text, if a node may hold it: not empty, no NUL or lone surrogate, ≤ 4 MiB of UTF-8."""
+    if not text:
+        raise Refused("INVALID_SYNTAX", f"{what} is empty.", hint="Write something.")
+    if "\0" in text:
+        raise Refused("INVALID_SYNTAX", f"{what} holds U+0000.", hint="Take it out.")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise Refused(
+            "INVALID_SYNTAX", f"{what} holds half a character.", hint="Send whole characters."
+        ) from None
+    if size > MAX_NODE_BYTES:
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"{what} has {size:,} bytes; a node holds at most {MAX_NODE_BYTES:,}.",
+            hint="Split it into several nodes.",
+            status=413,
+        )
+    return text
+
+
+def content_of(node: Node) -> list[dict[str, Any]]:
+    """The node's content blocks."""
+    return node.blocks if node.blocks is not None else [{"type": "text", "text": node.text}]
+
+
+def fresh_local_id(tree: Tree, used: int) -> str:
+    """A local id that no node of the tree has; drawn again on collision."""
+    length = ids.length_for(used)
+    while True:
+        drawn = ids.draw(length, secrets.choice)
+        if not Node.objects.filter(tree=tree, local_id=drawn).exists():
+            return drawn
+
+
+def build_node(
+    tree: Tree, author: Participant, new: NewNode, *, ordinal: int, at: datetime
+) -> Node:
+    """The unsaved row of a new node, hashed."""
+    node_id = (tree.pk << ORDINAL_BITS) + ordinal
+    parent = new.parent
+    node = Node(
+        id=node_id,
+        tree=tree,
+        local_id=fresh_local_id(tree, ordinal),
+        kind=new.kind,
+        form=new.form,
+        text=new.text,
+        blocks=new.blocks,
+        length=len(new.text),
+        author=author,
+        edited_from=new.edited_from,
+        slot_id=new.slot.slot_id if new.slot else node_id,
+        parent_slot_id=parent.slot_id if parent else None,
+        depth=parent.depth + 1 if parent else 0,
+        parent_hash=parent.hash if parent else "",
+        configuration=new.configuration,
+        call_uid=new.call_uid,
+        generation_uid=new.generation_uid,
+        finish=new.finish,
+        created_at=at,
+    )
+    node.hash = hashes.sha256(proof_of(node, author.uid))
+    return node
+
+
+def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
+    """The values the hash of a node is taken of."""
+    return hashes.proof(
+        author=node.proof_author or author_uid,
+        call=node.call_uid,
+        configuration=node.configuration,
+        content=content_of(node),
+        created_at=node.created_at,
+        edited_from=node.edited_from.hash if node.edited_from else "",
+        kind=node.kind,
+        parent=node.parent_hash,
+    )
+
+
+def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> Node:
+    """Stores a node and its event `node.added`; the tree must be locked by `writer`."""
+    ordinal = writer.ordinals(1)[0]
+    node = build_node(tree, author, new, ordinal=ordinal, at=timezone.now())
+    node.save(force_insert=True)
+    _add_sources(node, new.sources)
+    writer.append("node.added", {"node": event_body(node)})
+    return node
+
+
+def _add_sources(node: Node, sources: Iterable[Source]) -> None:
+    NodeSource.objects.bulk_create(
+        NodeSource(node=node, item=item, role=role, version_seen=seen)
+        for item, role, seen in sources
+    )
+
+
+def make_tree(
+    actor: Actor,
+    *,
+    title: str = "",
+    mode: str = "dialogue",
+    description: str = "",
+    system_context: str = "",
+) -> Tree:
+    """A new tree with its root: a text node with empty text, depth 0, author its maker."""
+    if mode not in MODES:
+        raise Refused("INVALID_SYNTAX", f"{mode!r} is no mode.", hint="dialogue or buffer")
+    with transaction.atomic():
+        tree = Tree.objects.create(
+            grove=actor.grove,
+            title=title,
+            mode=mode,
+            description=description,
+            system_context=system_context,
+            maker=actor.participant,
+        )
+        streams.open_stream(tree)
+        writer = streams.lock(tree, actor=actor.participant.uid)
+        writer.append("tree.created", {"tree": tree.uid, "title": title, "mode": mode})
+        add_node(writer, tree, actor.participant, NewNode(text=""))
+        writer.flush()
+    return tree
+
+
+def workspace_of(participant: Participant, tree: Tree) -> Workspace:
+    """The participant's workspace in the tree, made on first use; it stands at the root."""
+    found = (
+        Workspace.objects.select_related("position", "participant", "tree")
+        .filter(participant=participant, tree=tree)
+        .first()
+    )
+    if found is not None:
+        return found
+    made, _ = Workspace.objects.get_or_create(
+        participant=participant, tree=tree, defaults={"position": lookup.root_of(tree)}
+    )
+    return made

@@ -1,0 +1,197 @@
+"""The life of a generation's row, told by the worker: taken, growing, sealed, landed.
+
+Every step is safe to repeat; a lease says whose the row is.
+"""
+
+import gzip
+import hashlib
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from loom.commands import growth
+from loom.commands.growth import NewNode
+from loom.log import streams
+from loom.models import Call, Generation, Node, Tree
+from loom.queries import lookup
+
+OPEN = ("queued", "running")
+
+
+@dataclass(frozen=True)
+class Received:
+    """What came back from a provider: the body bytes (transfer coding removed), status,
+    headers as received, usage as told. `exact`: these are the provider's own bytes."""
+
+    body: bytes
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    usage: dict[str, Any] = field(default_factory=dict)
+    exact: bool = True
+
+
+def take(generation_uid: str, *, lease: str, seconds: int) -> Generation | None:
+    """The generation, now running under `lease` for `seconds`; None where it has ended,
+    is held by somebody else, or its tree is being erased."""
+    now = timezone.now()
+    free = Q(status="queued") | Q(status="running", leased_until__lt=now)
+    with transaction.atomic():
+        rows = Generation.objects.select_for_update().filter(uid=generation_uid)
+        row = rows.filter(free, tree__erasing_at__isnull=True).first()
+        if row is None:
+            return None
+        row.status, row.lease, row.tries = "running", lease, row.tries + 1
+        row.leased_until = now + timedelta(seconds=seconds)
+        row.save(update_fields=["status", "lease", "leased_until", "tries"])
+    return Generation.objects.select_related(
+        "tree__grove", "participant__grove", "asked_by", "point__author", "point__tree", "call"
+    ).get(pk=row.pk)
+
+
+def begin_call(generation: Generation, call: Call) -> None:
+    """Stores the call before the request goes out, and ties the generation to it."""
+    with transaction.atomic():
+        call.save()
+        Generation.objects.filter(pk=generation.pk).update(call=call, note=call.note[:200])
+    generation.call = call
+
+
+def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds: int) -> str:
+    """Writes what has come so far and extends the lease. "go"; "stop" where somebody asked
+    to; "lost" where the row is no longer this lease's."""
+    until = timezone.now() + timedelta(seconds=seconds)
+    rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
+    if not rows.update(text=text, chunk=chunk, leased_until=until):
+        return "lost"
+    return "stop" if rows.filter(stop_asked=True).exists() else "go"
+
+
+def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> None:
+    """Keeps the answer's bytes with their SHA-256; event `call.sealed` with its nodes."""
+    with transaction.atomic():
+        writer = streams.lock(call.tree, actor=call.participant.uid)
+        row = Call.objects.select_for_update().get(pk=call.pk)
+        if row.sealed_at is not None:
+            return
+        row.response = gzip.compress(received.body, mtime=0)
+        row.sha256 = hashlib.sha256(received.body).hexdigest()
+        row.bytes = "exact" if received.exact else "reassembled"
+        row.status, row.headers, row.usage = received.status, received.headers, received.usage
+        row.sealed_at = timezone.now()
+        row.save()
+        made = nodes or list(Node.objects.filter(tree=call.tree, call_uid=call.uid))
+        writer.append(
+            "call.sealed",
+            {
+                "call": call.uid,
+                "sha256": row.sha256,
+                "bytes": row.bytes,
+                "nodes": [node.local_id for node in made],
+            },
+        )
+        writer.flush()
+
+
+def land(
+    generation_uid: str,
+    *,
+    lease: str,
+    text: str,
+    chunk: int,
+    finish: str,
+    error: dict[str, Any] | None = None,
+    usage: dict[str, Any] | None = None,
+) -> Node | None:
+    """Ends a generation: its text becomes a node below its point (no text: no node).
+
+    `finish` is "complete" or "interrupted:reason". One transaction; a second call, or one
+    with a lease that was lost, changes nothing and returns the node there is.
+    """
+    with transaction.atomic():
+        found = Generation.objects.select_related("tree").filter(uid=generation_uid).first()
+        if found is None or found.tree.erasing_at is not None:
+            return None
+        writer = streams.lock(found.tree, actor=found.participant.uid)
+        row = Generation.objects.select_related(
+            "tree__grove", "participant", "point__author", "call", "node"
+        ).get(pk=found.pk)
+        if row.status not in OPEN or (row.lease and row.lease != lease):
+            return row.node
+        node = _node_of(writer, row, text, finish) if text else None
+        _end(row, node, text=text, chunk=chunk, finish=finish, error=error, usage=usage or {})
+        writer.append("generation.ended", {"generation": ended_body(row)})
+        writer.flush()
+    return node
+
+
+def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) -> Node:
+    point = lookup.rows().get(pk=row.point_id)
+    new = NewNode(
+        text,
+        parent=point,
+        call_uid=row.call.uid if row.call else "",
+        configuration=row.call.configuration if row.call else "",
+        generation_uid=row.uid,
+        finish=finish,
+    )
+    node = growth.add_node(writer, row.tree, row.participant, new)
+    Tree.objects.filter(pk=row.tree_id).update(touched_at=timezone.now())
+    if row.discard:  # its `continue` was undone while it ran
+        Node.objects.filter(pk=node.pk).update(pruned=True)
+        writer.append(
+            "node.flagged",
+            {"node": node.local_id, "slot": node.local_id, "flag": "pruned", "value": True},
+        )
+    return node
+
+
+def _end(
+    row: Generation,
+    node: Node | None,
+    *,
+    text: str,
+    chunk: int,
+    finish: str,
+    error: dict[str, Any] | None,
+    usage: dict[str, Any],
+) -> None:
+    row.node, row.text, row.chunk, row.usage, row.error = node, text, chunk, usage, error
+    row.finish = finish
+    row.status = _status(finish, error)
+    row.ended_at = timezone.now()
+    row.leased_until = None
+    row.save()
+
+
+def _status(finish: str, error: dict[str, Any] | None) -> str:
+    if finish == "complete":
+        return "done"
+    if finish == "interrupted:stopped":
+        return "stopped"
+    return "failed" if error else "interrupted"
+
+
+def ended_body(row: Generation) -> dict[str, Any]:
+    """A generation as `generation.ended` carries it."""
+    return {
+        "id": row.uid,
+        "status": row.status,
+        "node": row.node.local_id if row.node else None,
+        "finish": row.finish,
+        "error": row.error,
+        "usage": row.usage,
+        "note": row.note,
+    }
+
+
+def ask_stop(generation: Generation) -> None:
+    """Asks a generation to stop; what has come is kept as a node. One that nobody has
+    begun ends at once."""
+    Generation.objects.filter(pk=generation.pk, status__in=OPEN).update(stop_asked=True)
+    generation.refresh_from_db()
+    if generation.status == "queued":
+        land(generation.uid, lease="", text="", chunk=0, finish="interrupted:stopped")

@@ -1,0 +1,151 @@
+"""Links between items: stored once, in the tree of their source; the reverse is computed."""
+
+from typing import Annotated
+
+from django.db.models import Q
+
+from loom.commands.args import Args, RefField, Written
+from loom.commands.context import Context, Op, Reply
+from loom.commands.registry import command
+from loom.commands.resolve import get_node, tree_of
+from loom.models import Link, Tree
+from loom.rules import addresses, link_types
+from loom.rules.refusals import Refused
+
+MAX_NOTE = 2000
+
+
+class LinkArgs(Args):
+    """From what to what, of which type."""
+
+    source: Annotated[RefField, Written("ref")]
+    target: Annotated[RefField, Written("ref", lead="to")]
+    type: Annotated[str, Written("option", key="as", value="word")] = "related"
+    note: Annotated[str, Written("option", key="note", value="quoted")] = ""
+    confidence: Annotated[
+        float | None, Written("option", key="confidence", value="float", minimum=0, maximum=1)
+    ] = None
+
+
+class UnlinkArgs(Args):
+    """Between what and what; which type, where there are several."""
+
+    source: Annotated[RefField, Written("ref")]
+    target: Annotated[RefField, Written("ref", lead="to")]
+    type: Annotated[str, Written("option", key="as", value="word")] = ""
+
+
+def _item(context: Context, ref: RefField) -> tuple[str, str, str, Tree]:
+    """(address, as shown, as in events, its tree) of a node or tree the caller may see."""
+    if ref.kind == "tree":
+        tree = tree_of(context, ref)
+        return addresses.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}", tree
+    node = get_node(context, ref)
+    outside = node.tree_id != context.tree.pk
+    item = f"tree:{node.tree.uid} node:{node.local_id}" if outside else node.local_id
+    return addresses.of_node(node.pk), f"[{node.local_id}]", item, node.tree
+
+
+def link_body(link: Link, source: str, target: str) -> dict[str, object]:
+    """A link as its events carry it."""
+    return {
+        "id": link.uid,
+        "type": link.type,
+        "source": source,
+        "target": target,
+        "note": link.note,
+        "confidence": link.confidence,
+        "by": link.by.uid,
+    }
+
+
+def _demand_type(name: str) -> str:
+    name = name.lower()
+    if name not in link_types.STORED:
+        raise Refused(
+            "INVALID_SYNTAX",
+            f"There is no link type {name!r}.",
+            hint="there are " + ", ".join(sorted(link_types.STORED)),
+        )
+    return name
+
+
+def _between(source: str, target: str, kinds: tuple[str, ...] = ()) -> list[Link]:
+    """The links from source to target, and symmetric ones the other way round."""
+    there = Q(source=source, target=target)
+    back = Q(source=target, target=source, type__in=link_types.SYMMETRIC)
+    found = Link.objects.filter(there | back, removed_at__isnull=True).select_related("by")
+    return list(found.filter(type__in=kinds) if kinds else found)
+
+
+@command("link", group="Make", klass="write", letters="AW", world=True)
+def link(context: Context, args: LinkArgs) -> Reply:
+    """Links two items, with a type, a note and a confidence from 0 to 1."""
+    kind = _demand_type(args.type)
+    source, shown, item, tree = _item(context, args.source)
+    target, shown_to, item_to, _ = _item(context, args.target)
+    if tree.pk != context.tree.pk:
+        raise Refused(
+            "CROSS_TREE",
+            "A link is kept in the tree of its source, and that is another one.",
+            hint="start the link here, or give the line in that tree",
+        )
+    if source == target:
+        raise Refused("REJECTED", f"{shown} cannot be linked to itself.", hint="name two items")
+    if _between(source, target, (kind,)):
+        raise Refused("REJECTED", f"{shown} and {shown_to} are linked so already.")
+    if len(args.note) > MAX_NOTE:
+        raise Refused("LIMIT_EXCEEDED", f"A note has at most {MAX_NOTE} characters.")
+    made = Link.objects.create(
+        tree=context.tree,
+        type=kind,
+        source=source,
+        target=target,
+        note=args.note,
+        confidence=args.confidence,
+        by=context.actor.participant,
+        at=context.now,
+    )
+    context.world.append("link.added", {"link": link_body(made, item, item_to)})
+    return Reply(
+        f"✓ linked {shown} {link_types.arrow(kind)} {shown_to}",
+        refs=(item, item_to),
+        items=(source, target),
+        link_type=kind,
+        inverse=({"op": "link", "link": made.pk, "removed": True, "ends": [item, item_to]},),
+    )
+
+
+def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -> Op:
+    """Takes a link away, or puts it back; returns the inverse. `ends` as in events."""
+    found.removed_at = context.now if removed else None
+    found.save(update_fields=["removed_at"])
+    kind = "link.removed" if removed else "link.added"
+    context.world.append(kind, {"link": link_body(found, ends[0], ends[1])})
+    return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}
+
+
+@command("unlink", group="Make", klass="write", letters="AW", world=True)
+def unlink(context: Context, args: UnlinkArgs) -> Reply:
+    """Removes the one link between two items; with several, `as:` says which."""
+    kinds = (_demand_type(args.type),) if args.type else ()
+    source, shown, item, _ = _item(context, args.source)
+    target, shown_to, item_to, _ = _item(context, args.target)
+    found = [one for one in _between(source, target, kinds) if one.tree_id == context.tree.pk]
+    if not found:
+        raise Refused("NOT_FOUND", f"No link from {shown} to {shown_to} was found.")
+    if len(found) > 1:
+        raise Refused(
+            "INVALID_SYNTAX",
+            f"There are {len(found)} links between {shown} and {shown_to}.",
+            hint=" or ".join(f"as:{one.type}" for one in found),
+        )
+    ends = [item, item_to] if found[0].source == source else [item_to, item]
+    inverse = set_removed(context, found[0], ends, True)
+    return Reply(
+        f"✓ unlinked {shown} {link_types.arrow(found[0].type)} {shown_to}",
+        refs=(item, item_to),
+        items=(source, target),
+        link_type=found[0].type,
+        inverse=(inverse,),
+    )

@@ -1,0 +1,177 @@
+"""Looking: view and list. They change nothing."""
+
+from collections import Counter
+from typing import Annotated, Literal
+
+from loom.commands.args import Args, RefField, Written
+from loom.commands.context import Context, Reply, touched
+from loom.commands.phrases import counted, header, line_of
+from loom.commands.registry import command
+from loom.commands.resolve import get_node
+from loom.commands.stretches import is_stretch, view_stretch, view_tree
+from loom.grammar.bad import Bad
+from loom.grammar.shown import quote
+from loom.grammar.slices import get
+from loom.models import Node
+from loom.queries import beside, lookup
+from loom.rules import link_types
+from loom.rules.refusals import Refused
+
+MAX_LINES = 50
+
+
+class View(Args):
+    """What to view, and how much of it."""
+
+    ref: Annotated[RefField, Written("ref")]
+    length: Annotated[
+        Literal["full", "summary"] | None, Written("choice", choices=("full", "summary"))
+    ] = None
+    with_annotations: Annotated[bool, Written("flag", lead="with-annotations")] = False
+    form: Annotated[
+        Literal["prose", "nodes", "diff"] | None,
+        Written("option", key="as", value="choice", choices=("prose", "nodes", "diff")),
+    ] = None
+
+
+@command("view", group="Look", klass="look", letters="A", aliases=("read", "show"))
+def view(context: Context, args: View) -> Reply:
+    """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
+    if args.ref.kind == "tree" and not args.ref.id:
+        return view_tree(context, args.ref)
+    if is_stretch(args.ref):
+        return view_stretch(context, args.ref, full=args.length == "full", form=args.form)
+    node = get_node(context, args.ref, slices=True)
+    lines = [header(node, context.now), _text(node, args)]
+    if args.with_annotations:
+        lines += [line_of(one, context.now) for one in beside.annotations_of(node)]
+    lines.append(_foot(context, node))
+    return Reply("\n".join(lines), refs=(node.local_id,), items=touched(node))
+
+
+def _text(node: Node, args: View) -> str:
+    if args.ref.slice is not None:
+        try:
+            return get(node.text, args.ref.slice).shown
+        except Bad as bad:
+            raise Refused(bad.code, bad.message, hint=bad.hint) from None
+    if args.form == "prose":
+        return node.text
+    if args.form == "diff":
+        return _diff(node)
+    return f'"{node.text}"' if args.length == "full" else quote(node.text)
+
+
+def _diff(node: Node) -> str:
+    """The node against what it was edited from, line by line."""
+    import difflib
+
+    before = node.edited_from
+    if before is None:
+        raise Refused("REJECTED", f"[{node.local_id}] was not edited from anything.")
+    lines = difflib.unified_diff(
+        before.text.splitlines(),
+        node.text.splitlines(),
+        before.local_id,
+        node.local_id,
+        lineterm="",
+    )
+    return "\n".join(lines)
+
+
+def _foot(context: Context, node: Node) -> str:
+    counts = beside.counts_of(context.actor, node)
+    parts = [
+        counted(counts.continuations, "continuation"),
+        counted(counts.annotations, "annotation"),
+        counted(counts.links, "link"),
+    ]
+    if counts.versions > 1:
+        parts.append(counted(counts.versions, "version"))
+    return " · ".join(parts)
+
+
+LISTS = ("continuations", "annotations", "links", "versions", "siblings", "claims")
+
+
+class List(Args):
+    """Of what, and which of its lists or link types."""
+
+    ref: Annotated[RefField, Written("ref")]
+    type: Annotated[str, Written("type")] = ""
+
+
+@command("list", group="Look", klass="look", letters="A")
+def list_(context: Context, args: List) -> Reply:
+    """Lists what hangs at a node, one line each; without a type, its links by type."""
+    node = get_node(context, args.ref)
+    kind = args.type.lower()
+    if not kind:
+        return _affordances(context, node)
+    if kind in ("claims",):
+        raise Refused("UNAVAILABLE", "Claims are not here yet.", hint="list another type")
+    if kind == "links" or kind in _link_words():
+        return _links(context, node, kind)
+    rows = {
+        "continuations": lambda: lookup.slots_below(node.slot_id),
+        "annotations": lambda: beside.annotations_of(node),
+        "versions": lambda: beside.versions_of(node),
+        "siblings": lambda: beside.siblings_of(node),
+    }
+    if kind not in rows:
+        raise Refused(
+            "INVALID_SYNTAX",
+            f"There is no list {kind!r}.",
+            hint="there are " + ", ".join((*LISTS, *sorted(link_types.STORED))),
+        )
+    return _listed(context, node, kind, list(rows[kind]()[: MAX_LINES + 1]))
+
+
+def _link_words() -> set[str]:
+    return set(link_types.STORED) | {link_types.reverse_of(name) for name in link_types.STORED}
+
+
+def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply:
+    thing = kind[:-1]
+    more = len(found) > MAX_LINES
+    found = found[:MAX_LINES]
+    number = f"{len(found)}+ {kind}" if more else counted(len(found), thing)
+    lines = [f"[{node.local_id}] → {number}:" if found else f"[{node.local_id}] → no {kind}"]
+    lines += [line_of(_standing(context, one, kind), context.now) for one in found]
+    if more:
+        lines.append("  … (→ tree shows further)")
+    return Reply("\n".join(lines), refs=tuple(one.local_id for one in found), items=touched(node))
+
+
+def _standing(context: Context, node: Node, kind: str) -> Node:
+    if kind not in ("continuations", "siblings"):
+        return node
+    return lookup.standing(node.slot_id, context.workspace) or node
+
+
+def _links(context: Context, node: Node, kind: str) -> Reply:
+    seen = beside.links_of(context.actor, node)
+    if kind != "links":
+        seen = [one for one in seen if one.type == kind]
+    name = "links" if kind == "links" else f"[{kind}] links"
+    head = counted(len(seen), name.removesuffix("s")) if seen else f"no {name}"
+    lines = [f"[{node.local_id}] → {head}{':' if seen else ''}"]
+    for one in seen[:MAX_LINES]:
+        end = f"[{one.node.local_id}]" if one.node else f'tree:"{one.tree_title}"'
+        words = f" {quote(one.node.text)}" if one.node else ""
+        lines.append(f"  {link_types.arrow(one.type)} {end}{words}")
+    refs = tuple(one.node.local_id for one in seen[:MAX_LINES] if one.node)
+    return Reply("\n".join(lines), refs=refs, items=touched(node))
+
+
+def _affordances(context: Context, node: Node) -> Reply:
+    counts = beside.counts_of(context.actor, node)
+    types = Counter(one.type for one in beside.links_of(context.actor, node))
+    parts = [f"{name} {number}" for name, number in types.most_common()]
+    if counts.continuations:
+        parts.append(f"continues {counts.continuations}")
+    if counts.annotations:
+        parts.append(f"annotations {counts.annotations}")
+    if counts.versions > 1:
+        parts.append(f"versions {counts.versions}")
+    return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

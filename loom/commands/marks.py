@@ -1,0 +1,173 @@
+"""Bookmarks and tags: marks that somebody puts on a node or a tree."""
+
+from typing import Annotated
+
+from loom.commands.args import Args, RefField, Written
+from loom.commands.context import Context, Op, Reply
+from loom.commands.registry import command
+from loom.commands.resolve import get_own_node, tree_of
+from loom.models import Mark
+from loom.rules import addresses
+from loom.rules.refusals import Refused
+
+MAX_LABEL = 200
+
+
+class Bookmark(Args):
+    """What to mark, and under which label."""
+
+    ref: Annotated[RefField | None, Written("ref")] = None
+    label: Annotated[str, Written("quoted")] = ""
+
+
+class Unbookmark(Args):
+    """What to unmark."""
+
+    ref: Annotated[RefField | None, Written("ref")] = None
+
+
+class Tag(Args):
+    """What to tag, and with which names."""
+
+    ref: Annotated[RefField, Written("ref")]
+    names: Annotated[tuple[str, ...], Written("tags", many=True)]
+
+
+def _item(context: Context, ref: RefField | None) -> tuple[str, str, str]:
+    """(address, how it is shown, local id or tree id) of a node here, or of this tree."""
+    if ref is not None and ref.kind == "tree":
+        tree = tree_of(context, ref)
+        if tree.pk != context.tree.pk:
+            raise Refused(
+                "CROSS_TREE", "This marks another tree.", hint="give the line in that tree"
+            )
+        return addresses.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}"
+    node = get_own_node(context, ref)
+    return addresses.of_node(node.pk), f"[{node.local_id}]", node.local_id
+
+
+def mark_body(mark: Mark, item: str) -> dict[str, object]:
+    """A mark as its events carry it; `item` a local id or tree:ID."""
+    return {
+        "id": mark.uid,
+        "kind": mark.kind,
+        "label": mark.label,
+        "item": item,
+        "participant": mark.participant.uid,
+    }
+
+
+def _add(context: Context, address: str, item: str, kind: str, label: str) -> Op:
+    mark = Mark.objects.create(
+        tree=context.tree,
+        kind=kind,
+        label=label,
+        item=address,
+        participant=context.actor.participant,
+        at=context.now,
+    )
+    context.world.append("mark.added", {"mark": mark_body(mark, item)})
+    return {"op": "mark", "mark": mark.pk, "removed": True, "item": item}
+
+
+def set_removed(context: Context, mark: Mark, item: str, removed: bool) -> Op:
+    """Takes a mark off, or puts it back; returns the inverse."""
+    mark.removed_at = context.now if removed else None
+    mark.save(update_fields=["removed_at"])
+    kind = "mark.removed" if removed else "mark.added"
+    context.world.append(kind, {"mark": mark_body(mark, item)})
+    return {"op": "mark", "mark": mark.pk, "removed": not removed, "item": item}
+
+
+def _own_bookmark(context: Context, address: str) -> Mark | None:
+    return Mark.objects.filter(
+        item=address,
+        kind="bookmark",
+        participant=context.actor.participant,
+        removed_at__isnull=True,
+    ).first()
+
+
+@command("bookmark", group="Make", klass="write", letters="AW", world=True)
+def bookmark(context: Context, args: Bookmark) -> Reply:
+    """Puts your bookmark on a node; others see it. A new label takes the old one's place."""
+    if len(args.label) > MAX_LABEL:
+        raise Refused("LIMIT_EXCEEDED", f"A label has at most {MAX_LABEL} characters.")
+    address, shown, item = _item(context, args.ref)
+    old = _own_bookmark(context, address)
+    inverse: tuple[Op, ...] = ()
+    if old is not None:
+        if old.label == args.label:
+            raise Refused("REJECTED", f"{shown} is bookmarked already.", hint="use another label")
+        inverse = (set_removed(context, old, item, True),)
+    inverse = (_add(context, address, item, "bookmark", args.label), *inverse)
+    label = f' as "{args.label}"' if args.label else ""
+    return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(address,), inverse=inverse)
+
+
+@command("unbookmark", group="Make", klass="write", letters="AW", world=True)
+def unbookmark(context: Context, args: Unbookmark) -> Reply:
+    """Takes your bookmark off a node."""
+    address, shown, item = _item(context, args.ref)
+    old = _own_bookmark(context, address)
+    if old is None:
+        raise Refused("REJECTED", f"You have no bookmark on {shown}.", hint="nothing to do")
+    inverse = set_removed(context, old, item, True)
+    return Reply(f"✓ unbookmarked {shown}", refs=(item,), items=(address,), inverse=(inverse,))
+
+
+def _spelling(context: Context, name: str) -> str:
+    """A tag as the grove already spells it: names are unique whatever their case."""
+    known = (
+        Mark.objects.filter(
+            tree__grove=context.tree.grove_id, kind="tag", label__iexact=name, removed_at=None
+        )
+        .values_list("label", flat=True)
+        .first()
+    )
+    return known or name
+
+
+def _tags_on(address: str) -> dict[str, Mark]:
+    marks = Mark.objects.filter(item=address, kind="tag", removed_at__isnull=True)
+    return {mark.label.casefold(): mark for mark in marks.select_related("participant")}
+
+
+def _written(names: list[str]) -> str:
+    return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in names)
+
+
+@command("tag", group="Make", klass="write", letters="AW", world=True)
+def tag(context: Context, args: Tag) -> Reply:
+    """Puts tags on a node or tree. A tag exists by its marks; its case is as first typed."""
+    address, shown, item = _item(context, args.ref)
+    on = _tags_on(address)
+    fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}
+    if not fresh:
+        raise Refused("REJECTED", f"{shown} has these tags already.", hint="nothing to do")
+    names = [_spelling(context, name) for name in fresh.values()]
+    inverse = tuple(_add(context, address, item, "tag", name) for name in names)
+    return Reply(
+        f"✓ tagged {shown} {_written(names)}",
+        refs=(item,),
+        items=(address,),
+        inverse=tuple(reversed(inverse)),
+    )
+
+
+@command("untag", group="Make", klass="write", letters="AW", world=True)
+def untag(context: Context, args: Tag) -> Reply:
+    """Takes tags off a node or tree, whoever put them there."""
+    address, shown, item = _item(context, args.ref)
+    on = _tags_on(address)
+    missing = [name for name in args.names if name.casefold() not in on]
+    if missing:
+        raise Refused("NOT_FOUND", f"{shown} has no tag {_written(missing)}.", hint=_has(on))
+    marks = {name.casefold(): on[name.casefold()] for name in args.names}
+    inverse = tuple(set_removed(context, mark, item, True) for mark in marks.values())
+    names = _written([mark.label for mark in marks.values()])
+    return Reply(f"✓ untagged {shown} {names}", refs=(item,), items=(address,), inverse=inverse)
+
+
+def _has(on: dict[str, Mark]) -> str:
+    return "it has " + _written([mark.label for mark in on.values()]) if on else "it has none"

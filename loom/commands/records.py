@@ -1,0 +1,117 @@
+"""What execute writes besides the world: the step, the view's changes, and the answer."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom.commands.context import Context, Reply
+from loom.log import streams
+from loom.models import Node, Step, VersionChoice, Workspace
+from loom.rules.refusals import Refused
+
+if TYPE_CHECKING:
+    from loom.commands.execute import Answer, _Attempt
+
+
+def done(attempt: "_Attempt", context: Context, reply: Reply) -> "Answer":
+    """Writes the step and the moves of a line that ran; its answer. In a transaction."""
+    from loom.commands.execute import Answer
+
+    workspace = Workspace.objects.select_for_update().get(pk=attempt.workspace.pk)
+    position = _move(attempt, workspace, context)
+    if context.steps:
+        seq = context.steps[-1].seq
+    else:
+        seq = _step(
+            attempt,
+            workspace,
+            outcome="ok",
+            message=reply.text,
+            items=list(reply.items),
+            link_type=reply.link_type,
+            inverse=list(reply.inverse) or None,
+        ).seq
+    body = {
+        "ok": True,
+        "reply": reply.text,
+        "canonical": attempt.canonical,
+        "step": seq,
+        "stream": f"tree:{attempt.tree.uid}",
+        "events": attempt.seqs,
+        "refs": list(reply.refs),
+        "generations": list(reply.generations),
+        "position": position_ref(position, attempt.tree.pk),
+    }
+    return Answer(body, running=reply.running)
+
+
+def refused(attempt: "_Attempt", why: Refused) -> int:
+    """Writes the step of a refused line, after its transaction is gone; its number."""
+    with transaction.atomic():
+        workspace = Workspace.objects.select_for_update().get(pk=attempt.workspace.pk)
+        return _step(attempt, workspace, outcome=why.code, message=why.message).seq
+
+
+def write_step(context: Context, **fields: Any) -> Step:
+    """A step that a command writes itself (undo: one for each inverse)."""
+    workspace = Workspace.objects.select_for_update().get(pk=context.workspace.pk)
+    step = _numbered(workspace, actor=context.actor.participant, **fields)
+    context.steps.append(step)
+    return step
+
+
+def position_ref(node: Node, tree_id: int) -> str:
+    """How a position is written: a local id, with its tree where that is another one."""
+    if node.tree_id == tree_id:
+        return node.local_id
+    return f"tree:{node.tree.uid} node:{node.local_id}"
+
+
+def _step(attempt: "_Attempt", workspace: Workspace, **fields: Any) -> Step:
+    actor = attempt.actor
+    return _numbered(
+        workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        line=attempt.request.line.replace("\0", "�").encode(errors="replace").decode(),
+        canonical=attempt.canonical,
+        because=attempt.line.because if attempt.line else "",
+        stream=f"tree:{attempt.tree.uid}" if attempt.seqs else "",
+        events=attempt.seqs,
+        **fields,
+    )
+
+
+def _numbered(workspace: Workspace, **fields: Any) -> Step:
+    workspace.steps_made += 1
+    workspace.save(update_fields=["steps_made"])
+    return Step.objects.create(
+        workspace=workspace, seq=workspace.steps_made, at=timezone.now(), **fields
+    )
+
+
+def _move(attempt: "_Attempt", workspace: Workspace, context: Context) -> Node:
+    """Moves the workspace to where the line led, chooses versions, tells the workspace's
+    stream; returns the position."""
+    position = context.moved_to or context.here
+    for slot_id, node in context.chosen.items():
+        VersionChoice.objects.update_or_create(
+            workspace=workspace, slot_id=slot_id, defaults={"node": node}
+        )
+    if workspace.position_id == position.pk and not context.chosen:
+        return position
+    workspace.position = position
+    workspace.revision += 1
+    workspace.save(update_fields=["position", "revision"])
+    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
+    writer.append(
+        "view.changed",
+        {
+            "position": position_ref(position, attempt.tree.pk),
+            "revision": workspace.revision,
+            "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
+        },
+    )
+    writer.flush()
+    return position

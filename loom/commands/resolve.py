@@ -1,0 +1,154 @@
+"""From a Ref to the item it names, for the one who asks; or the refusal that says why not."""
+
+from loom import access
+from loom.access import Actor
+from loom.commands.context import Context
+from loom.grammar.refs import Ref, print_ref
+from loom.models import Node, Participant, Tree
+from loom.queries import lookup
+from loom.rules.refusals import Refused, not_found
+
+LATER = {
+    "document": "Documents",
+    "window": "Windows",
+    "task": "Tasks",
+    "stash": "Stashes",
+    "focus": "Windows",
+    "trail": "Trails",
+    "augment": "Augments",
+    "pipe": "Pipes",
+    "turn": "Turns",
+}
+
+
+def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
+    """The node that `ref` names (None: here), in whatever tree the caller may reach."""
+    if ref is None:
+        return context.here
+    if ref.slice is not None and not slices:
+        raise Refused(
+            "INVALID_SYNTAX",
+            f"{print_ref(ref)} is a part of a node; this takes whole ones.",
+            hint=f"use {ref.id or ref.kind}",
+        )
+    if ref.kind in LATER:
+        raise Refused(
+            "UNAVAILABLE",
+            f"{LATER[ref.kind]} are not here yet.",
+            hint="name a node, such as a7x2 or here",
+        )
+    if ref.kind == "here":
+        return context.here
+    if ref.kind == "parent":
+        return _parent_of(context)
+    tree = tree_of(context, ref)
+    if ref.kind == "root":
+        return lookup.root_of(tree)
+    if ref.kind in ("node", "branch"):
+        return _named(context, tree, ref)
+    raise Refused(
+        "INVALID_SYNTAX", f"{print_ref(ref)} is no node.", hint="name a node, such as a7x2 or here"
+    )
+
+
+def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
+    """The same, but in this tree only: a line writes to one tree."""
+    node = get_node(context, ref, slices=slices)
+    if node.tree_id != context.tree.pk:
+        raise Refused(
+            "CROSS_TREE",
+            f"[{node.local_id}] lies in another tree; this line writes to one tree only.",
+            hint="give the line in that tree",
+        )
+    return node
+
+
+def tree_of(context: Context, ref: Ref) -> Tree:
+    """The tree a ref's prefix names; this one where it has none. Needs X for another."""
+    if not ref.tree_id and not ref.tree_name:
+        return context.tree
+    if ref.tree_id == context.tree.uid:
+        return context.tree
+    if "X" not in context.actor.letters:
+        raise Refused(
+            "CROSS_TREE", "This line names another tree.", hint="ask an owner for cross_tree"
+        )
+    if ref.tree_id:
+        return access.get_tree(context.actor.user, ref.tree_id)[1]
+    return _tree_named(context.actor, ref.tree_name, context.tree)
+
+
+def _tree_named(actor: Actor, name: str, here: Tree) -> Tree:
+    found = list(
+        access.visible_trees(actor.user)
+        .filter(grove=actor.grove, title__iexact=name)
+        .select_related("grove")[:10]
+    )
+    if not found:
+        raise not_found(f'tree:"{name}"')
+    if len(found) > 1:
+        raise Refused(
+            "INVALID_SYNTAX",
+            f"{len(found)} trees are called {name!r}.",
+            hint=" or ".join(f"tree:{tree.uid}" for tree in found),
+        )
+    return found[0]
+
+
+def _named(context: Context, tree: Tree, ref: Ref) -> Node:
+    node = lookup.find_node(tree, ref.id)
+    if node is None:
+        raise _unknown(context, tree, ref)
+    return lookup.newest_version(node) if ref.prime else node
+
+
+def _unknown(context: Context, tree: Tree, ref: Ref) -> Refused:
+    """CROSS_TREE where the id lies in another tree the caller may see, else NOT_FOUND."""
+    if tree.pk == context.tree.pk:
+        elsewhere = (
+            Node.objects.filter(local_id=ref.id, tree__in=access.visible_trees(context.actor.user))
+            .exclude(tree=tree)
+            .select_related("tree")
+            .first()
+        )
+        if elsewhere is not None:
+            title = elsewhere.tree.title or elsewhere.tree.uid
+            return Refused(
+                "CROSS_TREE",
+                f"[{ref.id}] lies in another tree.",
+                hint=f'add in tree:"{title}"',
+            )
+    return not_found(f"[{ref.id}]", "→ find or → tree shows what is here")
+
+
+def _parent_of(context: Context) -> Node:
+    above = lookup.version_above(context.here, context.workspace)
+    if above is None:
+        raise not_found("A node above the root")
+    return above
+
+
+def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
+    """The model participants of the grove that `agent:"…"` refs name, in their order."""
+    found = []
+    for ref in refs:
+        agent = Participant.objects.filter(
+            grove=context.actor.grove, kind="model", archived_at__isnull=True
+        )
+        agent = agent.filter(name__iexact=ref.name) if ref.name else agent.filter(uid=ref.id)
+        one = agent.first()
+        if one is None:
+            raise not_found(f'agent:"{ref.name or ref.id}"', _agents_hint(context.actor))
+        found.append(one)
+    return found
+
+
+def _agents_hint(actor: Actor) -> str:
+    names = Participant.objects.filter(
+        grove=actor.grove, kind="model", archived_at__isnull=True
+    ).values_list("name", flat=True)[:10]
+    return (
+        "there are " + ", ".join(f'agent:"{name}"' for name in names)
+        if names
+        else ("an owner adds a model under Participants")
+    )

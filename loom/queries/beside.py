@@ -1,0 +1,83 @@
+"""What stands beside and below one node, counted and listed for whoever may see it."""
+
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from loom.access import Actor, visible_trees
+from loom.models import Link, Node
+from loom.queries import lookup
+from loom.rules import addresses, link_types
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How much hangs at a node: visible continuations, annotations, links, versions."""
+
+    continuations: int
+    annotations: int
+    links: int
+    versions: int
+
+
+def counts_of(actor: Actor, node: Node) -> Counts:
+    """The counts of one node; four queries."""
+    return Counts(
+        continuations=lookup.slots_below(node.slot_id).count(),
+        annotations=annotations_of(node).count(),
+        links=len(links_of(actor, node)),
+        versions=Node.objects.filter(slot=node.slot_id).count(),
+    )
+
+
+def annotations_of(node: Node) -> QuerySet[Node]:
+    """The annotations directly on a node that are not pruned, oldest first."""
+    return lookup.rows().filter(parent_slot=node.slot_id, kind="annotation", slot__pruned=False)
+
+
+def versions_of(node: Node) -> QuerySet[Node]:
+    """All versions of the node's slot, oldest first."""
+    return lookup.rows().filter(slot=node.slot_id)
+
+
+def siblings_of(node: Node) -> QuerySet[Node]:
+    """First versions of the text slots beside the node's own."""
+    if node.parent_slot_id is None:
+        return lookup.rows().none()
+    return lookup.slots_below(node.parent_slot_id).exclude(pk=node.slot_id)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A link from one item's side: its type as read from there, and the other end."""
+
+    type: str
+    node: Node | None
+    tree_title: str
+    note: str
+
+
+def links_of(actor: Actor, node: Node) -> list[Seen]:
+    """The links of a node from its side, oldest first; ends the actor may not see left out."""
+    own = addresses.of_node(node.pk)
+    rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
+    rows = rows.filter(tree__in=visible_trees(actor.user))
+    seen = []
+    for link in rows:
+        outward = link.source == own
+        kind = link.type if outward else link_types.reverse_of(link.type)
+        end = _end(actor, link.target if outward else link.source)
+        if end is not None:
+            seen.append(Seen(kind, end[0], end[1], link.note))
+    return seen
+
+
+def _end(actor: Actor, address: str) -> tuple[Node | None, str] | None:
+    """(node, "") or (None, a tree's title) at an address; None where it may not be seen."""
+    trees = visible_trees(actor.user)
+    node_id = addresses.node_id(address)
+    if node_id is not None:
+        node = lookup.rows().filter(pk=node_id, tree__in=trees).first()
+        return (node, "") if node else None
+    tree = trees.filter(pk=addresses.tree_id(address)).first()
+    return (None, tree.title) if tree else None

@@ -1,0 +1,93 @@
+"""Single nodes by name and by place: which version stands, what is above and beside."""
+
+from django.db import connection
+from django.db.models import F, QuerySet
+
+from loom.models import ORDINAL_BITS, Node, Tree, VersionChoice, Workspace
+
+RELATED = ("author", "slot", "parent_slot", "edited_from", "tree")
+
+
+def rows() -> QuerySet[Node]:
+    """Nodes with what is shown beside them, in order of creation."""
+    return Node.objects.select_related(*RELATED).order_by("id")
+
+
+def root_of(tree: Tree) -> Node:
+    """The tree's root: its first node."""
+    return rows().get(pk=(tree.pk << ORDINAL_BITS) + 1)
+
+
+def find_node(tree: Tree, local_id: str) -> Node | None:
+    """The node of that local id in the tree."""
+    return rows().filter(tree=tree, local_id=local_id).first()
+
+
+def newest_version(node: Node) -> Node:
+    """The newest version of the node's slot that is not pruned, else the node itself."""
+    newest = rows().filter(slot=node.slot_id, version_pruned=False).order_by("-id").first()
+    return newest or node
+
+
+def standing(slot_id: int, workspace: Workspace | None) -> Node | None:
+    """The version that stands in a slot: the workspace's choice, else the newest not pruned."""
+    if workspace is not None:
+        choice = (
+            VersionChoice.objects.filter(workspace=workspace, slot=slot_id)
+            .values_list("node_id", flat=True)
+            .first()
+        )
+        if choice is not None:
+            chosen = rows().filter(pk=choice, version_pruned=False).first()
+            if chosen is not None:
+                return chosen
+    slot = rows().filter(slot=slot_id)
+    return slot.filter(version_pruned=False).order_by("-id").first() or slot.last()
+
+
+def version_above(node: Node, workspace: Workspace | None) -> Node | None:
+    """The version that stands in the slot above; None for the root."""
+    if node.parent_slot_id is None:
+        return None
+    return standing(node.parent_slot_id, workspace)
+
+
+def slots_below(slot_id: int, *, pruned: bool = False) -> QuerySet[Node]:
+    """First versions of the text slots below a slot, pruned ones only when asked for."""
+    below = rows().filter(parent_slot=slot_id, kind="text", slot_id=F("id"))
+    return below if pruned else below.filter(pruned=False)
+
+
+def hidden_by(node: Node) -> Node | None:
+    """The highest pruned slot at or above the node, which hides it; None: it is visible."""
+    pruned = pruned_slots(node.tree_id)
+    hiding = next((slot for slot in slots_above(node) if slot in pruned), None) if pruned else None
+    return rows().get(pk=hiding) if hiding else None
+
+
+def pruned_slots(tree_id: int) -> set[int]:
+    """The slots of a tree that are pruned themselves, by the partial index."""
+    return set(Node.objects.filter(tree=tree_id, pruned=True).values_list("id", flat=True))
+
+
+def slots_above(node: Node) -> list[int]:
+    """The slot ids from the root down to the node's own, by one recursive query."""
+    sql = """
+        WITH RECURSIVE up(slot, parent, depth) AS (
+            SELECT id, parent_slot_id, depth FROM loom_node WHERE id = %s
+            UNION ALL
+            SELECT n.id, n.parent_slot_id, n.depth FROM up
+            JOIN loom_node n ON n.id = up.parent AND n.depth < up.depth
+        ) SELECT slot FROM up ORDER BY depth
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [node.slot_id])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def visible_at_or_above(node: Node) -> Node:
+    """The node, or where it is hidden the nearest node above that is not."""
+    hiding = hidden_by(node)
+    if hiding is None or hiding.parent_slot_id is None:
+        return node
+    return standing(hiding.parent_slot_id, None) or node

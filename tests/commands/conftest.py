@@ -1,0 +1,39 @@
+"""Saying lines in tests, and drawing trees in one line."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from loom.access import Actor, get_actor
+from loom.commands.execute import Answer, Request, execute
+from loom.models import Grove, Tree, User
+
+Say = Callable[..., Answer]
+
+
+@pytest.fixture
+def say(actor: Actor, tree: Tree) -> Say:
+    """`say("respond root \\"a\\"")`: one line by the owner in the tree; or `by=`, `into=`."""
+
+    def one(line: str, *, by: User | None = None, into: Tree | None = None, **sent: Any) -> Answer:
+        who = get_actor(by, (into or tree).grove) if by else actor
+        return execute(who, into or tree, Request(line, **sent))
+
+    return one
+
+
+@pytest.fixture
+def write(say: Say) -> Callable[..., str]:
+    """Writes a text below a node (default: the root) and returns its local id."""
+
+    def one(text: str, below: str = "root", **more: Any) -> str:
+        return str(say(f'respond {below} "{text}"', **more).body["refs"][0])
+
+    return one
+
+
+@pytest.fixture
+def other_actor(writer: User, grove: Grove) -> Actor:
+    """The writer, as an actor."""
+    return get_actor(writer, grove)

@@ -1,0 +1,117 @@
+"""edit and split: nothing is rewritten, new nodes are made."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loom.models import Node, Tree
+from loom.rules.refusals import Refused
+from tests.commands.conftest import Say
+
+pytestmark = pytest.mark.django_db
+Write = Callable[..., str]
+
+
+def node(local_id: str) -> Node:
+    return Node.objects.get(local_id=local_id)
+
+
+def test_a_version_stands_in_the_same_slot(say: Say, write: Write) -> None:
+    a = write("one")
+    answer = say(f'edit {a} "two" as:version')
+    made = answer.body["refs"][0]
+    assert answer.reply == (
+        f"✓ created version [{made}] from [{a}]\n  downstream nodes preserved via hyperedge"
+    )
+    assert (node(made).slot_id, node(made).edited_from_id) == (node(a).pk, node(a).pk)
+
+
+def test_in_dialogue_an_edit_is_a_branch(say: Say, write: Write) -> None:
+    a = write("one")
+    answer = say(f'edit {a} "two"')
+    made = answer.body["refs"][0]
+    assert answer.reply == (
+        f"✓ created branch [{made}] from [{a}]\n  conversation continues from edit point"
+    )
+    assert node(made).slot_id == node(made).pk
+    assert node(made).parent_slot_id == node(a).parent_slot_id
+
+
+def test_an_older_version_is_not_edited_over_a_newer(say: Say, write: Write) -> None:
+    a = write("one")
+    b = say(f'edit {a} "two" as:version').body["refs"][0]
+    with pytest.raises(Refused) as refused:
+        say(f'edit {a} "three" as:version')
+    assert refused.value.code == "CONFLICT"
+    assert b in refused.value.message
+    assert say(f'edit {a}\' "three" as:version').body["ok"]
+
+
+@pytest.mark.parametrize(
+    ("new", "texts"),
+    [
+        ("The sun set.", ["The ", "sun set."]),  # common head, then the rest
+        ("Rain.", ["Rain."]),  # nothing in common: one node beside
+        ("The", ["The"]),  # no rest: one node beside
+        ("The moon rose. Then", [" Then"]),  # whole text kept: the rest below
+    ],
+)
+def test_a_fork_in_a_buffer_keeps_the_common_head(
+    say: Say, buffer: Tree, new: str, texts: list[str]
+) -> None:
+    a = say('respond root "The moon rose."', into=buffer).body["refs"][0]
+    refs = say(f'edit {a} "{new}" as:fork', into=buffer).body["refs"]
+    assert [node(one).text for one in refs] == texts
+    assert all(node(one).edited_from == node(a) for one in refs)
+    if new.startswith("The moon rose."):
+        assert node(refs[0]).parent_slot_id == node(a).pk
+
+
+def test_replace_needs_exactly_one_place(say: Say, write: Write) -> None:
+    a = write("a cat and a dog")
+    made = say(f'edit {a} replace:"cat" with:"hen"').body["refs"][0]
+    assert node(made).text == "a hen and a dog"
+    with pytest.raises(Refused) as refused:
+        say(f'edit {a} replace:"a " with:"the "')
+    assert refused.value.code == "CONFLICT"
+    assert "2 times" in refused.value.message
+
+
+@pytest.mark.parametrize("line", ['edit root "x"', 'edit {a} "one"'])
+def test_the_root_and_no_change_are_rejected(say: Say, write: Write, line: str) -> None:
+    a = write("one")
+    with pytest.raises(Refused) as refused:
+        say(line.format(a=a))
+    assert refused.value.code == "REJECTED"
+
+
+def test_only_the_slice_is_replaced(say: Say, write: Write) -> None:
+    a = say("respond root\none\ntwo\nthree\n←").body["refs"][0]
+    made = say(f'edit {a} lines:2-2 "TWO" as:version').body["refs"][0]
+    assert node(made).text.splitlines() == ["one", "TWO", "three"]
+
+
+def test_split_makes_a_head_and_a_tail_and_prunes_a_leaf(say: Say, write: Write) -> None:
+    a = write("night falls")
+    answer = say(f"split {a} at:5")
+    head, tail = answer.body["refs"]
+    assert answer.reply == f"✓ split [{a}] at 5: [{head}] [{tail}]"
+    assert (node(head).text, node(tail).text) == ("night", " falls")
+    assert node(tail).parent_slot_id == node(head).pk
+    assert node(a).pruned
+    assert answer.body["position"] == head
+
+
+def test_what_is_no_leaf_stays_when_it_is_split(say: Say, write: Write) -> None:
+    a = write("night falls")
+    write("x", a)
+    say(f"split {a} at:5")
+    assert not node(a).pruned
+
+
+@pytest.mark.parametrize("at", ["0", "3", "99"])
+def test_split_needs_a_place_inside(say: Say, write: Write, at: str) -> None:
+    a = write("abc")
+    with pytest.raises(Refused) as refused:
+        say(f"split {a} at:{at}")
+    assert refused.value.code == "INVALID_SYNTAX"

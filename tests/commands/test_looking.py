@@ -1,0 +1,121 @@
+"""view, list, switch, help: what they say, and that they change nothing."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loom.access import Actor
+from loom.commands import growth, registry
+from loom.models import Event, Step, Tree, User
+from loom.rules.refusals import Refused
+from tests.commands.conftest import Say
+
+pytestmark = pytest.mark.django_db
+Write = Callable[..., str]
+
+
+def test_view_shows_head_text_and_counts(say: Say, write: Write) -> None:
+    a = write("She waited.")
+    write("x", a)
+    say(f'annotate {a} "note"')
+    assert say(f"view {a}").reply == (
+        f'[{a}] Owner (human) · now · depth:1\n"She waited."\n'
+        "1 continuation · 1 annotation · 0 links"
+    )
+    assert "note" in say(f"view {a} with-annotations").reply
+
+
+def test_view_is_short_unless_full(say: Say, write: Write) -> None:
+    words = " ".join(f"w{i}" for i in range(40))
+    a = write(words)
+    assert "w29" in say(f"view {a}").reply
+    assert "w30" not in say(f"view {a}").reply
+    assert words in say(f"view {a} full").reply
+
+
+def test_a_slice_a_branch_and_a_range_are_viewed(say: Say, write: Write) -> None:
+    a = say("respond root\none\ntwo\nthree\n←").body["refs"][0]
+    b = write("below", a)
+    assert "two" in say(f"view {a} lines:2-2").reply
+    assert "three" not in say(f"view {a} lines:2-2").reply
+    assert say(f"view branch:{b}").body["refs"] == [a, b]
+    assert say(f"view {a}-{b}").body["refs"] == [a, b]
+
+
+def test_list_gives_a_line_each_and_affordances(say: Say, write: Write) -> None:
+    a = write("a")
+    b = write("b", a)
+    answer = say(f"list {a} continuations")
+    assert answer.reply == f'[{a}] → 1 continuation:\n  [{b}] Owner (human) · now · "b"'
+    assert say(f"list {a}").reply == f"[{a}] links: continues 1"
+    assert say(f"list {b} siblings").reply == f"[{b}] → no siblings"
+
+
+def test_switch_moves_only_who_says_it(say: Say, write: Write, writer: User) -> None:
+    a = write("a")
+    b = write("b", a)
+    c = write("c", b)
+    answer = say(f"switch to {c}", by=writer)
+    root = say("view root").body["refs"][0]
+    assert answer.reply == (
+        f"✓ switched to [{c}]\n  depth:3 · 0 continuations · path: {root} → {a} → {b} → {c}"
+    )
+    say(f"switch to {a}")
+    assert say("view here", by=writer).body["position"] == c
+
+
+def test_at_says_where_here_is(say: Say, write: Write) -> None:
+    a = write("a")
+    write("b", a)
+    assert say("view here", at=a).body["position"] == a
+    assert say("view parent", at=a).body["ok"]
+    with pytest.raises(Refused):
+        say("view here", at="zz99")
+
+
+def test_looking_writes_a_step_and_no_event(say: Say) -> None:
+    events = Event.objects.filter(stream__name__startswith="tree:").count()
+    say("view root")
+    say("help")
+    assert Event.objects.filter(stream__name__startswith="tree:").count() == events
+    assert Step.objects.count() == 2
+
+
+def test_another_trees_node_is_cross_tree(say: Say, write: Write, actor: Actor) -> None:
+    a = write("a")
+    other = growth.make_tree(actor, title="Other")
+    with pytest.raises(Refused) as refused:
+        say(f"view {a}", into=other)
+    assert refused.value.code == "CROSS_TREE"
+    assert refused.value.hint == 'add in tree:"Marie"'
+    assert say(f'view {a} in tree:"Marie"', into=other).body["ok"]
+
+
+def test_what_comes_later_is_unavailable(say: Say, write: Write) -> None:
+    write("a")
+    for line in ('view doc:"notes"', "view #3", 'find "a" open'):
+        with pytest.raises(Refused) as refused:
+            say(line)
+        assert refused.value.code == "UNAVAILABLE", line
+
+
+def test_help_lists_every_command_and_stars_what_one_may_not(say: Say, reader: User) -> None:
+    text = say("help", by=reader).reply
+    for one in registry.every():
+        assert f"→ {one.syntax}" in text
+    assert "* → respond" in text
+    assert "needs loom_aware" in say("help prune").reply
+
+
+def test_every_command_has_a_summary_and_a_known_permission() -> None:
+    for one in registry.every():
+        assert one.summary.endswith("."), one.verb
+        assert one.permissions, one.verb
+
+
+def test_an_outsider_has_no_actor(tree: Tree, outsider: User) -> None:
+    from loom.access import get_tree
+
+    with pytest.raises(Refused) as refused:
+        get_tree(outsider, tree.uid)
+    assert refused.value.code == "NOT_FOUND"

@@ -1,0 +1,91 @@
+"""Bookmarks, tags, links and annotations."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loom.models import Link, Mark, Node, User
+from loom.rules.refusals import Refused
+from tests.commands.conftest import Say
+
+pytestmark = pytest.mark.django_db
+Write = Callable[..., str]
+
+
+def test_a_bookmark_has_a_label_and_a_new_one_takes_its_place(say: Say, write: Write) -> None:
+    a = write("a")
+    assert say(f'bookmark {a} "key point"').reply == f'✓ bookmarked [{a}] as "key point"'
+    say(f'bookmark {a} "turning point"')
+    assert [m.label for m in Mark.objects.filter(removed_at=None)] == ["turning point"]
+    assert say(f"unbookmark {a}").reply == f"✓ unbookmarked [{a}]"
+    with pytest.raises(Refused):
+        say(f"unbookmark {a}")
+
+
+def test_bookmarks_are_each_persons_own(say: Say, write: Write, writer: User) -> None:
+    a = write("a")
+    say(f"bookmark {a}")
+    say(f"bookmark {a}", by=writer)
+    assert Mark.objects.filter(removed_at=None).count() == 2
+
+
+def test_tags_are_unique_whatever_their_case(say: Say, write: Write) -> None:
+    a, b = write("a"), write("b")
+    assert say(f'tag {a} #Tone #"two words"').reply == f'✓ tagged [{a}] #Tone #"two words"'
+    assert say(f"tag {b} #tone").reply == f"✓ tagged [{b}] #Tone"
+    with pytest.raises(Refused):
+        say(f"tag {a} #TONE")
+    assert say(f"untag {a} #tone").reply == f"✓ untagged [{a}] #Tone"
+
+
+def test_a_link_is_stored_once_and_read_from_both_ends(say: Say, write: Write) -> None:
+    a, b = write("a"), write("b")
+    assert say(f"link {a} to {b}").reply == f"✓ linked [{a}] ↔ [{b}]"
+    typed = say(f'link {a} to {b} as:supports note:"so" confidence:0.5')
+    assert typed.reply == f"✓ linked [{a}] ──[supports]──→ [{b}]"
+    assert Link.objects.count() == 2
+    assert "supported_by 1" in say(f"list {b}").reply
+    with pytest.raises(Refused) as refused:
+        say(f"unlink {a} to {b}")
+    assert refused.value.code == "INVALID_SYNTAX"
+    say(f"unlink {a} to {b} as:supports")
+    with pytest.raises(Refused):
+        say(f"link {b} to {a}")  # symmetric: linked so already
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("link {a} to {a}", "REJECTED"),
+        ("link {a} to {b} as:loves", "INVALID_SYNTAX"),
+        ("link {a} to {b} confidence:2", "LIMIT_EXCEEDED"),
+        ("unlink {a} to {b}", "NOT_FOUND"),
+    ],
+)
+def test_bad_links_are_refused(say: Say, write: Write, line: str, code: str) -> None:
+    a, b = write("a"), write("b")
+    with pytest.raises(Refused) as refused:
+        say(line.format(a=a, b=b))
+    assert refused.value.code == code
+
+
+def test_an_annotation_hangs_below_and_replies_reopen_it(say: Say, write: Write) -> None:
+    a = write("a")
+    note = say(f'annotate {a} "unclear" as:question').body["refs"][0]
+    row = Node.objects.get(local_id=note)
+    assert (row.kind, row.form, row.parent_slot_id) == (
+        "annotation",
+        "question",
+        Node.objects.get(local_id=a).pk,
+    )
+    assert say(f'resolve {note} "clear now"').reply == f"✓ resolved [{note}]"
+    with pytest.raises(Refused):
+        say(f"resolve {note}")
+    say(f'annotate {note} "is it?"')
+    assert Node.objects.get(local_id=note).resolved_at is None
+
+
+def test_only_annotations_are_resolved(say: Say, write: Write) -> None:
+    with pytest.raises(Refused) as refused:
+        say(f"resolve {write('a')}")
+    assert refused.value.code == "REJECTED"

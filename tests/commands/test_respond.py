@@ -1,0 +1,123 @@
+"""respond: a text below a node, from one or several sources."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loom.access import Actor
+from loom.models import Event, Node, NodeSource, Step, Tree, User
+from loom.rules import hashes
+from loom.rules.refusals import Refused
+from tests.commands.conftest import Say
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_makes_a_node_below_and_moves_there(say: Say, tree: Tree) -> None:
+    answer = say('→ respond root "It was night."')
+    made = answer.body["refs"][0]
+    assert answer.reply == (
+        f"✓ created [{made}] as continuation from [{Node.objects.first().local_id}]\n"  # type: ignore[union-attr]
+        f"  switched to [{made}]"
+    )
+    assert answer.body["position"] == made
+    assert Node.objects.get(local_id=made).text == "It was night."
+
+
+def test_the_text_is_kept_byte_for_byte(say: Say) -> None:
+    text = "  keep \r\n these \t blanks\n"
+    answer = say(f"respond root\n{text}\n←")
+    assert Node.objects.get(local_id=answer.body["refs"][0]).text == text
+
+
+def test_two_texts_below_the_root_are_siblings(write: Callable[..., str]) -> None:
+    first, second = write("a"), write("b")
+    parents = {Node.objects.get(local_id=one).parent_slot_id for one in (first, second)}
+    assert len(parents) == 1
+
+
+def test_the_hash_is_that_of_the_recipe(write: Callable[..., str], actor: Actor) -> None:
+    parent = Node.objects.get(local_id=write("a"))
+    node = Node.objects.get(local_id=write("b", "here"))
+    assert node.parent_hash == parent.hash
+    assert node.hash == hashes.sha256(
+        {
+            "author": actor.participant.uid,
+            "call": None,
+            "configuration": None,
+            "content": [{"type": "text", "text": "b"}],
+            "created_at": hashes.instant(node.created_at),
+            "edited_from": None,
+            "kind": "text",
+            "parent": parent.hash,
+        }
+    )
+
+
+def test_sources_are_named_with_their_role(say: Say, write: Callable[..., str]) -> None:
+    a, b = write("a"), write("b")
+    say(f'respond {a} "both" from:{a},{b} as:instruction')
+    assert [source.role for source in NodeSource.objects.all()] == ["instruction"] * 2
+
+
+def test_an_untitled_tree_is_called_by_its_first_words(say: Say, tree: Tree) -> None:
+    Tree.objects.update(title="")
+    say('respond root "She is not angry at Thomas. The quarrel is only the nearest shape."')
+    assert Tree.objects.get().title == "She is not angry at Thomas. The quarrel is only th"
+
+
+@pytest.mark.parametrize(
+    "line", ['respond root ""', "respond root", 'respond zz99 "x"', "respnd x"]
+)
+def test_a_bad_line_changes_nothing_but_the_step_log(say: Say, line: str) -> None:
+    events, nodes = Event.objects.count(), Node.objects.count()
+    with pytest.raises(Refused) as refused:
+        say(line)
+    assert refused.value.code in ("INVALID_SYNTAX", "NOT_FOUND")
+    assert refused.value.hint
+    assert (Event.objects.count(), Node.objects.count()) == (events, nodes)
+    assert Step.objects.get().outcome == refused.value.code
+
+
+def test_a_reader_may_look_but_not_write(say: Say, reader: User) -> None:
+    assert say("view root", by=reader).body["ok"]
+    with pytest.raises(Refused) as refused:
+        say('respond root "x"', by=reader)
+    assert refused.value.code == "PERMISSION_DENIED"
+
+
+def test_the_same_key_and_line_make_one_node(say: Say) -> None:
+    first = say('respond root "a"', key="k1")
+    again = say('respond root "a"', key="k1")
+    assert again.body == {**first.body, "repeated": True}
+    with pytest.raises(Refused) as refused:
+        say('respond root "b"', key="k1")
+    assert refused.value.code == "CONFLICT"
+
+
+def test_a_dry_run_says_what_would_happen_and_writes_nothing(say: Say) -> None:
+    answer = say('respond root "a"', dry_run=True)
+    assert answer.reply.startswith("✓ created [")
+    assert answer.body["step"] is None
+    assert answer.body["events"] == []
+    assert Node.objects.count() == 1
+    assert Step.objects.count() == 0
+
+
+def test_below_a_pruned_node_nothing_is_written(say: Say, write: Callable[..., str]) -> None:
+    a = write("a")
+    b = write("b", a)
+    say(f"prune {a}")
+    with pytest.raises(Refused) as refused:
+        say(f'respond {b} "c"')
+    assert (refused.value.code, refused.value.hint) == ("REJECTED", f"→ restore {a} first")
+
+
+def test_an_archived_tree_is_read_only(say: Say, tree: Tree) -> None:
+    from django.utils import timezone
+
+    Tree.objects.update(archived_at=timezone.now())
+    tree.refresh_from_db()
+    with pytest.raises(Refused) as refused:
+        say('respond root "a"')
+    assert refused.value.code == "REJECTED"

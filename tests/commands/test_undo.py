@@ -1,0 +1,126 @@
+"""undo and redo: every world-changing command has an inverse, and nobody undoes another's."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from loom.models import Generation, Link, Mark, Node, Participant, Step, User
+from loom.rules.refusals import Refused
+from tests.commands.conftest import Say
+
+pytestmark = pytest.mark.django_db
+Write = Callable[..., str]
+
+
+def world() -> dict[str, Any]:
+    """What is seen of the world: flags, marks and links that stand."""
+    return {
+        "nodes": [
+            (n.local_id, n.excluded, n.resolved_at is None)
+            for n in Node.objects.order_by("id")
+            if not n.pruned and not n.version_pruned
+        ],
+        "marks": sorted((m.item, m.kind, m.label) for m in Mark.objects.filter(removed_at=None)),
+        "links": sorted((k.source, k.target, k.type) for k in Link.objects.filter(removed_at=None)),
+    }
+
+
+LINES = [
+    'respond {a} "x"',
+    'edit {a} "x" as:version',
+    'edit {a} "x" as:fork',
+    "split {b} at:1",
+    "prune {a}",
+    "exclude {a}",
+    "link {a} to {b}",
+    'bookmark {a} "y"',
+    "tag {a} #new #other",
+    "untag {a} #old",
+    "unbookmark {b}",
+    'annotate {a} "x"',
+    "resolve {note}",
+    'resolve {note} "why"',
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_undo_brings_the_world_back_and_redo_again(say: Say, write: Write, line: str) -> None:
+    a, b = write("aaa"), write("bbb")
+    say(f"tag {a} #old")
+    say(f'bookmark {b} "mine"')
+    note = say(f'annotate {b} "note"').body["refs"][0]
+    before = world()
+    said = say(line.format(a=a, b=b, note=note))
+    after = world()
+    assert after != before
+    assert say("undo").reply == f"✓ undid {said.body['canonical']}"
+    assert world() == before
+    assert say("redo").reply == f"✓ redid {said.body['canonical']}"
+    assert world() == after
+    say("undo")
+    assert world() == before
+
+
+def test_undo_goes_back_step_by_step_and_says_each(say: Say, write: Write) -> None:
+    a = write("a")
+    say(f"exclude {a}")
+    say(f"bookmark {a}")
+    answer = say("undo n:2")
+    assert answer.reply == f"✓ undid → bookmark {a}\n✓ undid → exclude {a}"
+    assert Step.objects.filter(undoes__isnull=False).count() == 2
+
+
+def test_what_somebody_has_built_on_is_a_conflict(say: Say, write: Write, writer: User) -> None:
+    a = write("a")
+    b = say(f'respond {a} "mine now"', by=writer).body["refs"][0]
+    with pytest.raises(Refused) as refused:
+        say("undo")
+    assert refused.value.code == "CONFLICT"
+    assert b in refused.value.message
+    assert not Node.objects.filter(pruned=True).exists()
+
+
+def test_a_failure_in_the_middle_keeps_what_was_done(say: Say, write: Write, writer: User) -> None:
+    a = write("a")
+    say(f'respond {a} "theirs"', by=writer)
+    say(f"exclude {a}")
+    answer = say("undo n:2")
+    assert answer.reply.startswith(f"✓ undid → exclude {a}\n✗ CONFLICT: ")
+    assert not Node.objects.get(local_id=a).excluded
+
+
+def test_nothing_left_is_rejected_and_others_steps_are_not_mine(say: Say, writer: User) -> None:
+    say('respond root "a"')
+    with pytest.raises(Refused) as refused:
+        say("undo", by=writer)
+    assert refused.value.code == "REJECTED"
+
+
+def test_a_step_is_undone_by_its_number(say: Say, write: Write) -> None:
+    a = write("a")
+    step = say(f"exclude {a}").body["step"]
+    look = say("view root").body["step"]
+    say(f"bookmark {a}")
+    assert say(f"undo step:{step}").reply == f"✓ undid → exclude {a}"
+    with pytest.raises(Refused) as refused:
+        say(f"undo step:{look}")
+    assert refused.value.code == "REJECTED"
+    with pytest.raises(Refused):
+        say(f"undo step:{step}")
+
+
+def test_a_new_change_clears_redo(say: Say, write: Write) -> None:
+    a = write("a")
+    say(f"exclude {a}")
+    say("undo")
+    say(f"bookmark {a}")
+    with pytest.raises(Refused) as refused:
+        say("redo")
+    assert refused.value.code == "REJECTED"
+
+
+def test_undoing_a_continue_stops_what_still_runs(say: Say, muse: Participant) -> None:
+    say("continue from root n:2")
+    say("undo")
+    assert all(g.stop_asked and g.discard for g in Generation.objects.all())

@@ -1,0 +1,109 @@
+"""What every test may ask for: standing people, trees drawn in a line, a client each."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from rest_framework.test import APIClient
+
+from loom.access import Actor, get_actor
+from loom.commands import growth
+from loom.log import streams
+from loom.models import Grove, Membership, Participant, Tree, User
+
+
+def make_user(name: str, **fields: Any) -> User:
+    """A user with the password `name`-password."""
+    user = User(username=name, **fields)
+    user.set_password(f"{name}-password")
+    user.save()
+    return user
+
+
+def join(grove: Grove, user: User, role: str) -> Participant:
+    """Makes `user` a member of `grove`, without events."""
+    person = Participant.objects.create(
+        grove=grove, kind="human", name=user.username.title(), user=user
+    )
+    Membership.objects.create(grove=grove, user=user, participant=person, role=role)
+    return person
+
+
+@pytest.fixture
+def grove(db: None) -> Grove:
+    """A grove with nobody in it yet."""
+    made = Grove.objects.create(name="The grove")
+    streams.open_stream(made)
+    return made
+
+
+def _standing(role: str) -> Callable[[Grove], User]:
+    def person(grove: Grove) -> User:
+        user = make_user(role)
+        join(grove, user, role)
+        return user
+
+    return person
+
+
+owner = pytest.fixture(_standing("owner"), name="owner")
+writer = pytest.fixture(_standing("writer"), name="writer")
+reader = pytest.fixture(_standing("reader"), name="reader")
+
+
+@pytest.fixture
+def outsider(db: None) -> User:
+    """Somebody who can sign in but belongs to another grove."""
+    user = make_user("outsider")
+    other = Grove.objects.create(name="Elsewhere")
+    streams.open_stream(other)
+    join(other, user, "owner")
+    return user
+
+
+@pytest.fixture
+def actor(owner: User, grove: Grove) -> Actor:
+    """The owner, as an actor in the grove."""
+    return get_actor(owner, grove)
+
+
+@pytest.fixture
+def muse(grove: Grove) -> Participant:
+    """A model participant that is only sent text."""
+    return Participant.objects.create(
+        grove=grove, kind="model", name="Muse", model_ref="local:smollm2", max_tokens=60
+    )
+
+
+@pytest.fixture
+def tree(actor: Actor) -> Tree:
+    """An empty dialogue tree made by the owner."""
+    return growth.make_tree(actor, title="Marie")
+
+
+@pytest.fixture
+def buffer(actor: Actor) -> Tree:
+    """An empty buffer tree made by the owner."""
+    return growth.make_tree(actor, title="The house", mode="buffer")
+
+
+@pytest.fixture
+def api() -> Callable[..., APIClient]:
+    """A client signed in as a user (None: nobody)."""
+
+    def client(user: User | None = None) -> APIClient:
+        made = APIClient()
+        if user is not None:
+            made.force_login(user)
+        return made
+
+    return client
+
+
+@pytest.fixture(autouse=True)
+def _clean_cache(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Rate limits and the like must not leak from test to test."""
+    yield
+    if "db" in request.fixturenames or "transactional_db" in request.fixturenames:
+        cache.clear()

