@@ -1,0 +1,95 @@
+"""Big trees for measuring, written in bulk, with true hashes."""
+
+import random
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from loom.commands import growth
+from loom.log import streams
+from loom.models import ORDINAL_BITS, Grove, Membership, Node, Participant, Stream, Tree, User
+from loom.access import Actor, get_actor
+from loom.rules import hashes, ids
+
+WORDS = (
+    "the river came down from the hills and nobody asked where it had been before the bridge "
+    "was built of stone and light and the long names of those who carried it away again"
+).split()
+
+
+def make_owner(name: str) -> Actor:
+    """A user, his grove, and he in it."""
+    user = User.objects.create(username=name)
+    grove = Grove.objects.create(name=name)
+    streams.open_stream(grove)
+    person = Participant.objects.create(grove=grove, kind="human", name=name, user=user)
+    Membership.objects.create(grove=grove, user=user, participant=person, role="owner")
+    return get_actor(user, grove)
+
+
+def words(dice: random.Random, length: int) -> str:
+    """About `length` characters of prose, never the same twice."""
+    text = f"{dice.randrange(10**9)} "
+    while len(text) < length:
+        text += dice.choice(WORDS) + " "
+    return text[:length]
+
+
+def grow(
+    actor: Actor, *, count: int, chain: int = 0, length: int = 200, seed: int = 7
+) -> tuple[Tree, Node]:
+    """A tree of `count` nodes, and the end of a chain `chain` deep in it.
+
+    The chain comes first; every other node hangs below a random earlier one.
+    """
+    dice = random.Random(seed)
+    tree = growth.make_tree(actor, title=f"{count} nodes")
+    base, author = tree.pk << ORDINAL_BITS, actor.participant
+    root = Node.objects.get(pk=base + 1)
+    drawn = {root.local_id}
+    made: list[Node] = [root]
+    at = timezone.now()
+    for ordinal in range(2, count + 1):
+        parent = made[-1] if ordinal <= chain + 1 else dice.choice(made)
+        made.append(
+            _node(tree, author, parent, base + ordinal, words(dice, length), at, _local(dice, drawn))
+        )
+        at += timedelta(microseconds=1)
+    Node.objects.bulk_create(made[1:], batch_size=1000)
+    Stream.objects.filter(name=f"tree:{tree.uid}").update(items=count)
+    return tree, made[chain] if chain else made[-1]
+
+
+def _local(dice: random.Random, drawn: set[str]) -> str:
+    fresh = ids.draw_new(len(drawn) + 100, drawn, dice.choice)
+    drawn.add(fresh)
+    return fresh
+
+
+def _node(
+    tree: Tree, author: Participant, parent: Node, key: int, text: str, at: datetime, local: str
+) -> Node:
+    proof = hashes.proof(
+        author=author.uid,
+        call="",
+        configuration="",
+        content=[{"type": "text", "text": text}],
+        created_at=at,
+        edited_from="",
+        kind="text",
+        parent=parent.hash,
+    )
+    return Node(
+        id=key,
+        tree=tree,
+        local_id=local,
+        text=text,
+        length=len(text),
+        author=author,
+        slot_id=key,
+        parent_slot_id=parent.slot_id,
+        depth=parent.depth + 1,
+        parent_hash=parent.hash,
+        hash=hashes.sha256(proof),
+        created_at=at,
+    )

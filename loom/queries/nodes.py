@@ -1,0 +1,83 @@
+"""Nodes as the API shows them (MM §14.3, 8): many at once, or one for its event."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from loom.access import Actor
+from loom.models import Node, Tree
+from loom.queries.facts import Facts, facts_of
+from loom.queries.rows import NodeRow, row_of
+from loom.queries.tallies import tallies_of
+
+Body = dict[str, Any]
+
+
+def node_bodies(
+    actor: Actor, tree: Tree, rows: Sequence[NodeRow], *, descendants: bool = False
+) -> list[Body]:
+    """The full bodies of nodes of one tree, in their order; a fixed number of queries.
+
+    `descendants` adds the number of visible text slots below each: one walk for each row.
+    """
+    facts = facts_of(tree.pk, rows)
+    tallies = tallies_of(actor, rows, facts, descendants=descendants)
+    bodies = []
+    for row in rows:
+        body = _body(row, tree.uid, facts)
+        body["counts"] = tallies[row.id]
+        bodies.append(body)
+    return bodies
+
+
+def event_body(node: Node) -> Body:
+    """The node as its event `node.added` carries it: as in the API, without counts."""
+    row = row_of(node)
+    return _body(row, node.tree.uid, facts_of(node.tree_id, [row]))
+
+
+def proof_of(row: NodeRow, edited_hash: str) -> Body:
+    """The values the row's hash is taken of, as MM §11 lists them."""
+    return {
+        "author": row.proof_author or row.author_uid,
+        "call": row.call_uid or None,
+        "configuration": row.configuration or None,
+        "content": row.content,
+        "created_at": row.at,
+        "edited_from": edited_hash or None,
+        "kind": row.kind,
+        "parent": row.parent_hash or None,
+    }
+
+
+def _body(row: NodeRow, tree_uid: str, facts: Facts) -> Body:
+    edited = facts.edited.get(row.edited_from_id or 0, (None, ""))
+    proof = proof_of(row, edited[1])
+    return {
+        "id": row.local_id,
+        "tree": tree_uid,
+        "kind": row.kind,
+        "form": row.form,
+        "text": row.text,
+        "content": proof["content"],
+        "author": {"id": row.author_uid, "name": row.author_name, "kind": row.author_kind},
+        "parent": facts.local_ids.get(row.parent_slot_id or 0),
+        "slot": facts.local_ids[row.slot_id],
+        "depth": row.depth,
+        "versions": facts.versions.get(row.slot_id) or [row.local_id],
+        "edited_from": edited[0],
+        "sources": facts.sources.get(row.id, []),
+        "created_at": row.at,
+        "pruned": bool(row.pruned or row.version_pruned),
+        "excluded": bool(row.excluded),
+        "hidden": row.slot_id in facts.hidden,
+        "sandbox": bool(row.sandbox),
+        "resolved": bool(row.resolved),
+        "finish": row.finish,
+        "generation": row.generation_uid or None,
+        "call": row.call_uid or None,
+        "summary": row.summary,
+        "bookmarks": facts.bookmarks.get(row.id, []),
+        "tags": facts.tags.get(row.id, []),
+        "hash": row.hash,
+        "proof": proof,
+    }

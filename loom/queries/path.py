@@ -1,0 +1,71 @@
+"""The path from the root to a node, as one participant reads it."""
+
+from typing import Any
+
+from loom.access import Actor
+from loom.models import Node, Tree, Workspace
+from loom.queries.rows import NodeRow, columns, fetch
+
+__all__ = ["NodeRow", "path_ids", "path_of"]
+
+# The walk is bounded on a corrupt tree too: depth falls with every step. Flags of a slot
+# are picked up on the way, since its first version is visited anyhow.
+_UP = """
+    WITH RECURSIVE up(slot, above, depth, pruned, excluded, sandbox, resolved_at) AS (
+        SELECT s.id, s.parent_slot_id, s.depth, s.pruned, s.excluded, s.sandbox, s.resolved_at
+        FROM loom_node s WHERE s.id = %s
+        UNION ALL
+        SELECT s.id, s.parent_slot_id, s.depth, s.pruned, s.excluded, s.sandbox, s.resolved_at
+        FROM up JOIN loom_node s ON s.id = up.above AND s.depth < up.depth
+    )
+"""
+_NEWEST = """(SELECT x.id FROM loom_node x WHERE x.slot_id = up.slot AND NOT x.version_pruned
+    ORDER BY x.id DESC LIMIT 1)"""
+_CHOSEN = """(SELECT c.node_id FROM loom_versionchoice c JOIN loom_node x ON x.id = c.node_id
+    WHERE c.workspace_id = %s AND c.slot_id = up.slot AND NOT x.version_pruned)"""
+
+
+def _standing(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
+    """SQL for the version that stands in a slot of the path, and its parameters."""
+    chosen = f"{_CHOSEN}, " if workspace is not None else ""
+    params = [node.slot_id, node.pk, *([workspace.pk] if workspace is not None else [])]
+    return (
+        f"CASE WHEN up.slot = %s THEN %s ELSE COALESCE({chosen}{_NEWEST}, up.slot) END",
+        params,
+    )
+
+
+def path_of(
+    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node | None = None
+) -> list[NodeRow]:
+    """The path to `node` (None: where the workspace stands, else the root), root first.
+
+    In each slot stands the version the workspace chose, else the newest not pruned; `node`
+    itself stands in its own slot, pruned or not. One query.
+    """
+    end = _end(tree, workspace, node)
+    standing, params = _standing(end, workspace)
+    sql = f"""{_UP} SELECT {columns("up")} FROM up JOIN loom_node v ON v.id = {standing}
+        JOIN loom_participant a ON a.id = v.author_id ORDER BY up.depth"""
+    return list(map(NodeRow._make, fetch(sql, [end.slot_id, *params])))
+
+
+def path_ids(
+    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node | None = None
+) -> list[tuple[int, int]]:
+    """The same path as (slot id, id of the version that stands there), root first."""
+    end = _end(tree, workspace, node)
+    standing, params = _standing(end, workspace)
+    sql = f"{_UP} SELECT up.slot, {standing} FROM up ORDER BY up.depth"
+    rows: list[Any] = fetch(sql, [end.slot_id, *params])
+    return rows
+
+
+def _end(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
+    from loom.queries.lookup import root_of
+
+    if node is not None:
+        return node
+    if workspace is not None and workspace.position.tree_id == tree.pk:
+        return workspace.position
+    return root_of(tree)
