@@ -1,0 +1,44 @@
+"""`python -m config.prepare`: backup, migrations and the first start, in one process.
+
+Run by script/server before anything else is started. What it prints is shown to the person.
+"""
+
+import os
+import sys
+from datetime import UTC, datetime
+
+import django
+
+
+def _waiting() -> tuple[bool, bool]:
+    """Whether migrations wait, and whether there is anything to back up before them."""
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return bool(plan), bool(executor.loader.applied_migrations)
+
+
+def main() -> None:
+    """Brings the database up to date; a fresh one gets its owner and first grove."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    from django.conf import settings
+    from django.core.management import call_command, get_commands
+
+    must_migrate, has_data = _waiting()
+    if must_migrate and has_data:
+        folder = settings.DATA_DIR / "backups"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.backup"
+        call_command("backup", str(file))
+        sys.stdout.write(f"The database was saved to {file} before its tables change.\n")
+    if must_migrate:
+        call_command("migrate", verbosity=0, interactive=False)
+    if "firststart" in get_commands():
+        call_command("firststart")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""`python -m config.supervisor`: the whole life of script/server."""
+
+import signal
+import sys
+from types import FrameType
+
+from config.supervisor import broker, plan, ready
+from config.supervisor.keeper import Keeper
+from config.supervisor.options import Options, Sentence, read
+from config.supervisor.setup import locked, prepare
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _stop_on_signals() -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        # Once is enough: a second Ctrl-C must not interrupt the stopping.
+        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(name, signal.SIG_IGN)
+        raise SystemExit(0)
+
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(name, stop)
+
+
+def _run(options: Options, keeper: Keeper) -> None:
+    env = plan.environment(options)
+    if "REDIS_URL" not in env:
+        env["REDIS_URL"] = broker.start(keeper, options.data, env)
+    greeting = prepare(options, env)
+    for child in plan.children(options, env):
+        keeper.start(child)
+    try:
+        ready.wait(options, env, keeper)
+    finally:
+        for line in greeting:
+            _say(line)
+    for line in plan.origins_lines(options, env):
+        _say(line)
+    _say(f"ready {options.url}")
+    ready.open_browser(options, greeting)
+    keeper.watch()
+
+
+def main() -> int:
+    """Runs until stopped; returns the exit code. Everything started is stopped again."""
+    _stop_on_signals()
+    keeper = Keeper(_say)
+    try:
+        options = read(sys.argv[1:])
+        with locked(options.data):
+            try:
+                _run(options, keeper)
+            finally:
+                keeper.stop_all()
+    except Sentence as sentence:
+        sys.stderr.write(f"{sentence}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""Which processes there are, and what environment they get."""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+
+from config.supervisor.keeper import Child
+from config.supervisor.options import LOOPBACK, Options, free_port
+
+
+def _origins(options: Options) -> list[str]:
+    """The addresses under which a browser on this network can reach the host and port."""
+    hosts = ["127.0.0.1", "localhost"]
+    if options.host not in LOOPBACK:
+        name = socket.gethostname()
+        hosts += [options.host, name, f"{name}.local", *_addresses(name)]
+    elif options.host not in hosts:
+        hosts.append(options.host)
+    known = dict.fromkeys(h for h in hosts if h not in ("0.0.0.0", "::", ""))  # noqa: S104
+    return [f"http://{f'[{h}]' if ':' in h else h}:{options.port}" for h in known]
+
+
+def _addresses(name: str) -> list[str]:
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return []
+    return [str(entry[4][0]) for entry in found if "%" not in str(entry[4][0])]
+
+
+def environment(options: Options) -> dict[str, str]:
+    """The children's environment: what was given, and what the options add to it."""
+    env = dict(os.environ)
+    env.pop("HEDDLE_STARTED_IN", None)
+    for name in ("DATABASE_URL", "REDIS_URL"):
+        if not env.get(name):
+            env.pop(name, None)
+    env["HEDDLE_DATA"] = str(options.data)
+    env["PYTHONUNBUFFERED"] = "1"
+    if not env.get("HEDDLE_ORIGINS"):
+        env["HEDDLE_ORIGINS"] = ",".join(_origins(options))
+    if options.model:
+        address = f"127.0.0.1:{free_port('127.0.0.1', 0)}"
+        env["HEDDLE_LOCAL_MODEL_URL"] = f"http://{address}/v1"
+        allowed = [env.get("HEDDLE_PROVIDER_ALLOW", ""), address]
+        env["HEDDLE_PROVIDER_ALLOW"] = ",".join(part for part in allowed if part)
+    return env
+
+
+def origins_lines(options: Options, env: dict[str, str]) -> Iterator[str]:
+    """What to say about origins: only where others than this machine may come."""
+    if options.host in LOOPBACK:
+        return
+    yield "Browsers may come from these addresses (set HEDDLE_ORIGINS to change them):"
+    for origin in env["HEDDLE_ORIGINS"].split(","):
+        yield f"  {origin.strip()}"
+
+
+def children(options: Options, env: dict[str, str]) -> list[Child]:
+    """The processes besides the broker, in order of start."""
+    python = sys.executable
+
+    def child(name: str, *words: str) -> Child:
+        return Child(name, [python, *words], env, options.logs / f"{name}.log")
+
+    found = [
+        child(
+            "web",
+            *("-m", "uvicorn", "config.asgi:application"),
+            *("--host", options.host, "--port", str(options.port)),
+            *("--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3"),
+            # A node may be 4 MiB; frames of a client are a few hundred bytes.
+            *("--ws-max-size", "65536", "--lifespan", "on"),
+        ),
+        child(
+            "worker",
+            *("-m", "celery", "-A", "config", "worker", "--pool=threads", "--concurrency=32"),
+            *("-Q", "continue,turns,summaries,transfer", "--loglevel=WARNING"),
+            *("--without-gossip", "--without-mingle"),
+        ),
+    ]
+    if options.model:
+        port = env["HEDDLE_LOCAL_MODEL_URL"].rsplit(":", 1)[1].split("/")[0]
+        found.insert(0, child("model", "-m", "agents.providers.local_server", "--port", port))
+    return found
