@@ -1,0 +1,50 @@
+"""Provider keys at rest: encrypted with the installation's secret, bound to one base URL.
+
+A changed base_url must not carry the key elsewhere, so a seal opens only for its own.
+"""
+
+import base64
+import json
+
+from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+from loom.rules.refusals import Refused
+
+
+def seal(key: str, base_url: str) -> str:
+    """The key encrypted together with the address it may be sent to."""
+    bound = json.dumps({"key": key, "base_url": _bare(base_url)})
+    return _fernet().encrypt(bound.encode()).decode()
+
+
+def open_sealed(sealed: str, base_url: str) -> str:
+    """The key of a seal made for `base_url`. Refused REJECTED for any other address, and
+    where the installation's secret has changed."""
+    try:
+        bound = json.loads(_fernet().decrypt(sealed.encode()))
+    except (InvalidToken, ValueError):
+        raise Refused(
+            "REJECTED",
+            "The provider key cannot be opened with this installation's secret.",
+            hint="Give the key again.",
+        ) from None
+    if bound["base_url"] != _bare(base_url):
+        raise Refused(
+            "REJECTED",
+            "The provider key was given for another address.",
+            hint="Give the key again for the new base_url.",
+        )
+    return str(bound["key"])
+
+
+def _bare(base_url: str) -> str:
+    return base_url.rstrip("/")
+
+
+def _fernet() -> Fernet:
+    # A key of its own, so that the secret's other uses can never open a seal.
+    derived = HKDF(SHA256(), length=32, salt=None, info=b"heddle provider keys")
+    return Fernet(base64.urlsafe_b64encode(derived.derive(settings.SECRET_KEY.encode())))
