@@ -30,6 +30,13 @@ def replaced(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
+def common_prefix(old: str, new: str) -> str:
+    """The longest text that both begin with."""
+    pairs = enumerate(zip(old, new, strict=False))
+    end = next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
+    return new[:end]
+
+
 def flag(context: Context, node: Node, name: str, value: bool) -> Op:
     """Sets a flag (pruned, excluded: of the slot; version_pruned: of the version), writes
     the event, and returns the inverse."""

@@ -1,6 +1,5 @@
 """Writing text: respond, edit, split. Nothing is ever rewritten: each makes new nodes."""
 
-import os
 from typing import Annotated, Literal
 
 from loom.commands import edits, growth
@@ -156,7 +155,7 @@ def _version(context: Context, node: Node, text: str) -> Reply:
 
 def _fork(context: Context, node: Node, text: str) -> Reply:
     above = lookup.version_above(node, context.workspace)
-    prefix = os.path.commonprefix([node.text, text]) if context.tree.mode == "buffer" else ""
+    prefix = edits.common_prefix(node.text, text) if context.tree.mode == "buffer" else ""
     rest = text[len(prefix) :]
     if prefix and prefix == node.text:
         made = [_beside(context, node, rest, node)]
