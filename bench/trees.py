@@ -1,14 +1,14 @@
 """Big trees for measuring, written in bulk, with true hashes."""
 
 import random
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.utils import timezone
 
+from loom.access import Actor, get_actor
 from loom.commands import growth
 from loom.log import streams
 from loom.models import ORDINAL_BITS, Grove, Membership, Node, Participant, Stream, Tree, User
-from loom.access import Actor, get_actor
 from loom.rules import hashes, ids
 
 WORDS = (
@@ -52,7 +52,9 @@ def grow(
     for ordinal in range(2, count + 1):
         parent = made[-1] if ordinal <= chain + 1 else dice.choice(made)
         made.append(
-            _node(tree, author, parent, base + ordinal, words(dice, length), at, _local(dice, drawn))
+            _node(
+                tree, author, parent, base + ordinal, words(dice, length), at, _local(dice, drawn)
+            )
         )
         at += timedelta(microseconds=1)
     Node.objects.bulk_create(made[1:], batch_size=1000)
@@ -66,30 +68,9 @@ def _local(dice: random.Random, drawn: set[str]) -> str:
     return fresh
 
 
-def _node(
-    tree: Tree, author: Participant, parent: Node, key: int, text: str, at: datetime, local: str
-) -> Node:
-    proof = hashes.proof(
-        author=author.uid,
-        call="",
-        configuration="",
-        content=[{"type": "text", "text": text}],
-        created_at=at,
-        edited_from="",
-        kind="text",
-        parent=parent.hash,
-    )
-    return Node(
-        id=key,
-        tree=tree,
-        local_id=local,
-        text=text,
-        length=len(text),
-        author=author,
-        slot_id=key,
-        parent_slot_id=parent.slot_id,
-        depth=parent.depth + 1,
-        parent_hash=parent.hash,
-        hash=hashes.sha256(proof),
-        created_at=at,
-    )
+def _hung(node: Node, parent: Node) -> Node:
+    """The node below its parent, hashed."""
+    node.parent_slot_id, node.depth = parent.slot_id, parent.depth + 1
+    node.parent_hash = parent.hash
+    node.hash = hashes.sha256(growth.proof_of(node, node.author.uid))
+    return node

@@ -81,6 +81,12 @@ class Node(models.Model):
         indexes = [
             models.Index(fields=["parent_slot", "id"], name="node_below"),
             models.Index(fields=["slot", "id"], name="node_versions"),
+            # Slots that are seen below a slot: counted without reading a node.
+            models.Index(
+                fields=["parent_slot", "kind", "id"],
+                condition=models.Q(pruned=False, slot=models.F("id")),
+                name="node_seen_below",
+            ),
             models.Index(fields=["tree"], condition=models.Q(pruned=True), name="node_pruned"),
         ]
 

@@ -42,7 +42,7 @@ def _names(facts: Facts, rows: Sequence[NodeRow]) -> None:
     facts.local_ids = {row.id: row.local_id for row in rows if row.id == row.slot_id}
     wanted = {row.slot_id for row in rows}
     wanted.update(row.parent_slot_id for row in rows if row.parent_slot_id is not None)
-    edited = {row.edited_from_id for row in rows if row.edited_from_id is not None}
+    edited = {one for row in rows if row.rest and (one := row.more.edited_from_id)}
     missing = (wanted - facts.local_ids.keys()) | edited
     if not missing:
         return
@@ -98,4 +98,3 @@ def _marks(facts: Facts, rows: Sequence[NodeRow]) -> None:
 def quoted(rows: Sequence[NodeRow]) -> str:
     """The addresses of nodes as the inside of an SQL list; made of letters and digits only."""
     return ",".join([f"'{addresses.of_node(row.id)}'" for row in rows]) or "NULL"
-

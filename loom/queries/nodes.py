@@ -6,7 +6,16 @@ from typing import Any
 from loom.access import Actor
 from loom.models import Node, Tree
 from loom.queries.facts import Facts, facts_of
-from loom.queries.rows import NodeRow, row_of
+from loom.queries.rows import (
+    EXCLUDED,
+    PRUNED,
+    RESOLVED,
+    SANDBOX,
+    VERSION_PRUNED,
+    NodeRow,
+    Rest,
+    row_of,
+)
 from loom.queries.tallies import tallies_of
 
 Body = dict[str, Any]
@@ -35,12 +44,12 @@ def event_body(node: Node) -> Body:
     return _body(row, node.tree.uid, facts_of(node.tree_id, [row]))
 
 
-def proof_of(row: NodeRow, edited_hash: str) -> Body:
+def proof_of(row: NodeRow, more: Rest, edited_hash: str) -> Body:
     """The values the row's hash is taken of, as MM §11 lists them."""
     return {
-        "author": row.proof_author or row.author_uid,
-        "call": row.call_uid or None,
-        "configuration": row.configuration or None,
+        "author": more.proof_author or row.author_uid,
+        "call": more.call_uid or None,
+        "configuration": more.configuration or None,
         "content": row.content,
         "created_at": row.at,
         "edited_from": edited_hash or None,
@@ -50,13 +59,14 @@ def proof_of(row: NodeRow, edited_hash: str) -> Body:
 
 
 def _body(row: NodeRow, tree_uid: str, facts: Facts) -> Body:
-    edited = facts.edited.get(row.edited_from_id or 0, (None, ""))
-    proof = proof_of(row, edited[1])
+    more, flags, key = row.more, row.flags, row.id
+    edited = facts.edited.get(more.edited_from_id or 0, (None, ""))
+    proof = proof_of(row, more, edited[1])
     return {
         "id": row.local_id,
         "tree": tree_uid,
         "kind": row.kind,
-        "form": row.form,
+        "form": more.form,
         "text": row.text,
         "content": proof["content"],
         "author": {"id": row.author_uid, "name": row.author_name, "kind": row.author_kind},
@@ -65,19 +75,19 @@ def _body(row: NodeRow, tree_uid: str, facts: Facts) -> Body:
         "depth": row.depth,
         "versions": facts.versions.get(row.slot_id) or [row.local_id],
         "edited_from": edited[0],
-        "sources": facts.sources.get(row.id, []),
+        "sources": facts.sources.get(key, []),
         "created_at": row.at,
-        "pruned": bool(row.pruned or row.version_pruned),
-        "excluded": bool(row.excluded),
+        "pruned": bool(flags & (PRUNED | VERSION_PRUNED)),
+        "excluded": bool(flags & EXCLUDED),
         "hidden": row.slot_id in facts.hidden,
-        "sandbox": bool(row.sandbox),
-        "resolved": bool(row.resolved),
-        "finish": row.finish,
-        "generation": row.generation_uid or None,
-        "call": row.call_uid or None,
-        "summary": row.summary,
-        "bookmarks": facts.bookmarks.get(row.id, []),
-        "tags": facts.tags.get(row.id, []),
+        "sandbox": bool(flags & SANDBOX),
+        "resolved": bool(flags & RESOLVED),
+        "finish": more.finish,
+        "generation": more.generation_uid or None,
+        "call": more.call_uid or None,
+        "summary": more.summary,
+        "bookmarks": facts.bookmarks.get(key, []),
+        "tags": facts.tags.get(key, []),
         "hash": row.hash,
         "proof": proof,
     }

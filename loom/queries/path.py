@@ -1,10 +1,11 @@
 """The path from the root to a node, as one participant reads it."""
 
+from operator import itemgetter
 from typing import Any
 
 from loom.access import Actor
 from loom.models import Node, Tree, Workspace
-from loom.queries.rows import NodeRow, columns, fetch
+from loom.queries.rows import NodeRow, as_row, columns, fetch
 
 __all__ = ["NodeRow", "path_ids", "path_of"]
 
@@ -19,6 +20,7 @@ _UP = """
         FROM up JOIN loom_node s ON s.id = up.above AND s.depth < up.depth
     )
 """
+_DEPTH = NodeRow._fields.index("depth")
 _NEWEST = """(SELECT x.id FROM loom_node x WHERE x.slot_id = up.slot AND NOT x.version_pruned
     ORDER BY x.id DESC LIMIT 1)"""
 _CHOSEN = """(SELECT c.node_id FROM loom_versionchoice c JOIN loom_node x ON x.id = c.node_id
@@ -46,8 +48,11 @@ def path_of(
     end = _end(tree, workspace, node)
     standing, params = _standing(end, workspace)
     sql = f"""{_UP} SELECT {columns("up")} FROM up JOIN loom_node v ON v.id = {standing}
-        JOIN loom_participant a ON a.id = v.author_id ORDER BY up.depth"""
-    return list(map(NodeRow._make, fetch(sql, [end.slot_id, *params])))
+        JOIN loom_participant a ON a.id = v.author_id"""
+    # Sorted here: ORDER BY would carry every text through the sorter.
+    rows = fetch(sql, [end.slot_id, *params])
+    rows.sort(key=itemgetter(_DEPTH))
+    return list(map(as_row, rows))
 
 
 def path_ids(

@@ -37,7 +37,8 @@ def _below(rows: Sequence[NodeRow]) -> dict[tuple[int, str], int]:
     """Slots directly below that are not pruned, by slot above and kind."""
     slots = listed({row.slot_id for row in rows})
     sql = f"""SELECT parent_slot_id, kind, COUNT(*) FROM loom_node
-        WHERE parent_slot_id IN ({slots}) AND id = slot_id AND NOT pruned GROUP BY 1, 2"""
+        WHERE parent_slot_id IN ({slots}) AND slot_id = id AND NOT pruned
+        GROUP BY parent_slot_id, kind"""
     return {(slot, kind): count for slot, kind, count in fetch(sql)}
 
 
