@@ -1,0 +1,136 @@
+"""What a subject is sent: text only, no header, no section, no tool. PURE.
+
+Source: model.md §6.2. What is left out there (pruned, excluded, empty, annotations) never
+comes in here: `agents.reading` reads the path, this arranges it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from agents.context.fit import GAP, Counted, Part, count, fit
+
+RESERVE = 1024  # tokens of the context limit that are kept for the answer
+BEGINS = "(the text begins)"
+GO_ON = "Continue."
+JOINT = "\n\n"
+
+Mode = Literal["dialogue", "buffer"]
+Endpoint = Literal["chat", "completion"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A node of the path: its text, whether a person wrote it, and its context and
+    instruction sources. `key` tells nodes of the same text apart."""
+
+    key: int
+    text: str
+    is_human: bool
+    context: tuple["Piece", ...] = ()
+    instruction: tuple["Piece", ...] = ()
+
+    @property
+    def part(self) -> Part:
+        """The piece as one message would hold it."""
+        return Part("user" if self.is_human else "assistant", self.text)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Everything a request to a subject is made from."""
+
+    mode: Mode
+    endpoint: Endpoint
+    path: tuple[Piece, ...]
+    persona: str = ""
+    system_context: str = ""
+    truncation: str = "truncateMiddle"
+    limit: int = 4096 - RESERVE
+    prefill: bool = False
+    counted: Counted = count
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request's text: `messages` for a chat, `prompt` for a completion; and the note."""
+
+    messages: tuple[dict[str, str], ...] | None
+    prompt: str | None
+    note: str = ""
+
+
+def arrange(reading: Reading) -> Sent:
+    """The exact text a subject is sent. Raises TooLong where the tree's truncation says so,
+    or the system text alone leaves no room; system text is never cut."""
+    system = _system(reading)
+    fitted = fit(
+        _parts(reading),
+        reading.truncation,
+        reading.limit - reading.counted(system),
+        reading.counted,
+    )
+    parts = fitted.parts
+    if reading.endpoint == "completion":
+        return Sent(None, _prompt(reading.mode, system, parts), fitted.note)
+    body = _prose(parts) if reading.mode == "buffer" else _dialogue(parts, reading.prefill)
+    head = ({"role": "system", "content": system},) if system else ()
+    return Sent((*head, *body), None, fitted.note)
+
+
+def _system(reading: Reading) -> str:
+    """Persona, tree context, instruction sources; in a buffer the tree context alone."""
+    if reading.mode == "buffer":
+        return reading.system_context
+    instructions = {one.key: one.text for piece in reading.path for one in piece.instruction}
+    texts = [reading.persona, reading.system_context, *instructions.values()]
+    return JOINT.join(text for text in texts if text)
+
+
+def _parts(reading: Reading) -> list[Part]:
+    """The path's texts in order. In a dialogue the context sources of a node stand before its
+    primary one, which is the node above it; what is on the path already is not repeated."""
+    parts: list[Part] = []
+    known = {piece.key for piece in reading.path}
+    for piece in reading.path:
+        if reading.mode == "dialogue":
+            sources = {one.key: one.part for one in piece.context if one.key not in known}
+            known.update(sources)
+            place = max(len(parts) - 1, 0)
+            parts[place:place] = sources.values()
+        parts.append(piece.part)
+    return parts
+
+
+def _prompt(mode: Mode, system: str, parts: Sequence[Part]) -> str:
+    text = _buffer(parts) if mode == "buffer" else JOINT.join(part.text for part in parts)
+    return f"{system}{JOINT}{text}" if system else text
+
+
+def _buffer(parts: Sequence[Part]) -> str:
+    """The texts joined byte by byte; only a gap is set off by blank lines."""
+    return "".join(
+        f"{JOINT}{part.text}{JOINT}" if part.role == GAP else part.text for part in parts
+    )
+
+
+def _prose(parts: Sequence[Part]) -> tuple[dict[str, str], ...]:
+    return ({"role": "user", "content": _buffer(parts) or BEGINS},)
+
+
+def _dialogue(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...]:
+    """Messages of alternating roles, the first of the user, the last too unless prefilled."""
+    messages = [
+        {"role": role, "content": JOINT.join(part.text for part in run)}
+        for role, run in groupby(parts, key=_role)
+    ]
+    if not messages or messages[0]["role"] == "assistant":
+        messages.insert(0, {"role": "user", "content": BEGINS})
+    if messages[-1]["role"] == "assistant" and not prefill:
+        messages.append({"role": "user", "content": GO_ON})
+    return tuple(messages)
+
+
+def _role(part: Part) -> str:
+    return "user" if part.role == GAP else part.role

@@ -1,0 +1,159 @@
+"""What a subject is sent, as text that can be read."""
+
+import pytest
+
+from agents.context.fit import TooLong
+from agents.context.subject import Piece, Reading, Sent, arrange
+
+Line = tuple[str, str]
+
+
+def pieces(*lines: Line) -> tuple[Piece, ...]:
+    return tuple(Piece(key, text, is_human=who == "human") for key, (who, text) in enumerate(lines))
+
+
+def shown(sent: Sent) -> str:
+    if sent.messages is None:
+        return f"PROMPT\n{sent.prompt}"
+    return "\n".join(f"{one['role'].upper()}\n{one['content']}" for one in sent.messages)
+
+
+def dialogue(*lines: Line, **settings: object) -> str:
+    return shown(arrange(Reading("dialogue", "chat", pieces(*lines), **settings)))  # type: ignore[arg-type]
+
+
+def test_people_are_users_and_models_assistants() -> None:
+    said = dialogue(
+        ("human", "Who is Marie?"),
+        ("model", "A clockmaker."),
+        ("human", "Where does she live?"),
+        persona="You write plainly.",
+        system_context="A novel about Marie.",
+    )
+    assert said == (
+        "SYSTEM\nYou write plainly.\n\nA novel about Marie.\n"
+        "USER\nWho is Marie?\n"
+        "ASSISTANT\nA clockmaker.\n"
+        "USER\nWhere does she live?"
+    )
+
+
+def test_neighbours_of_one_role_are_joined_by_a_blank_line() -> None:
+    said = dialogue(("human", "One."), ("human", " Two. "), ("model", "Three."), ("human", "4"))
+    assert said == "USER\nOne.\n\n Two. \nASSISTANT\nThree.\nUSER\n4"
+
+
+def test_a_path_that_begins_and_ends_with_the_model_is_framed() -> None:
+    assert dialogue(("model", "It was cold.")) == (
+        "USER\n(the text begins)\nASSISTANT\nIt was cold.\nUSER\nContinue."
+    )
+
+
+def test_a_provider_that_prefills_is_sent_the_models_last_words_last() -> None:
+    assert dialogue(("human", "Go."), ("model", "It was"), prefill=True) == (
+        "USER\nGo.\nASSISTANT\nIt was"
+    )
+
+
+def test_an_empty_path_says_that_the_text_begins() -> None:
+    assert dialogue() == "USER\n(the text begins)"
+    assert dialogue(persona="Be brief.") == "SYSTEM\nBe brief.\nUSER\n(the text begins)"
+
+
+def merged() -> tuple[Piece, ...]:
+    cold = Piece(7, "It was cold.", is_human=False)
+    return (
+        Piece(1, "Begin.", is_human=True),
+        Piece(2, "It was warm.", is_human=False),
+        Piece(
+            3,
+            "Merge them.",
+            is_human=True,
+            context=(cold, Piece(2, "It was warm.", is_human=False)),
+            instruction=(Piece(8, "Use short words.", is_human=True),),
+        ),
+    )
+
+
+def test_sources_stand_where_their_role_says() -> None:
+    sent = arrange(Reading("dialogue", "chat", merged(), persona="You write."))
+    assert shown(sent) == (
+        "SYSTEM\nYou write.\n\nUse short words.\n"
+        "USER\nBegin.\n"
+        "ASSISTANT\nIt was cold.\n\nIt was warm.\n"
+        "USER\nMerge them."
+    )
+
+
+def test_a_buffer_is_one_string_byte_by_byte() -> None:
+    path = pieces(("human", "Once upon "), ("model", " a time\r\n"), ("human", "\tthere"))
+    sent = arrange(Reading("buffer", "completion", path, persona="Never sent."))
+    assert sent.prompt == "Once upon  a time\r\n\tthere"
+    assert sent.messages is None
+    chat = arrange(Reading("buffer", "chat", path, persona="Never sent."))
+    assert chat.messages == ({"role": "user", "content": "Once upon  a time\r\n\tthere"},)
+
+
+def test_a_buffer_has_system_text_only_if_the_tree_has() -> None:
+    path = pieces(("human", "Once"))
+    reading = Reading("buffer", "completion", path, system_context="A tale.")
+    assert arrange(reading).prompt == "A tale.\n\nOnce"
+    chat = Reading("buffer", "chat", path, system_context="A tale.")
+    assert shown(arrange(chat)) == "SYSTEM\nA tale.\nUSER\nOnce"
+
+
+def test_a_buffer_leaves_sources_alone() -> None:
+    assert arrange(Reading("buffer", "completion", merged())).prompt == (
+        "Begin.It was warm.Merge them."
+    )
+
+
+def test_a_dialogue_at_a_completion_endpoint_is_prose() -> None:
+    path = pieces(("human", "Who?"), ("model", "Marie."))
+    sent = arrange(Reading("dialogue", "completion", path, persona="Plainly."))
+    assert sent.prompt == "Plainly.\n\nWho?\n\nMarie."
+
+
+def test_the_middle_goes_first_and_the_last_four_stay() -> None:
+    lines = [("human" if n % 2 else "model", f"{n:02d}" + "x" * 18) for n in range(1, 13)]
+    sent = arrange(Reading("dialogue", "chat", pieces(*lines), persona="Stay.", limit=50))
+    texts = [text for _, text in lines]
+    assert shown(sent) == (
+        f"SYSTEM\nStay.\nUSER\n{texts[0]}\n\n[…]\n\n{texts[4]}\n"
+        f"ASSISTANT\n{texts[5]}\nUSER\n{texts[6]}\nASSISTANT\n{texts[7]}\n"
+        f"USER\n{texts[8]}\nASSISTANT\n{texts[9]}\n"
+        f"USER\n{texts[10]}\nASSISTANT\n{texts[11]}\n"
+        "USER\nContinue."
+    )
+    assert sent.note == "left out 3 nodes in the middle"
+
+
+def test_a_rolling_window_keeps_the_end_and_says_so() -> None:
+    path = pieces(("human", "old words " * 100), ("model", "new words " * 4))
+    sent = arrange(Reading("buffer", "completion", path, truncation="rollingWindow", limit=20))
+    assert sent.prompt is not None
+    assert sent.prompt.endswith("new words " * 4)
+    assert len(sent.prompt) <= 80
+    assert sent.prompt.startswith(("old words", "words"))
+    assert sent.note == "read the last 20 tokens"
+
+
+def test_stop_at_limit_is_an_error() -> None:
+    path = pieces(("human", "word " * 1000))
+    with pytest.raises(TooLong, match=r"about 1,250 tokens, and there is room for 99"):
+        arrange(Reading("dialogue", "chat", path, truncation="stopAtLimit", limit=99))
+
+
+def test_system_text_is_never_cut() -> None:
+    path = pieces(("human", "word"))
+    with pytest.raises(TooLong):
+        arrange(Reading("dialogue", "chat", path, persona="p" * 400, limit=100))
+
+
+def test_four_last_nodes_that_do_not_fit_are_cut_in_front() -> None:
+    path = pieces(*[("human", f"{n} " + "word " * 40) for n in range(5)])
+    sent = arrange(Reading("buffer", "completion", path, limit=60))
+    assert sent.prompt is not None
+    assert sent.prompt.endswith(path[-1].text)
+    assert len(sent.prompt) <= 240
+    assert sent.note == "read the last 60 tokens"
