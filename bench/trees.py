@@ -51,11 +51,17 @@ def grow(
     at = timezone.now()
     for ordinal in range(2, count + 1):
         parent = made[-1] if ordinal <= chain + 1 else dice.choice(made)
-        made.append(
-            _node(
-                tree, author, parent, base + ordinal, words(dice, length), at, _local(dice, drawn)
-            )
+        node = Node(
+            id=base + ordinal,
+            tree=tree,
+            local_id=_local(dice, drawn),
+            text=words(dice, length),
+            length=length,
+            author=author,
+            slot_id=base + ordinal,
+            created_at=at,
         )
+        made.append(_hung(node, parent))
         at += timedelta(microseconds=1)
     Node.objects.bulk_create(made[1:], batch_size=1000)
     Stream.objects.filter(name=f"tree:{tree.uid}").update(items=count)

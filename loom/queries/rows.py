@@ -5,7 +5,7 @@ too (2,000 nodes: 0.2 ms each, measured), so what most nodes leave empty comes a
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -160,6 +160,23 @@ def fetch(sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
 def listed(ids: Iterable[int]) -> str:
     """Row ids as the inside of an SQL list; never empty. Integers only, so nothing to escape."""
     return ",".join([str(int(one)) for one in ids]) or "NULL"
+
+
+def in_chunks(
+    sized: Iterable[tuple[int, int]], *, count: int = 500, characters: int = 4_000_000
+) -> Iterator[list[int]]:
+    """Row ids in their order, from (id, length of its text): so many at a time that their
+    texts together are never much more than `characters`."""
+    chunk: list[int] = []
+    size = 0
+    for key, length in sized:
+        if chunk and (len(chunk) == count or size + length > characters):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(key)
+        size += length
+    if chunk:
+        yield chunk
 
 
 def rows_of(ids: Sequence[int]) -> list[NodeRow]:

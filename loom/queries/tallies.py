@@ -1,7 +1,7 @@
 """How much hangs at each node of a batch: continuations, annotations, links, versions."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from loom.access import Actor, visible_trees
 from loom.models import ORDINAL_BITS
@@ -17,7 +17,7 @@ def tallies_of(
     actor: Actor, rows: Sequence[NodeRow], facts: Facts, *, descendants: bool = False
 ) -> dict[int, Tally]:
     """The `counts` of each node, by node id. What is pruned or may not be seen is not counted."""
-    below = _below(rows)
+    below = counted_below({row.slot_id for row in rows})
     links = _links(actor, rows)
     tallies = {}
     for row in rows:
@@ -33,11 +33,10 @@ def tallies_of(
     return tallies
 
 
-def _below(rows: Sequence[NodeRow]) -> dict[tuple[int, str], int]:
-    """Slots directly below that are not pruned, by slot above and kind."""
-    slots = listed({row.slot_id for row in rows})
+def counted_below(slots: Iterable[int]) -> dict[tuple[int, str], int]:
+    """Slots directly below that are not pruned, by slot above and kind; one query."""
     sql = f"""SELECT parent_slot_id, kind, COUNT(*) FROM loom_node
-        WHERE parent_slot_id IN ({slots}) AND slot_id = id AND NOT pruned
+        WHERE parent_slot_id IN ({listed(slots)}) AND slot_id = id AND NOT pruned
         GROUP BY parent_slot_id, kind"""
     return {(slot, kind): count for slot, kind, count in fetch(sql)}
 

@@ -1,0 +1,102 @@
+"""Which texts a search has to look at: by the trigram index, short queries by a bounded scan.
+
+Every text that matches (loom.queries.ranking) is among them; some others may be too.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from loom.models import ORDINAL_BITS
+from loom.queries.ranking import spellings
+from loom.queries.rows import fetch, listed
+
+MAX_CANDIDATES = 2_000
+MAX_SCANNED = 50_000  # nodes that a query of one or two characters looks at, newest first
+MAX_PATTERN = 200
+TRIGRAM = 3
+
+_SUBTREE = """n.slot_id IN (WITH RECURSIVE down(slot) AS (
+        SELECT id FROM loom_node WHERE id = %s
+        UNION
+        SELECT c.id FROM down JOIN loom_node c ON c.parent_slot_id = down.slot
+            AND c.slot_id = c.id AND NOT c.pruned
+    ) SELECT slot FROM down)"""
+_SEEN = "n.kind IN ('text', 'annotation') AND NOT n.version_pruned"
+
+
+class Candidate(NamedTuple):
+    """A version that may match; `length` of its text in code points."""
+
+    id: int
+    slot_id: int
+    length: int
+
+
+class Scope(NamedTuple):
+    """Where to look: these trees, and there only at or below a slot if one is named."""
+
+    trees: Sequence[int]
+    below: int | None = None
+
+
+def candidates(query: str, scope: Scope) -> list[Candidate]:
+    """At most MAX_CANDIDATES versions that may hold the query, the newest first."""
+    if not scope.trees:
+        return []
+    if len(query) < TRIGRAM:
+        sql, params = _scanned(query, scope)
+    elif connection.vendor == "postgresql":
+        sql, params = _by_pg_trgm(query, scope)
+    else:
+        sql, params = _by_fts5(query, scope)
+    return [Candidate._make(row) for row in fetch(sql, [*params, MAX_CANDIDATES])]
+
+
+def _where(scope: Scope) -> tuple[str, list[Any]]:
+    """Conditions on `n`, without values of anybody's but row ids."""
+    if len(scope.trees) == 1:
+        # A tree's nodes are one span of row ids: both databases walk just that.
+        tree = scope.trees[0]
+        place = f"n.id BETWEEN {tree << ORDINAL_BITS} AND {((tree + 1) << ORDINAL_BITS) - 1}"
+    else:
+        place = f"n.tree_id IN ({listed(scope.trees)})"
+    if scope.below is None:
+        return f"{place} AND {_SEEN}", []
+    return f"{place} AND {_SEEN} AND {_SUBTREE}", [scope.below]
+
+
+def _by_fts5(query: str, scope: Scope) -> tuple[str, list[Any]]:
+    where, params = _where(scope)
+    span = where.split(" AND n.kind")[0].replace("n.id", "loom_node_fts.rowid")
+    inner = f"AND {span}" if "BETWEEN" in span else ""
+    sql = f"""SELECT n.id, n.slot_id, n.length FROM loom_node_fts
+        JOIN loom_node n ON n.id = loom_node_fts.rowid
+        WHERE loom_node_fts MATCH %s {inner} AND {where}
+        ORDER BY loom_node_fts.rowid DESC LIMIT %s"""
+    phrase = '"' + query[:MAX_PATTERN].replace('"', '""') + '"'
+    return sql, [phrase, *params]
+
+
+def _by_pg_trgm(query: str, scope: Scope) -> tuple[str, list[Any]]:
+    where, params = _where(scope)
+    sql = f"""SELECT n.id, n.slot_id, n.length FROM loom_node n
+        WHERE n.text ILIKE %s AND {where} ORDER BY n.id DESC LIMIT %s"""
+    literal = query[:MAX_PATTERN]
+    for special in ("\\", "%", "_"):
+        literal = literal.replace(special, "\\" + special)
+    return sql, [f"%{literal}%", *params]
+
+
+def _scanned(query: str, scope: Scope) -> tuple[str, list[Any]]:
+    """One or two characters have no trigram: the newest nodes are looked through."""
+    where, params = _where(scope)
+    find = "strpos" if connection.vendor == "postgresql" else "instr"
+    ways = spellings(query)
+    anyway = " OR ".join([f"{find}(text, %s) > 0"] * len(ways))
+    sql = f"""SELECT id, slot_id, length FROM (
+            SELECT n.id, n.slot_id, n.length, n.text FROM loom_node n WHERE {where}
+            ORDER BY n.id DESC LIMIT {MAX_SCANNED}
+        ) AS newest WHERE {anyway} ORDER BY id DESC LIMIT %s"""
+    return sql, [*params, *ways]

@@ -1,0 +1,60 @@
+"""The log as somebody may read it: the events of a stream from a cursor."""
+
+from typing import Any
+
+from loom.access import Actor
+from loom.models import Event, Stream
+from loom.rules.hashes import instant
+from loom.rules.permissions import Role
+
+MAX_EVENTS = 1000
+Body = dict[str, Any]
+
+
+def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVENTS) -> Body:
+    """`{events: [...], head}`: at most `limit` events after seq `since`, in order, no gaps.
+
+    What the actor may not see comes as `{seq, kind: "hidden"}`. The head is read first, so
+    that it is never ahead of what a next call would give.
+    """
+    found = Stream.objects.filter(name=stream).values_list("id", "head").first()
+    if found is None:
+        return {"events": [], "head": 0}
+    key, head = found
+    rows = Event.objects.filter(stream=key, seq__gt=since).order_by("seq")
+    columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
+    return {"events": [shown_to(actor, event_body(*row)) for row in columns[:limit]], "head": head}
+
+
+def event_body(  # noqa: PLR0917 (the columns of one row, in their order)
+    seq: int, kind: str, actor: str, origin: str, payload: Any, at: Any
+) -> Body:
+    """One event as the API shows it."""
+    return {
+        "seq": seq,
+        "kind": kind,
+        "actor": actor,
+        "origin": origin,
+        "payload": payload,
+        "at": instant(at),
+    }
+
+
+def shown_to(actor: Actor, event: Body) -> Body:
+    """The event, or where the actor may not see it only its place."""
+    if is_hidden(event["kind"], actor.role):
+        return hidden_body(event["seq"])
+    return event
+
+
+def hidden_body(seq: int) -> Body:
+    """What stands in the place of an event that somebody may not see."""
+    return {"seq": seq, "kind": "hidden"}
+
+
+def is_hidden(kind: str, role: Role) -> bool:
+    """Whether events of this kind are kept from members with this role.
+
+    Invitations are for owners. What lies in a tree every member of its grove may see.
+    """
+    return kind.startswith("invitation.") and role != "owner"
