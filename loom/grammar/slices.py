@@ -1,0 +1,167 @@
+"""Parts of a text as lenses: what a slice shows, and the text with other words in its place.
+
+Three laws hold, with the slice that `placed` returns: what is put is what is got, putting
+what was got changes nothing, and the last of two puts wins. Source: model.md §12, F12.
+"""
+
+from dataclasses import dataclass
+
+from loom.grammar.bad import Bad, short, unread
+from loom.grammar.headings import Heading, headings_of
+from loom.grammar.shapes import Slice, print_slice
+
+PART_LINES = 100
+_NAMES = {"lines": "line", "head": "line", "tail": "line", "para": "paragraph", "part": "part"}
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A slice of a text: its words, its lines from 1 (both included; `last` < `first` where
+    nothing is there), and what was clipped, as a sentence, or nothing."""
+
+    text: str
+    first: int
+    last: int
+    clipped: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The words, with a line that says what was clipped."""
+        if not self.clipped:
+            return self.text
+        return f"{self.text}\n({self.clipped})" if self.text else f"({self.clipped})"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A text after a put, and the slice that now shows what was put."""
+
+    text: str
+    slice: Slice
+
+
+def get(text: str, part: Slice) -> Cut:
+    """The slice of `text`. What lies past the end is clipped and said.
+
+    Raises Bad: NOT_FOUND for a section that is not there, INVALID_SYNTAX for a name that
+    several have.
+    """
+    lines = text.split("\n")
+    first, last, clipped = _lines(lines, part)
+    return Cut("\n".join(lines[first - 1 : last]), first, last, clipped)
+
+
+def put(text: str, part: Slice, new: str) -> str:
+    """`text` with the slice replaced by `new`. Raises Bad as `placed` does."""
+    return placed(text, part, new).text
+
+
+def placed(text: str, part: Slice, new: str) -> Placed:
+    """The text with the slice replaced by `new`, and the slice that shows `new` in it: of the
+    same kind where that is so, else of lines.
+
+    Raises Bad as `get` does; REJECTED for `head:` and `tail:`, which are read only;
+    NOT_FOUND where the slice lies past the end.
+    """
+    if part.kind in ("head", "tail"):
+        raise Bad("REJECTED", f"{part.kind}: is read only.", "use lines:a-b")
+    lines = text.split("\n")
+    first, last, clipped = _lines(lines, part)
+    if last < first:
+        raise Bad("NOT_FOUND", f"{print_slice(part)} is not there: {clipped}.", "look at the text")
+    put_lines = new.split("\n")
+    whole = "\n".join([*lines[: first - 1], *put_lines, *lines[last:]])
+    shown = Slice("lines", first, first + len(put_lines) - 1)
+    return Placed(whole, _same_kind(whole, part, shown, new) or shown)
+
+
+def _same_kind(text: str, part: Slice, shown: Slice, new: str) -> Slice | None:
+    """The slice as it was, where it shows exactly what was put."""
+    if part.kind == "lines":
+        return None
+    try:
+        found = get(text, part)
+    except Bad:
+        return None
+    same = (found.text, found.first, found.last) == (new, shown.first, shown.last)
+    return part if same and not found.clipped else None
+
+
+def _lines(lines: list[str], part: Slice) -> tuple[int, int, str]:
+    """First and last line of a slice, from 1, and what was clipped."""
+    if part.kind == "section":
+        return (*_section(lines, part.name), "")
+    if part.kind == "head":
+        return 1, min(part.last, len(lines)), ""
+    if part.kind == "tail":
+        return max(1, len(lines) - part.last + 1), len(lines), ""
+    if part.kind == "lines":
+        return _clip(part, [(n, n) for n in (part.first, part.last)], len(lines), lines)
+    pieces = _paragraphs(lines) if part.kind == "para" else _parts(len(lines))
+    inside = pieces[part.first - 1 : part.last]
+    return _clip(part, inside, len(pieces), lines)
+
+
+def _clip(
+    part: Slice, inside: list[tuple[int, int]], total: int, lines: list[str]
+) -> tuple[int, int, str]:
+    """The lines from the first of `inside` to its last, `part` being cut at `total`."""
+    clipped = ""
+    if part.last > total:
+        name = _NAMES[part.kind]
+        clipped = f"clipped: there {'is' if total == 1 else 'are'} {total} {name}" + (
+            "" if total == 1 else "s"
+        )
+    if part.first > total or not inside:
+        return len(lines) + 1, len(lines), clipped
+    return inside[0][0], min(inside[-1][1], len(lines)), clipped
+
+
+def _paragraphs(lines: list[str]) -> list[tuple[int, int]]:
+    """First and last line of every run of lines that are not blank."""
+    found: list[tuple[int, int]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def _parts(count: int) -> list[tuple[int, int]]:
+    return [
+        (first, min(first + PART_LINES - 1, count)) for first in range(1, count + 1, PART_LINES)
+    ]
+
+
+def _section(lines: list[str], name: str) -> tuple[int, int]:
+    """From a heading to the next of its level or above, blank lines at the end left out."""
+    headings = headings_of(lines)
+    found = _named(headings, name)
+    first = found.line
+    last = next(
+        (one.line for one in headings if one.line > first and one.level <= found.level), len(lines)
+    )
+    while last > first + 1 and not lines[last - 1].strip():
+        last -= 1
+    return first + 1, last
+
+
+def _named(headings: list[Heading], name: str) -> Heading:
+    wanted = " ".join(name.casefold().split())
+    found = [one for one in headings if wanted in (" ".join(one.text.casefold().split()), one.id)]
+    if not found:
+        known = ", ".join(f"§{one.id}" for one in headings[:10] if one.id)
+        raise Bad(
+            "NOT_FOUND",
+            f"There is no section §{short(name)}.",
+            f"there are {known}" if known else "there are no headings; use part:1 or lines:1-9",
+        )
+    if len(found) > 1:
+        raise unread(
+            f"{len(found)} sections are called §{short(name)}.",
+            "write " + " or ".join(f"§{one.id}" for one in found[:10]),
+        )
+    return found[0]

@@ -1,0 +1,92 @@
+"""A line cut at its blanks, quotes kept whole. What the pieces mean is not known here."""
+
+import re
+from typing import NamedTuple
+
+from loom.grammar.bad import short, unread
+
+# Possessive throughout: a quote that never closes must not be tried twice.
+_QUOTE = r'"(?:[^"\\]++|\\.)*+"'
+_RAW = re.compile(rf'(?:[^ \t"]++|{_QUOTE})++', re.DOTALL)
+_ELEMENT = re.compile(rf'(?:[^,"]++|{_QUOTE})++', re.DOTALL)
+_WHOLE_QUOTE = re.compile(_QUOTE, re.DOTALL)
+_ESCAPE = re.compile(r'\\(["\\n])')
+_BLANKS = re.compile(r"[ \t]*+")
+_ESCAPED = {'"': '"', "\\": "\\", "n": "\n"}
+
+
+class Token(NamedTuple):
+    """A piece without blanks outside quotes.
+
+    `head` is what stands before the quote (all of it where there is none), `quoted` the
+    text of the one quote that ends it. A `mixed` one has quotes elsewhere: only lists do.
+    """
+
+    raw: str
+    head: str
+    quoted: str | None = None
+    mixed: bool = False
+
+    def after(self, length: int) -> "Token":
+        """The same without its first `length` characters, which must be of the head."""
+        return Token(self.raw[length:], self.head[length:], self.quoted, self.mixed)
+
+
+def tokens_of(line: str) -> list[Token]:
+    """The pieces of one line, in order. Raises Bad where a quote is not closed."""
+    if '"' not in line:
+        return [Token(word, word) for word in line.replace("\t", " ").split(" ") if word]
+    found: list[Token] = []
+    at, end = _after_blanks(line, 0), len(line)
+    while at < end:
+        match = _RAW.match(line, at)
+        at = match.end() if match else at
+        if match is None or line[at : at + 1] == '"':
+            raise unread(
+                f"The quote that begins with {short(line[at : at + 80])} is not closed.",
+                'close it with " on its line; inside, write \\" for a quote, \\n for a new line',
+            )
+        found.append(token_of(match[0]))
+        at = _after_blanks(line, at)
+    return found
+
+
+def _after_blanks(line: str, at: int) -> int:
+    match = _BLANKS.match(line, at)
+    return match.end() if match else at
+
+
+def token_of(raw: str) -> Token:
+    """A piece with its quote, if it has one, read."""
+    start = raw.find('"')
+    if start < 0:
+        return Token(raw, raw)
+    if _WHOLE_QUOTE.fullmatch(raw, start):
+        return Token(raw, raw[:start], unescape(raw[start + 1 : -1]))
+    return Token(raw, raw[:start], None, mixed=True)
+
+
+def elements(raw: str) -> list[Token]:
+    """The elements of a list, cut at commas outside quotes. Raises Bad on an empty one."""
+    found: list[Token] = []
+    at = 0
+    while True:
+        match = _ELEMENT.match(raw, at)
+        if match is None:
+            raise unread(f"The list {short(raw)} has an empty element.", "write a,b with no blanks")
+        found.append(token_of(match[0]))
+        at = match.end() + 1
+        if at > len(raw):
+            return found
+
+
+def unescape(inner: str) -> str:
+    """The text inside a quote: `\\"`, `\\\\` and `\\n` are read, any other backslash stays."""
+    if "\\" not in inner:
+        return inner
+    return _ESCAPE.sub(lambda match: _ESCAPED[match[1]], inner)
+
+
+def quote(text: str) -> str:
+    """`text` as a quote on one line; `unescape` gives it back."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -1,0 +1,131 @@
+"""What stands after the colon of an option, read and printed."""
+
+import math
+import re
+from typing import cast
+
+from loom.grammar.bad import Bad, short, unread
+from loom.grammar.forms import Part
+from loom.grammar.naming import ref_of, slice_of
+from loom.grammar.shapes import Place, Ref, print_place, print_ref
+from loom.grammar.tokens import Token, elements, quote
+
+_INT = re.compile(r"-?[0-9]{1,15}")
+_FLOAT = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,25})?(?:e[+-]?[0-9]{1,3})?")
+_WORD = re.compile(r"[^\s,:§#\[\]]+")
+
+
+def plain(number: float) -> str:
+    """A number as short as it can be read back: `1`, `0.7`, `65536`."""
+    return repr(number).removesuffix(".0")
+
+
+def read_value(part: Part, token: Token) -> object:
+    """The value of an option without its refs: number, text, words or place. Raises Bad."""
+    if part.value in ("int", "float", "number"):
+        return _number(part, token)
+    if part.value == "quoted":
+        if token.quoted is None or token.head:
+            raise unread(f"{part.key}: takes a quoted text.", f'write {part.key}:"…"')
+        return token.quoted
+    if part.value == "words":
+        return tuple(_word(part, element) for element in elements(token.raw))
+    if part.value == "place":
+        return _place(part, token)
+    word = _word(part, token)
+    if part.value == "choice" and word not in part.choices:
+        raise _no_choice(part, word)
+    return word
+
+
+def is_literal(part: Part, token: Token) -> bool:
+    """Whether the value is one of the words that may stand instead of a ref."""
+    return token.raw in part.choices
+
+
+def _no_choice(part: Part, word: str) -> Bad:
+    return unread(
+        f"{part.key} cannot be {short(word)}.", f"use {part.key}:" + " or ".join(part.choices)
+    )
+
+
+def _word(part: Part, token: Token) -> str:
+    if token.quoted is not None or token.mixed or not _WORD.fullmatch(token.head):
+        raise unread(f"{part.key}: takes a word, not {short(token.raw)}.")
+    return token.head
+
+
+def _number(part: Part, token: Token) -> int | float:
+    written = token.raw.lower()
+    if _INT.fullmatch(written):
+        number: int | float = int(written)
+    elif part.value != "int" and _FLOAT.fullmatch(written):
+        number = float(written)
+    else:
+        kind = "a whole number" if part.value == "int" else "a number"
+        raise unread(f"{part.key} is {kind}, not {short(token.raw)}.", _sample(part))
+    if part.value == "float":
+        number = float(number)
+    _demand_bounds(part, number)
+    return number
+
+
+def _sample(part: Part) -> str:
+    sample = 1 if part.minimum is None else part.minimum
+    return f"write {part.key}:{plain(sample)}"
+
+
+def _demand_bounds(part: Part, number: int | float) -> None:
+    low, high = part.minimum, part.maximum
+    if low is not None and (number < low or (part.exclusive and number == low)):
+        bound = "more than" if part.exclusive else "at least"
+        raise unread(f"{part.key} is {bound} {plain(low)}.", f"use {part.key}:{plain(low)} or more")
+    if high is not None and (number > high or (part.exclusive and number == high)):
+        bound = "less than" if part.exclusive else "at most"
+        raise Bad(
+            "LIMIT_EXCEEDED",
+            f"{part.key} is {bound} {plain(high)}.",
+            f"use {part.key}:{plain(high)} or less",
+        )
+    if not math.isfinite(number):
+        raise Bad("LIMIT_EXCEEDED", f"{part.key} is too large.", "use a smaller number")
+
+
+def _place(part: Part, token: Token) -> Place:
+    section = slice_of(token) if token.head[:1] == "§" else None
+    if section is not None:
+        return Place("section", name=section.name)
+    word = token.raw.lower()
+    if word == "start":
+        return Place("start")
+    if word == "end":
+        return Place("end")
+    number = word.removeprefix("line:")
+    if number != word and _INT.fullmatch(number) and int(number) >= 1:
+        return Place("line", line=int(number))
+    raise unread(
+        f"{short(token.raw)} is no place.", f"write {part.key}:line:12, {part.key}:§word or so"
+    )
+
+
+def read_ref_value(part: Part, token: Token) -> Ref:
+    """The ref that an option's value begins with. Raises Bad."""
+    ref = ref_of(token)
+    if ref is None:
+        raise unread(f"{part.key}: takes a reference, not {short(token.raw)}.")
+    return ref
+
+
+def print_value(part: Part, value: object) -> str:
+    """The value as it stands after the colon."""
+    if isinstance(value, tuple):
+        return ",".join(print_value(part, one) for one in value)
+    if isinstance(value, Ref):
+        return print_ref(value)
+    if isinstance(value, Place):
+        return print_place(value)
+    if isinstance(value, float):
+        return plain(value)
+    if part.value == "quoted":
+        return quote(cast("str", value))
+    return str(value)
