@@ -34,7 +34,7 @@ class Annotate(Args):
 def annotate(context: Context, args: Annotate) -> Reply:
     """Adds a note to a node, visible to people and loom-aware models, never to subjects."""
     demand_text(args.content)
-    if args.ref.kind == "tree" and not args.ref.id:
+    if args.ref.kind == "tree":
         return _about_tree(context, args)
     target = get_own_node(context, args.ref)
     made, inverse = _add(context, target, args.content, args.form)

@@ -2,33 +2,30 @@
 `Written`, how they stand on the line. From it come parser, help, JSON schema and forms."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
-from loom.grammar.forms import Form, Part
+from loom.grammar.forms import Form, Part, PartKind, ValueKind
 from loom.grammar.refs import Ref, parse_ref
 
-Kind = Literal[
-    "word", "ref", "range", "type", "content", "quoted", "tags", "option", "flag", "choice"
-]
-Value = Literal["int", "float", "word", "choice", "quoted", "ref", "refs", "number", "place"]
 
 
 @dataclass(frozen=True)
 class Written:
     """How one field stands on the line; names and meaning as in grammar.forms.Part."""
 
-    kind: Kind
+    kind: PartKind
     lead: str = ""
     key: str = ""
-    value: Value = "word"
+    value: ValueKind = "word"
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     many: bool = False
     refs: tuple[str, ...] = ()
-    shown: str = ""  # how the default is written in help, such as "m" or "x"
+    needs: str = ""
+    shown: str = ""
 
 
 class Args(BaseModel):
@@ -68,4 +65,6 @@ def _part(name: str, field: Any) -> Part:
         choices=written.choices,
         many=written.many,
         refs=written.refs,
+        needs=written.needs,
+        shown=written.shown,
     )

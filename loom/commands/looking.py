@@ -37,7 +37,7 @@ class View(Args):
 @command("view", group="Look", klass="look", letters="A", aliases=("read", "show"))
 def view(context: Context, args: View) -> Reply:
     """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
-    if args.ref.kind == "tree" and not args.ref.id:
+    if args.ref.kind == "tree":
         return view_tree(context, args.ref)
     if is_stretch(args.ref):
         return view_stretch(context, args.ref, full=args.length == "full", form=args.form)

@@ -26,7 +26,7 @@ class Switch(Args):
 @command("switch", group="Move", klass="look ✓", letters="A", view=True, aliases=("go", "focus"))
 def switch(context: Context, args: Switch) -> Reply:
     """Moves you to a node, and chooses that version for its place."""
-    is_tree = args.ref.kind == "tree" and not args.ref.id
+    is_tree = args.ref.kind == "tree"
     node = lookup.root_of(tree_of(context, args.ref)) if is_tree else get_node(context, args.ref)
     if node.kind != "text":
         raise Refused(

@@ -25,7 +25,13 @@ class Respond(Args):
     sources: Annotated[tuple[RefField, ...], Written("option", key="from", value="refs")] = ()
     role: Annotated[
         Literal["context", "instruction"],
-        Written("option", key="as", value="choice", choices=("context", "instruction")),
+        Written(
+            "option",
+            key="as",
+            value="choice",
+            choices=("context", "instruction"),
+            needs="sources",
+        ),
     ] = "context"
 
 

@@ -64,21 +64,21 @@ def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> 
 
 
 def tree_of(context: Context, ref: Ref) -> Tree:
-    """The tree a ref's prefix names; this one where it has none. Needs X for another."""
-    if not ref.tree_id and not ref.tree_name:
-        return context.tree
-    if ref.tree_id == context.tree.uid:
+    """The tree a ref names or lies in; this one where it says none. Needs X for another."""
+    is_tree = ref.kind == "tree"
+    uid, name = (ref.id, ref.name) if is_tree else (ref.tree_id, ref.tree_name)
+    if (not uid and not name) or uid == context.tree.uid:
         return context.tree
     if "X" not in context.actor.letters:
         raise Refused(
             "CROSS_TREE", "This line names another tree.", hint="ask an owner for cross_tree"
         )
-    if ref.tree_id:
-        return access.get_tree(context.actor.user, ref.tree_id)[1]
-    return _tree_named(context.actor, ref.tree_name, context.tree)
+    if uid:
+        return access.get_tree(context.actor.user, uid)[1]
+    return _tree_named(context.actor, name)
 
 
-def _tree_named(actor: Actor, name: str, here: Tree) -> Tree:
+def _tree_named(actor: Actor, name: str) -> Tree:
     found = list(
         access.visible_trees(actor.user)
         .filter(grove=actor.grove, title__iexact=name)

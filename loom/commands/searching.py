@@ -1,0 +1,136 @@
+"""Finding one's way: the outline of a tree, and search."""
+
+from typing import Annotated
+
+from loom.commands.args import Args, RefField, Written
+from loom.commands.context import Context, Reply
+from loom.commands.phrases import counted
+from loom.commands.registry import command
+from loom.commands.resolve import get_node, tree_of
+from loom.grammar.refs import Ref, parse_ref
+from loom.grammar.shown import quote
+from loom.models import Node, Tree
+from loom.queries import find as search
+from loom.queries.outline import Line, outline
+from loom.rules.refusals import Refused
+
+MAX_DEPTH = 50
+MAX_LINES = 400
+
+
+class TreeArgs(Args):
+    """From where, how deep, and whether with summaries."""
+
+    ref: Annotated[RefField | None, Written("ref", lead="from")] = None
+    depth: Annotated[
+        int, Written("option", key="depth", value="int", minimum=0, maximum=MAX_DEPTH)
+    ] = 5
+    summary: Annotated[bool, Written("flag")] = False
+
+
+@command("tree", group="Look", klass="look", letters="A")
+def tree(context: Context, args: TreeArgs) -> Reply:
+    """Draws what hangs below a node as an outline; `*` is where you are."""
+    start = _start(context, args.ref)
+    drawn = outline(
+        context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
+    )
+    bars: list[str] = []
+    lines = []
+    for line in drawn.lines:
+        del bars[max(line.level - 1, 0) :]
+        lines.append(f"{''.join(bars)}{_branch(line)}{_shown(context, line, args)}")
+        if line.level:
+            bars.append("   " if line.is_last else "│  ")
+    if drawn.is_cut:
+        lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
+    refs = tuple(line.row.local_id for line in drawn.lines)
+    return Reply("\n".join(lines), refs=refs)
+
+
+def _start(context: Context, ref: Ref | None) -> Node:
+    if ref is None:
+        return get_node(context, Ref("root"))
+    if ref.kind == "tree":
+        own = tree_of(context, ref)
+        return get_node(context, Ref("root", tree_id=own.uid))
+    return get_node(context, ref)
+
+
+def _branch(line: Line) -> str:
+    if not line.level:
+        return ""
+    return "└─ " if line.is_last else "├─ "
+
+
+def _shown(context: Context, line: Line, args: TreeArgs) -> str:
+    """`- [a7x2]* "…" [3+]`: open, folded (+) or a leaf (·), with what is not shown counted."""
+    row = line.row
+    folded = line.children > line.shown
+    symbol = "+" if folded else "-" if line.children else "·"
+    here = "*" if row.slot_id == context.here.slot_id else ""
+    words = quote(row.summary or row.text, 30 if args.summary else 8) if row.text else ""
+    tail = f" [{line.children - line.shown}+]" if folded else "" if line.children else " (leaf)"
+    return f"{symbol} [{row.local_id}]{here} {words}".rstrip() + tail
+
+
+class FindArgs(Args):
+    """What to look for, where, and how many hits."""
+
+    query: Annotated[str, Written("quoted")]
+    where: Annotated[str, Written("option", key="in", value="ref", choices=("tree", "grove"))] = (
+        "tree"
+    )
+    max: Annotated[int, Written("option", key="max", value="int", minimum=1, maximum=50)] = 5
+    context: Annotated[
+        int, Written("option", key="context", value="int", minimum=0, maximum=20)
+    ] = 3
+    open: Annotated[bool, Written("flag")] = False
+
+
+@command("find", group="Look", klass="look", letters="A")
+def find(context: Context, args: FindArgs) -> Reply:
+    """Looks for text, anywhere in a word and in every script; best hits first."""
+    if args.open:
+        raise Refused("UNAVAILABLE", "Windows are not here yet.", hint="leave out open")
+    found = _found(context, args)
+    lines = [f"{counted(found.total, 'hit')} for {quote(args.query)}"]
+    for hit in found.hits:
+        lines.append(_hit(context.tree, hit, args.context))
+    refs = tuple(hit.node.local_id if hit.node else f"tree:{hit.tree.uid}" for hit in found.hits)
+    return Reply("\n".join(lines), refs=refs)
+
+
+def _found(context: Context, args: FindArgs) -> search.Found:
+    if args.where == "grove":
+        return search.find_in_grove(context.actor, args.query, limit=args.max)
+    if args.where == "tree":
+        return search.find_in_tree(
+            context.actor, context.tree, context.workspace, args.query, limit=args.max
+        )
+    ref = parse_ref(args.where) if isinstance(args.where, str) else args.where
+    below = _start(context, ref)
+    return search.find_in_tree(
+        context.actor, below.tree, context.workspace, args.query, below=below, limit=args.max
+    )
+
+
+def _hit(here: Tree, hit: search.Hit, around: int) -> str:
+    """`● 0.81 [b3k9] "…words around the hit…"`."""
+    if hit.node is None:
+        return f'● {hit.score:.2f} tree:"{hit.tree.title}"'
+    where = "" if hit.tree.pk == here.pk else f' in tree:"{hit.tree.title}"'
+    return (
+        f"● {hit.score:.2f} [{hit.node.local_id}]{where} {_passage(hit.node.text, hit.at, around)}"
+    )
+
+
+def _passage(text: str, at: int, around: int) -> str:
+    """The words around a place in a text, `around` of them to each side."""
+    before, after = text[:at].split(), text[at:].split()
+    kept_before, kept_after = before[len(before) - around :] if around else [], after[: around + 1]
+    head = "…" if len(before) > len(kept_before) else ""
+    tail = "…" if len(after) > len(kept_after) else ""
+    joint = "" if at and not text[at - 1].isspace() else " "
+    words = " ".join(kept_before) + (joint if kept_before else "") + " ".join(kept_after)
+    return f'"{head}{words}{tail}"'
