@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
 from rest_framework.test import APIClient
 
@@ -11,6 +12,13 @@ from loom.access import Actor, get_actor
 from loom.commands import growth
 from loom.log import streams
 from loom.models import Grove, Membership, Participant, Tree, User
+from tests.triggers import _flush_without_triggers  # noqa: F401 (a fixture for all)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_passwords() -> None:
+    """Hashing slowly, on purpose, would take half of the whole run."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def make_user(name: str, **fields: Any) -> User:

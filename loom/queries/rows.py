@@ -108,6 +108,16 @@ class NodeRow(NamedTuple):
         return self.more.generation_uid
 
     @property
+    def call_uid(self) -> str:
+        """The call that made it, or empty."""
+        return self.more.call_uid
+
+    @property
+    def summary(self) -> str:
+        """Its summary, or empty."""
+        return self.more.summary
+
+    @property
     def content(self) -> list[dict[str, Any]]:
         """The content blocks."""
         blocks = self.more.blocks

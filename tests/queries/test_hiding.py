@@ -1,0 +1,32 @@
+"""What hangs below a pruned slot is hidden."""
+
+from loom.access import Actor
+from loom.models import Tree
+from loom.queries import hiding
+from tests.queries.growing import add, chain, flag, fresh
+
+
+def test_nothing_is_hidden_where_nothing_is_pruned(actor: Actor, tree: Tree) -> None:
+    nodes = chain(tree, actor.participant, "a", "b")
+    assert hiding.hidden_slots(tree) == set()
+    assert hiding.below_pruned(tree.pk, [node.pk for node in nodes]) == set()
+
+
+def test_a_pruned_slot_hides_itself_and_all_below(actor: Actor, tree: Tree) -> None:
+    a, b, c, d = chain(tree, actor.participant, "a", "b", "c", "d")
+    note = add(tree, actor.participant, "note", c, kind="annotation")
+    beside = add(tree, actor.participant, "beside", a)
+    flag(b, pruned=True)
+    assert hiding.hidden_slots(tree) == {b.pk, c.pk, d.pk, note.pk}
+    every = [node.pk for node in (a, b, c, d, note, beside)]
+    assert hiding.below_pruned(tree.pk, every) == {c.pk, d.pk, note.pk}
+    assert hiding.below_pruned(tree.pk, [d.pk]) == {d.pk}
+
+
+def test_a_position_moves_to_the_nearest_node_that_is_seen(actor: Actor, tree: Tree) -> None:
+    a, b, _, d = chain(tree, actor.participant, "a", "b", "c", "d")
+    assert hiding.position_or_visible(fresh(d)).pk == d.pk
+    flag(b, pruned=True)
+    assert hiding.position_or_visible(fresh(d)).pk == a.pk
+    flag(a, pruned=True)
+    assert hiding.position_or_visible(fresh(d)).depth == 0
