@@ -1,10 +1,22 @@
-"""The ASGI application: http to Django, websocket to the live door, lifespan to its hub."""
+"""The ASGI application: http to Django, websocket and lifespan to the live door."""
 
 import os
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.core.asgi import get_asgi_application
 
 django_application = get_asgi_application()
-application = django_application
+
+from loom.doors.live import routing  # noqa: E402 (models exist only after the line above)
+
+
+async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Each kind of connection to whom it concerns. Django itself knows no lifespan."""
+    if scope["type"] == "lifespan":
+        await routing.lifespan(receive, send)
+    elif scope["type"] == "websocket":
+        await routing.application(scope, receive, send)
+    else:
+        await django_application(scope, receive, send)

@@ -1,0 +1,121 @@
+"""The hub of one process: its feeds by stream, and the second hand that watches them."""
+
+import asyncio
+import logging
+import secrets
+from weakref import WeakKeyDictionary
+
+from loom.doors.live import reading
+from loom.doors.live.feed import Feed
+from loom.doors.live.handshake import Guest
+from loom.doors.live.socket import Receive, Send, Socket
+
+log = logging.getLogger("heddle.live")
+
+WATCH_S = 1.0  # a lost bell or a changed role is noticed after so long at the latest
+LINGER_S = 5.0  # a feed without sockets waits so long for one to come back
+
+
+class Hub:
+    """Feeds are opened on first use and closed when nobody has listened for a while."""
+
+    def __init__(self) -> None:
+        self.process = secrets.token_hex(8)
+        self._feeds: dict[str, Feed] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._watch: asyncio.Task[None] | None = None
+        self._rechecks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, guest: Guest, receive: Receive, send: Send) -> None:
+        """Serves one accepted socket until it is closed."""
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._watching())
+        feed = await self._feed(guest)
+        socket = Socket(guest, feed, receive, send)
+        feed.sockets.add(socket)
+        try:
+            # Between the handshake and now the guest may have been shown the door.
+            await feed.recheck()
+            await socket.run()
+        finally:
+            feed.leave(socket)
+
+    async def _feed(self, guest: Guest) -> Feed:
+        async with self._opening.setdefault(guest.stream, asyncio.Lock()):
+            feed = self._feeds.get(guest.stream)
+            if feed is None:
+                feed = Feed(
+                    guest.stream, guest.groves, process=self.process, tree_uid=guest.tree_uid
+                )
+                feed.on_access = self._recheck_soon
+                try:
+                    await feed.open()
+                except BaseException:
+                    feed.close()
+                    raise
+                self._feeds[guest.stream] = feed
+            feed.idle_since = None
+            return feed
+
+    def _recheck_soon(self, feed: Feed) -> None:
+        task = asyncio.get_running_loop().create_task(feed.recheck())
+        self._rechecks.add(task)
+        task.add_done_callback(self._rechecks.discard)
+
+    async def _watching(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_S)
+            try:
+                await self.look()
+            except Exception:  # the database may be away; sockets stay, and hear of it later
+                log.warning("could not look after the sockets", exc_info=True)
+
+    async def look(self) -> None:
+        """Notices lost bells, changed roles, slow sockets and feeds without sockets."""
+        now = asyncio.get_running_loop().time()
+        for feed in list(self._feeds.values()):
+            feed.tick(now)
+            self._let_go(feed, now)
+        feeds = [feed for feed in self._feeds.values() if feed.sockets]
+        if not feeds:
+            return
+        heads = await feeds[0].read(reading.heads, [feed.stream for feed in feeds])
+        for feed in feeds:
+            feed.ring_bell(heads.get(feed.stream, 0))
+        passes = {socket.guest.ticket for feed in feeds for socket in feed.sockets}
+        verdicts = await feeds[0].read(reading.standing, passes)
+        for feed in feeds:
+            feed.judge(verdicts)
+
+    def _let_go(self, feed: Feed, now: float) -> None:
+        if feed.sockets:
+            feed.idle_since = None
+        elif feed.idle_since is None:
+            feed.idle_since = now
+        elif now - feed.idle_since > LINGER_S and not self._opening[feed.stream].locked():
+            feed.close()
+            del self._feeds[feed.stream], self._opening[feed.stream]
+
+    async def close(self) -> None:
+        """Closes every socket with 1012, so that clients come back at once."""
+        tasks = [self._watch] if self._watch else []
+        for task in tasks:
+            task.cancel()
+        for feed in self._feeds.values():
+            for socket in feed.sockets:
+                socket.close(1012)
+            feed.close()
+        await asyncio.gather(*tasks, *self._rechecks, return_exceptions=True)
+        self._feeds.clear()
+        self._watch = None
+
+
+_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
+
+
+def hub() -> Hub:
+    """The hub of the running loop: one in each process, as a process has one loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _hubs:
+        _hubs[loop] = Hub()
+    return _hubs[loop]

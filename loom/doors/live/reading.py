@@ -1,0 +1,108 @@
+"""What the live door reads from the database. Synchronous; each call a few short queries."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from loom.doors.live import frames
+from loom.doors.live.ring import Entry
+from loom.models import ApiKey, Event, Generation, Membership, Node, Stream, Tree
+from loom.queries import feed
+from loom.rules.permissions import ROLES
+
+
+@dataclass(frozen=True)
+class Pass:
+    """By what somebody came in, so that it can be asked again whether it still holds.
+
+    `password` is the password's hash at that time: a change ends sockets of browsers.
+    """
+
+    user_id: int
+    grove_id: int
+    tree_id: int | None
+    key_id: int | None = None
+    session_key: str = ""
+    password: str = ""
+
+
+def entries_after(stream: str, seq: int, limit: int) -> list[Entry]:
+    """The next events of a stream, rendered; in order, one query."""
+    rows = Event.objects.filter(stream__name=stream, seq__gt=seq).order_by("seq")
+    columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
+    return [_entry(feed.event_body(*row)) for row in columns[:limit]]
+
+
+def _entry(body: feed.Body) -> Entry:
+    seq, kind = body["seq"], body["kind"]
+    hidden_from = frozenset(role for role in ROLES if feed.is_hidden(kind, role))
+    hidden = frames.event(feed.hidden_body(seq)) if hidden_from else ""
+    return Entry(seq, kind, frames.event(body), hidden, hidden_from)
+
+
+def heads(streams: Iterable[str]) -> dict[str, int]:
+    """The last seq of each stream that has events; one query."""
+    return dict(Stream.objects.filter(name__in=list(streams)).values_list("name", "head"))
+
+
+def running(tree_uid: str) -> list[tuple[str, int, str]]:
+    """Uid, chunk and text of the generations of a tree that have not ended."""
+    rows = Generation.objects.filter(tree__uid=tree_uid, status__in=("queued", "running"))
+    return list(rows.order_by("id").values_list("uid", "chunk", "text"))
+
+
+def partial(generation_uid: str) -> tuple[int, str] | None:
+    """Chunk and text of one generation; None when it is over or was never there."""
+    rows = Generation.objects.filter(uid=generation_uid, status__in=("queued", "running"))
+    return rows.values_list("chunk", "text").first()
+
+
+def node_exists(tree_id: int, local_id: str) -> bool:
+    """Whether the tree has a node of this id."""
+    return Node.objects.filter(tree_id=tree_id, local_id=local_id.lower()).exists()
+
+
+def standing(passes: set[Pass]) -> dict[Pass, str | int]:
+    """For each pass the role it gives now, or the code its socket is closed with.
+
+    Four queries, however many passes there are.
+    """
+    members = {
+        (user, grove): (role, password)
+        for user, grove, role, password in Membership.objects.filter(
+            user_id__in={p.user_id for p in passes},
+            grove_id__in={p.grove_id for p in passes},
+            user__is_active=True,
+        ).values_list("user_id", "grove_id", "role", "user__password")
+    }
+    keys = set(
+        ApiKey.objects.filter(
+            pk__in={p.key_id for p in passes if p.key_id}, revoked_at__isnull=True
+        ).values_list("pk", flat=True)
+    )
+    sessions = set(
+        Session.objects.filter(
+            session_key__in={p.session_key for p in passes if p.session_key},
+            expire_date__gt=timezone.now(),
+        ).values_list("session_key", flat=True)
+    )
+    trees = set(
+        Tree.objects.filter(
+            pk__in={p.tree_id for p in passes if p.tree_id}, erasing_at__isnull=True
+        ).values_list("pk", flat=True)
+    )
+
+    def verdict(one: Pass) -> str | int:
+        role, password = members.get((one.user_id, one.grove_id), ("", ""))
+        if one.key_id is not None and one.key_id not in keys:
+            return 4401
+        if one.session_key and (one.session_key not in sessions or password != one.password):
+            # Who is no member any more has no password here; the tree is simply not his.
+            return 4401 if role or one.session_key not in sessions else 4404
+        if not role or (one.tree_id is not None and one.tree_id not in trees):
+            return 4404
+        return role
+
+    return {one: verdict(one) for one in passes}
