@@ -1,0 +1,107 @@
+"""One attempt at a provider: what it tells, and the record of what went out and came back."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpx
+
+from agents.providers.exchange import Exchange, Limits, Outgoing, exchange
+from agents.providers.failures import Broken, Failure
+from agents.providers.telling import Adapter, Ask, Body, Delta, Told, Usage
+
+# Headers that may carry a secret, either way.
+_SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "cookie", "set-cookie")
+_TRIES = {"server": 3, "network": 3, "rate": 3, "timeout": 2}
+PATIENCE_S = 60  # a provider that asks for more is not waited for
+
+
+@dataclass
+class Attempt:
+    """One request and what came back. The record holds no key, whatever the provider echoes."""
+
+    adapter: Adapter
+    ask: Ask
+    body: Body
+    outgoing: Outgoing = field(init=False)
+    came: Exchange | None = None
+    usage: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.outgoing = self.adapter.outgoing(self.ask, self.body)
+
+    async def told(
+        self, transport: httpx.AsyncBaseTransport, limits: Limits
+    ) -> AsyncIterator[Told]:
+        """What the provider tells; a failure, of whatever kind, is the last thing told."""
+        try:
+            async with exchange(transport, self.outgoing, limits) as came:
+                self.came = came
+                async with aclosing(self.adapter.told(came)) as telling:  # type: ignore[type-var]
+                    async for told in telling:
+                        if isinstance(told, Delta):
+                            came.clock.text_came()
+                        if isinstance(told, Usage):
+                            self.usage = told.counts
+                        yield self._without_key(told)
+        except Broken as broken:
+            yield self._without_key(broken.failure)
+
+    def _without_key(self, told: Told) -> Told:
+        if self.ask.key and isinstance(told, Failure):
+            return replace(told, said=told.said.replace(self.ask.key, "…"))
+        if self.ask.key and isinstance(told, Delta):
+            return replace(told, text=told.text.replace(self.ask.key, "…"))
+        return told
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The request as it is kept: url, headers, body."""
+        return {
+            "method": "POST",
+            "url": self.outgoing.url,
+            "headers": _public(self.outgoing.headers),
+            "body": self.body,
+        }
+
+    @property
+    def received(self) -> tuple[bytes, bool]:
+        """The body's bytes, and whether they are exactly the provider's: where it echoed the
+        key, the key is taken out and they are not."""
+        body = bytes(self.came.body) if self.came else b""
+        key = self.ask.key.encode()
+        if key and key in body:
+            return body.replace(key, "…".encode()), False
+        return body, True
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status, None where there was no answer."""
+        return self.came.status if self.came else None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The answer's headers, without secrets."""
+        headers = _public(self.came.headers) if self.came else {}
+        if not self.ask.key:
+            return headers
+        return {name: value.replace(self.ask.key, "…") for name, value in headers.items()}
+
+
+def _public(headers: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}
+
+
+def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> float | None:
+    """How many seconds to wait before another attempt after `made` of them; None: no other.
+
+    Only before the first text came. Server and network three tries, timeout one more, rate
+    as the provider asks. Source: requirements AG-47.
+    """
+    if made >= _TRIES.get(failure.kind, 1):
+        return None
+    if failure.kind == "rate":
+        asked = failure.retry_after_s if failure.retry_after_s is not None else 4 * backoff_s
+        return asked if asked <= PATIENCE_S else None
+    return backoff_s * 2.0 ** (made - 1)

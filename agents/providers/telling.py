@@ -1,0 +1,74 @@
+"""What an adapter is asked, and what it tells while an answer comes."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from agents.providers.exchange import Exchange, Outgoing
+from agents.providers.failures import Failure
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request in a provider's own words, but for its shape. `messages` for a chat,
+    `prompt` for a completion; `many` candidates in one answer."""
+
+    base_url: str
+    model: str
+    messages: tuple[dict[str, str], ...] | None
+    prompt: str | None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    many: int = 1
+    key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Text that came for the candidate `index` (from 0)."""
+
+    text: str
+    index: int = 0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The candidate `index` is whole. `reason` is the provider's: stop, length, …"""
+
+    index: int = 0
+    reason: str = "stop"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens as the provider counted them."""
+
+    counts: dict[str, int]
+
+
+Told = Delta | Finished | Usage | Failure
+Body = dict[str, Any]
+Shape = Literal["openai"]
+
+
+class Adapter(Protocol):
+    """One shape of API. A failure is told as the last thing, never raised."""
+
+    name: str
+
+    def body(self, ask: Ask) -> Body:
+        """The JSON of the request."""
+        ...
+
+    def outgoing(self, ask: Ask, body: Body) -> Outgoing:
+        """The request with its key."""
+        ...
+
+    def told(self, exchange: Exchange) -> AsyncIterator[Told]:
+        """What the answer tells, piece by piece. May raise Broken."""
+        ...
+
+    def adjusted(self, body: Body, failure: Failure) -> Body | None:
+        """The body without what this server does not take, if that is why it failed."""
+        ...

@@ -1,0 +1,91 @@
+"""From bytes to text that may be kept: half characters, NUL and lone surrogates become U+FFFD."""
+
+import codecs
+import re
+
+_LINES = re.compile(r"\r\n|\n|\r")
+_LONE = re.compile("[\x00\ud800-\udfff]")
+_PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
+REPLACEMENT = "\ufffd"
+
+
+class Cleaner:
+    """Cleans the text of one candidate, piece by piece. Half a pair of surrogates at the end
+    of a piece waits for the other half."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def clean(self, text: str) -> str:
+        """The piece, with what was held back before it."""
+        text = self._half + text
+        self._half = ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return _whole(text)
+
+    def rest(self) -> str:
+        """What is still held back, once nothing more comes."""
+        half, self._half = self._half, ""
+        return _whole(half)
+
+
+def _whole(text: str) -> str:
+    if not _LONE.search(text):
+        return text
+    text = _PAIR.sub(lambda pair: _joined(pair[1], pair[2]), text)
+    return _LONE.sub(REPLACEMENT, text)
+
+
+def _joined(high: str, low: str) -> str:
+    return chr(0x10000 + ((ord(high) - 0xD800) << 10) + (ord(low) - 0xDC00))
+
+
+class TooLong(ValueError):
+    """A line or an event that never ends."""
+
+
+class Events:
+    """The `data` of server-sent events out of bytes cut anywhere.
+
+    Lines end by LF, CR LF or CR; broken UTF-8 becomes U+FFFD; an event that the end of the
+    stream cuts off is given by `rest`. Source: HTML standard, "event stream interpretation".
+    """
+
+    def __init__(self, limit: int = 4 * 1024 * 1024) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._limit = limit
+        self._line = ""
+        self._data: list[str] = []
+
+    def feed(self, chunk: bytes, *, final: bool = False) -> list[str]:
+        """The events that `chunk` completes. Raises TooLong."""
+        text = self._line + self._decoder.decode(chunk, final)
+        # A CR at the very end may be the first half of CR LF.
+        held = "\r" if text.endswith("\r") and not final else ""
+        *lines, self._line = _LINES.split(text[: len(text) - len(held)])
+        self._line += held
+        found = [event for line in lines if (event := self._take(line)) is not None]
+        if len(self._line) + sum(map(len, self._data)) > self._limit:
+            raise TooLong
+        return found
+
+    def rest(self) -> list[str]:
+        """The last event, where the stream ended without the blank line after it."""
+        found = self.feed(b"", final=True)
+        for line in (self._line, ""):
+            event = self._take(line)
+            if event is not None:
+                found.append(event)
+        self._line = ""
+        return found
+
+    def _take(self, line: str) -> str | None:
+        """Reads one line; the event it ends, if it does."""
+        if not line:
+            data, self._data = self._data, []
+            return "\n".join(data) if data else None
+        name, _, value = line.partition(":")
+        if name == "data":
+            self._data.append(value.removeprefix(" "))
+        return None

@@ -1,0 +1,50 @@
+"""Asking the scripted provider as the worker does, and gathering what is told."""
+
+from agents.providers.attempt import Attempt
+from agents.providers.exchange import Limits
+from agents.providers.failures import Failure
+from agents.providers.openai import OpenAI
+from agents.providers.telling import Ask, Delta, Finished, Told
+from agents.providers.transport import CheckedTransport
+from tests.providers.scripted import ScriptedProvider
+
+QUICK = Limits(connect_s=5, first_s=5, idle_s=5, total_s=10, body_bytes=1024 * 1024)
+
+
+def chat(provider: ScriptedProvider, **more: object) -> Ask:
+    """A small chat request."""
+    messages = ({"role": "user", "content": "Who is Marie?"},)
+    return Ask(provider.url, "m", messages, None, **more)  # type: ignore[arg-type]
+
+
+def completion(provider: ScriptedProvider, prompt: str = "Once", **more: object) -> Ask:
+    """A small completion request."""
+    return Ask(provider.url, "m", None, prompt, **more)  # type: ignore[arg-type]
+
+
+async def ask(
+    provider: ScriptedProvider, asked: Ask, limits: Limits = QUICK
+) -> tuple[list[Told], Attempt]:
+    """Everything one attempt is told."""
+    adapter = OpenAI()
+    attempt = Attempt(adapter, asked, adapter.body(asked))
+    transport = CheckedTransport((provider.entry,))
+    return [told async for told in attempt.told(transport, limits)], attempt
+
+
+def text_of(told: list[Told]) -> str:
+    """The text that was told."""
+    return "".join(one.text for one in told if isinstance(one, Delta))
+
+
+def failure_of(told: list[Told]) -> Failure:
+    """The failure, which must be the last thing told."""
+    assert isinstance(told[-1], Failure), told
+    return told[-1]
+
+
+def is_whole(told: list[Told]) -> bool:
+    """Whether an end was told and no failure."""
+    return any(isinstance(one, Finished) for one in told) and not any(
+        isinstance(one, Failure) for one in told
+    )

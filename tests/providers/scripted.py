@@ -1,0 +1,278 @@
+"""A scripted OpenAI-shaped provider over real HTTP: it does as told, and remembers every byte.
+
+A fixture's object in tests; `python -m tests.providers.scripted --port N` for benches, where
+`POST /_script` queues scripts as JSON and `GET /_seen` gives what was sent.
+"""
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import json
+import threading
+from collections import deque
+from dataclasses import asdict
+from types import TracebackType
+from typing import Any
+
+from tests.providers.scripts import CUT, HOLD, STALL, Script, Seen, Shape, tokens
+
+REASONS = {200: "OK", 302: "Found", 400: "Bad Request", 429: "Too Many Requests"}
+
+
+class ScriptedProvider:
+    """Answers on a loopback port, in a thread of its own. Scripts are used up in order; after
+    the last one `default` answers."""
+
+    def __init__(self, *, port: int = 0, default: Script | None = None) -> None:
+        self.default = default or tokens(3)
+        self.seen: list[Seen] = []
+        self.broken_off = 0  # answers whose reader went away
+        self.connections = 0
+        self._queue: deque[Script] = deque()
+        self._port = port
+        self._arrived = threading.Condition()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    # -- for tests
+
+    @property
+    def url(self) -> str:
+        """The base_url of a participant."""
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def entry(self) -> str:
+        """What HEDDLE_PROVIDER_ALLOW must hold."""
+        return f"127.0.0.1:{self._port}"
+
+    def script(self, *scripts: Script) -> None:
+        """Queues what the next requests are answered."""
+        self._queue.extend(scripts)
+
+    def release(self) -> None:
+        """Lets one answer that holds go on."""
+        self._loop.call_soon_threadsafe(self._release.release)
+
+    def wait_for(self, count: int, timeout: float = 10) -> list[Seen]:
+        """The requests, once `count` of them have arrived."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: len(self.seen) >= count, timeout):
+                raise AssertionError(f"{len(self.seen)} of {count} requests arrived")
+            return list(self.seen)
+
+    def wait_for_break(self, timeout: float = 10) -> None:
+        """Waits until a reader has gone away in the middle of an answer."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: self.broken_off > 0, timeout):
+                raise AssertionError("nobody went away")
+
+    def __enter__(self) -> "ScriptedProvider":
+        self._thread.start()
+        if not self._ready.wait(10):
+            raise AssertionError("the scripted provider did not start")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+
+    # -- the server
+
+    def _run(self) -> None:
+        asyncio.run(self.serve())
+
+    async def serve(self) -> None:
+        """Serves until stopped."""
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        self._release = asyncio.Semaphore(0)
+        server = await asyncio.start_server(self._connection, "127.0.0.1", self._port)
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._stop.wait()
+        server.close()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            seen = await _request(reader)
+            if seen.path.startswith("/_"):
+                await self._control(seen, writer)
+            else:
+                await self._answer(seen, reader, writer)
+        writer.close()
+
+    async def _control(self, seen: Seen, writer: asyncio.StreamWriter) -> None:
+        if seen.path == "/_script":
+            self.script(*(_script_of(one) for one in seen.json))
+        shown = [
+            {**asdict(one), "body": one.body.decode("utf-8", "replace"),
+             "head": base64.b64encode(one.head).decode()} for one in self.seen
+        ]  # fmt: skip
+        await _write_whole(writer, 200, json.dumps(shown).encode())
+
+    async def _answer(
+        self, seen: Seen, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        script = self._queue.popleft() if self._queue else self.default
+        with self._arrived:
+            self.seen.append(seen)
+            self._arrived.notify_all()
+        await asyncio.sleep(script.before_s)
+        asked = _asked(seen)
+        if script.body is not None:
+            await _write_whole(writer, script.status, script.body, script.headers)
+            return
+        shape = Shape(
+            is_chat=seen.path.endswith("/chat/completions"),
+            model=str(asked.get("model", "")),
+            indexes=tuple(range(int(asked.get("n", 1)))),
+        )
+        if not asked.get("stream"):
+            await _write_whole(writer, script.status, shape.whole(script))
+            return
+        try:
+            await self._stream(script, shape, reader, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            with self._arrived:
+                self.broken_off += 1
+                self._arrived.notify_all()
+            raise
+
+    async def _stream(
+        self,
+        script: Script,
+        shape: Shape,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        out = _Out(writer, chunked=script.chunked)
+        await out.head(script)
+        start = self._loop.time()
+        pieces, number = deque(script.pieces), 0
+        while pieces:
+            piece = pieces[0] if script.forever and len(pieces) == 1 else pieces.popleft()
+            if piece == HOLD:
+                await self._release.acquire()
+                continue
+            if piece == STALL:
+                await reader.read()  # ends when the other side hangs up
+                raise ConnectionResetError
+            if piece == CUT:
+                writer.transport.abort()
+                return
+            if script.rate:
+                # By the clock, not by pauses, so that the rate is that asked for.
+                await asyncio.sleep(max(0.0, start + number / script.rate - self._loop.time()))
+            await out.send(piece if isinstance(piece, bytes) else shape.piece(piece))
+            number += 1
+        await out.send(shape.end(script))
+        await out.end()
+
+
+class _Out:
+    """A body that is written as it comes, in chunks or ended by closing."""
+
+    def __init__(self, writer: asyncio.StreamWriter, *, chunked: bool) -> None:
+        self._writer = writer
+        self._chunked = chunked
+
+    async def head(self, script: Script) -> None:
+        names = {name for name, _ in script.headers}
+        headers = list(script.headers)
+        if "content-type" not in names:
+            headers.append(("content-type", "text/event-stream; charset=utf-8"))
+        if self._chunked:
+            headers.append(("transfer-encoding", "chunked"))
+        self._writer.write(_head(script.status, headers))
+        await self._writer.drain()
+
+    async def send(self, data: bytes) -> None:
+        if not data:
+            return
+        self._writer.write(b"%x\r\n%s\r\n" % (len(data), data) if self._chunked else data)
+        await self._writer.drain()
+        if self._writer.transport.is_closing():
+            raise ConnectionResetError
+
+    async def end(self) -> None:
+        if self._chunked:
+            self._writer.write(b"0\r\n\r\n")
+        await self._writer.drain()
+
+
+def _head(status: int, headers: list[tuple[str, str]]) -> bytes:
+    lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Scripted')}"]
+    lines += [f"{name}: {value}" for name, value in (*headers, ("connection", "close"))]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+async def _write_whole(
+    writer: asyncio.StreamWriter,
+    status: int,
+    body: bytes,
+    headers: tuple[tuple[str, str], ...] = (),
+) -> None:
+    names = {name for name, _ in headers}
+    kind = () if "content-type" in names else (("content-type", "application/json"),)
+    length = (("content-length", str(len(body))),)
+    writer.write(_head(status, [*headers, *kind, *length]) + body)
+    await writer.drain()
+
+
+async def _request(reader: asyncio.StreamReader) -> Seen:
+    head = await reader.readuntil(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+    method, path, _ = first.split(" ", 2)
+    headers = tuple((name, value.strip()) for name, _, value in (at.partition(":") for at in lines))
+    length = next((int(value) for name, value in headers if name.lower() == "content-length"), 0)
+    return Seen(method, path, headers, await reader.readexactly(length), head)
+
+
+def _asked(seen: Seen) -> dict[str, Any]:
+    try:
+        asked = json.loads(seen.body or b"{}")
+    except ValueError:
+        return {}
+    return asked if isinstance(asked, dict) else {}
+
+
+def _script_of(value: dict[str, Any]) -> Script:
+    """A script from JSON; `tokens` and `rate` for the usual one, else its fields."""
+    if "tokens" in value:
+        return tokens(int(value["tokens"]), float(value.get("rate", 0)))
+    body = value.get("body")
+    return Script(
+        **{
+            **value,
+            "pieces": tuple(value.get("pieces", ())),
+            "headers": tuple((name, text) for name, text in value.get("headers", ())),
+            "body": None if body is None else body.encode(),
+        }
+    )
+
+
+def main() -> None:
+    """Serves on `--port` until interrupted, by default 200 tokens at 80 a second."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=9999)
+    parser.add_argument("--tokens", type=int, default=200)
+    parser.add_argument("--rate", type=float, default=80)
+    asked = parser.parse_args()
+    provider = ScriptedProvider(port=asked.port, default=tokens(asked.tokens, asked.rate))
+    print(f"ready {provider.url}", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(provider.serve())
+
+
+if __name__ == "__main__":
+    main()
