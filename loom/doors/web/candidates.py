@@ -1,0 +1,141 @@
+"""What hangs below the position: the weave of continuations, finished and still coming."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from loom.access import Actor
+from loom.doors.web.shown import age_of, broken_reason
+from loom.doors.web.who import Who
+from loom.models import Generation, Node, Tree, Workspace
+from loom.queries import lookup
+from loom.queries.rows import NodeRow, rows_of
+from loom.queries.standing import standing_of
+
+MAX_CARDS = 60
+MAX_CARD_TEXT = 700
+
+
+@dataclass(frozen=True)
+class Card:
+    """One continuation: a node, or a generation that is still coming (`generation` set)."""
+
+    who: Who
+    text: str
+    is_cut: bool
+    key: int = 0
+    id: str = ""
+    generation: str = ""
+    chunk: int = 0
+    age: str = ""
+    children: int = 0
+    broken: str = ""
+    note: str = ""
+    is_excluded: bool = False
+
+
+@dataclass(frozen=True)
+class Weave:
+    """The continuations of one node. `more` are those past the last card."""
+
+    point: str
+    cards: tuple[Card, ...]
+    total: int
+    coming: int
+    is_root: bool
+
+    @property
+    def more(self) -> int:
+        """How many finished ones are not drawn."""
+        return max(0, self.total - MAX_CARDS)
+
+
+def weave_of(
+    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node, cast: dict[str, Who]
+) -> Weave:
+    """What hangs below `node`, in the order in which it was begun.
+
+    A candidate keeps its place, and so its key, when it ends before one asked for earlier.
+    """
+    slots = list(lookup.slots_below(node.slot_id).values_list("id", flat=True))
+    shown = slots[:MAX_CARDS]
+    standing = standing_of(shown, workspace)
+    rows = rows_of([standing[slot][0] for slot in shown if slot in standing])
+    children = _children(shown)
+    begun = _begun(shown)
+    cards = [
+        (_order(row, begun), _card(row, cast, children.get(row.slot_id, 0), begun)) for row in rows
+    ]
+    coming = _coming(tree, node)
+    cards += [((one.created_at, one.pk), _stream(one, cast)) for one in coming]
+    ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
+    return Weave(
+        point=node.local_id,
+        cards=tuple(replace(card, key=key) for key, card in enumerate(ordered, 1)),
+        total=len(slots),
+        coming=len(coming),
+        is_root=node.parent_slot_id is None,
+    )
+
+
+def _children(slots: list[int]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    below = Node.objects.filter(parent_slot__in=slots, kind="text", pruned=False)
+    for parent, slot, own in below.values_list("parent_slot_id", "slot_id", "id"):
+        counts[parent] = counts.get(parent, 0) + (slot == own)
+    return counts
+
+
+def _begun(slots: list[int]) -> dict[int, Generation]:
+    """The generation that made the first version of a slot, by slot."""
+    found = Generation.objects.filter(node__in=slots).only("node_id", "created_at", "note")
+    return {one.node_id: one for one in found if one.node_id is not None}
+
+
+def _order(row: NodeRow, begun: dict[int, Generation]) -> tuple[datetime, int]:
+    generation = begun.get(row.slot_id)
+    if generation is None:
+        return row.created_at, row.id
+    return generation.created_at, generation.pk
+
+
+def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: dict[int, Generation]) -> Card:
+    generation = begun.get(row.slot_id)
+    return Card(
+        who=cast[row.author_uid],
+        text=row.text[:MAX_CARD_TEXT],
+        is_cut=row.length > MAX_CARD_TEXT,
+        id=row.local_id,
+        age=age_of(row.created_at),
+        children=below,
+        broken=broken_reason(row.finish),
+        note=generation.note if generation else "",
+        is_excluded=bool(row.excluded),
+    )
+
+
+def _coming(tree: Tree, node: Node) -> list[Generation]:
+    rows = Generation.objects.filter(
+        tree=tree, point__slot=node.slot_id, status__in=("queued", "running"), discard=False
+    )
+    return list(rows.select_related("participant").order_by("id"))
+
+
+def _stream(one: Generation, cast: dict[str, Who]) -> Card:
+    return Card(
+        who=cast[one.participant.uid],
+        text=one.text,
+        is_cut=False,
+        generation=one.uid,
+        chunk=one.chunk,
+        note=one.note,
+    )
+
+
+def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
+    """The models that may be asked, for the composer."""
+    return [
+        {"id": who.uid, "name": who.name, "model": who.model, "colour": who.colour}
+        for who in cast.values()
+        if who.kind == "model" and not who.is_archived
+    ]

@@ -1,0 +1,84 @@
+"""Who may come in at this door, and what somebody sees who may not."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+
+from loom.models import User
+from loom.rules.refusals import Refused
+
+P = ParamSpec("P")
+
+
+class PersonRequest(HttpRequest):
+    """A request whose sender has signed in."""
+
+    user: User
+
+
+PersonView = Callable[Concatenate[PersonRequest, P], HttpResponse]
+OpenView = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def person(view: PersonView[P]) -> OpenView[P]:
+    """A view for people who have signed in; refusals become pages, or plain parts where a
+    script asked (`X-Part`, htmx)."""
+
+    @wraps(view)
+    def gated(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not request.user.is_authenticated:
+            if is_part(request):
+                return HttpResponse("Sign in again to go on.", status=401)
+            return HttpResponseRedirect(f"/signin?next={quote(request.get_full_path())}")
+        try:
+            return view(request, *args, **kwargs)  # type: ignore[arg-type]
+        except Refused as refused:
+            return refusal(request, refused)
+
+    return gated
+
+
+def anybody(view: OpenView[P]) -> OpenView[P]:
+    """A view for everybody; refusals become pages."""
+
+    @wraps(view)
+    def gated(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Refused as refused:
+            return refusal(request, refused)
+
+    return gated
+
+
+def is_part(request: HttpRequest) -> bool:
+    """Whether a script asked for a piece of a page."""
+    return "X-Part" in request.headers or "HX-Request" in request.headers
+
+
+HEADINGS = {
+    400: "That was not understood",
+    401: "Please sign in",
+    403: "This is not yours to do",
+    404: "Nothing is here",
+    409: "That does not go",
+    413: "That is too big",
+    429: "That is too much at once",
+    503: "Not available now",
+}
+
+
+def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """The page that says what happened, why, and what to do."""
+    context = {
+        "heading": HEADINGS.get(refused.status, "That did not work"),
+        "message": refused.message,
+        "hint": refused.hint,
+        "code": refused.code,
+    }
+    template = "parts/refusal.html" if is_part(request) else "pages/refusal.html"
+    return render(request, template, context, status=refused.status)

@@ -1,0 +1,66 @@
+"""The one view of this door that writes to trees: a form's line, or its text, as a command.
+
+Scripts post to the API's command endpoint; this is the same page without them.
+"""
+
+from urllib.parse import quote
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.views.decorators.http import require_POST
+
+from loom import access
+from loom.commands.execute import Request, execute
+from loom.doors.web.fields import text_of
+from loom.doors.web.gate import PersonRequest, person
+from loom.rules.refusals import Refused
+
+
+def respond_line(text: str) -> str:
+    """The line that writes `text` below here; its block cannot be ended by the text."""
+    if any(line.strip() == "←" for line in text.split("\n")):
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'respond "{escaped}"'
+    return f"respond\n{text}\n←"
+
+
+def continue_line(request: PersonRequest) -> str:
+    """The line that asks for continuations with the form's settings."""
+    parts = ["continue"]
+    for name in ("n", "tokens", "temperature"):
+        value = request.POST.get(name, "").strip()
+        if value:
+            parts.append(f"{name}:{value}")
+    names = [
+        name.replace("\\", "\\\\").replace('"', '\\"') for name in request.POST.getlist("using")
+    ]
+    parts += ["using", *(f'agent:"{name}"' for name in names)] if names else []
+    return " ".join(parts)
+
+
+@require_POST
+@person
+def run(request: PersonRequest, uid: str) -> HttpResponse:
+    """Runs what the form says, and leads back to where that leaves the reader."""
+    actor, tree = access.get_tree(request.user, uid)
+    text = text_of(request, "text")
+    at = request.POST.get("at", "")
+    try:
+        for line in _lines(request, text):
+            answer = execute(actor, tree, Request(line=line, at=at))
+            at = str(answer.body["position"])
+            messages.success(request, answer.reply)
+    except Refused as refused:
+        messages.error(request, refused.reply)
+    return HttpResponseRedirect(
+        f"/trees/{tree.uid}?node={quote(at)}" if at else f"/trees/{tree.uid}"
+    )
+
+
+def _lines(request: PersonRequest, text: str) -> list[str]:
+    if text.lstrip(" ").startswith(("→", "->")):
+        return [text]
+    lines = [respond_line(text)] if text else []
+    if request.POST.get("action") == "continue":
+        lines.append(continue_line(request))
+    return lines or [respond_line("")]

@@ -1,0 +1,147 @@
+"""Parts beside the path: one node's details, bookmarks, what happened, a whole text."""
+
+from dataclasses import dataclass
+
+from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.access import Actor
+from loom.commands import growth
+from loom.doors.web import sentences
+from loom.doors.web.gate import PersonRequest, person
+from loom.doors.web.shown import age_of, nodes_shown
+from loom.doors.web.who import cast_of
+from loom.models import Call, Event, Generation, Mark, Node, Step, Tree, Workspace
+from loom.queries import beside, lookup
+from loom.queries.rows import row_of
+from loom.queries.standing import standing_of
+from loom.rules import addresses
+from loom.rules.refusals import not_found
+
+MAX_BOOKMARKS = 500
+MAX_HISTORY = 40
+
+
+@dataclass(frozen=True)
+class VersionShown:
+    """One version of a slot."""
+
+    id: str
+    by: str
+    colour: int
+    age: str
+    text: str
+    stands: bool
+    is_pruned: bool
+
+
+def _node(tree: Tree, local_id: str) -> Node:
+    node = lookup.find_node(tree, local_id.lower())
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    return node
+
+
+@require_GET
+@person
+def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """One node: what may be done with it, its versions, links and provenance."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = _node(tree, local_id)
+    workspace = growth.workspace_of(actor.participant, tree)
+    cast = cast_of(actor)
+    stands = standing_of([node.slot_id], workspace).get(node.slot_id, (0, ""))[0]
+    versions = [
+        VersionShown(
+            id=one.local_id,
+            by=cast[one.author.uid].shown,
+            colour=cast[one.author.uid].colour,
+            age=age_of(one.created_at),
+            text=one.text[:160],
+            stands=one.pk == stands,
+            is_pruned=one.version_pruned,
+        )
+        for one in beside.versions_of(node)
+    ]
+    context = {
+        "node": nodes_shown(actor, tree, workspace, [row_of(node)], cast)[0],
+        "row": node,
+        "is_root": node.parent_slot_id is None,
+        "versions": versions,
+        "links": beside.links_of(actor, node),
+        "generation": Generation.objects.filter(uid=node.generation_uid).first(),
+        "call": Call.objects.filter(uid=node.call_uid).first() if node.call_uid else None,
+        "tree": tree,
+        "can": access.abilities(actor, tree),
+    }
+    return render(request, "parts/details.html", context)
+
+
+@require_GET
+@person
+def whole(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The whole text of a node, byte for byte."""
+    _, tree = access.get_tree(request.user, uid)
+    return HttpResponse(_node(tree, local_id).text, content_type="text/plain; charset=utf-8")
+
+
+@dataclass(frozen=True)
+class BookmarkShown:
+    """A bookmark in the left pane."""
+
+    id: str
+    label: str
+    by: str
+    colour: int
+    text: str
+
+
+@require_GET
+@person
+def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
+    """The bookmarks of the tree, newest first."""
+    actor, tree = access.get_tree(request.user, uid)
+    cast = cast_of(actor)
+    marks = list(
+        Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
+        .select_related("participant")
+        .order_by("-at", "-id")[:MAX_BOOKMARKS]
+    )
+    ids = {addresses.node_id(mark.item) for mark in marks} - {None}
+    nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, tree=tree)}
+    shown = []
+    for mark in marks:
+        node = nodes.get(addresses.node_id(mark.item) or 0)
+        if node is not None:
+            who = cast[mark.participant.uid]
+            shown.append(
+                BookmarkShown(node.local_id, mark.label, who.shown, who.colour, node.text[:120])
+            )
+    return render(request, "parts/bookmarks.html", {"bookmarks": shown, "tree": tree})
+
+
+@require_GET
+@person
+def history(request: PersonRequest, uid: str) -> HttpResponse:
+    """What the reader did here, each step to be undone; and what everybody's changes were."""
+    actor, tree = access.get_tree(request.user, uid)
+    cast = cast_of(actor)
+    events = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("-seq")[:MAX_HISTORY]
+    context = {
+        "steps": [(step, age_of(step.at)) for step in _own_steps(actor, tree)],
+        "events": [one for event in events if (one := sentences.told(event, cast)) is not None],
+        "tree": tree,
+        "can": access.abilities(actor, tree),
+    }
+    return render(request, "parts/history.html", context)
+
+
+def _own_steps(actor: Actor, tree: Tree) -> list[Step]:
+    """The reader's last steps that changed this tree."""
+    workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
+    rows = Step.objects.filter(workspace=workspace, outcome="ok", inverse__isnull=False)
+    rows = rows.filter(Q(stream=f"tree:{tree.uid}"), undoes__isnull=True)
+    return list(rows.order_by("-seq")[:MAX_HISTORY])

@@ -1,0 +1,78 @@
+"""Where a reader stands in a tree, and which stretch of his path a page shows."""
+
+from dataclasses import dataclass
+
+from loom.access import Actor
+from loom.models import Node, Tree, Workspace
+from loom.queries import lookup
+from loom.queries.path import path_ids
+from loom.queries.rows import NodeRow, rows_of
+from loom.rules.refusals import Refused, not_found
+
+
+@dataclass(frozen=True)
+class Place:
+    """Somebody at a node of a tree."""
+
+    actor: Actor
+    tree: Tree
+    workspace: Workspace
+    node: Node
+
+
+def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Place:
+    """The place at the node `named` (a local id), else where the workspace stands."""
+    if named:
+        return Place(actor, tree, workspace, node_named(tree, named))
+    position = lookup.rows().get(pk=workspace.position_id)
+    if position.tree_id != tree.pk:
+        position = lookup.root_of(tree)
+    visible = lookup.visible_at_or_above(position)
+    return Place(actor, tree, workspace, lookup.standing(visible.slot_id, workspace) or visible)
+
+
+def node_named(tree: Tree, local_id: str) -> Node:
+    """The text node of that id. Annotations lead to what they are about. NOT_FOUND else."""
+    node = lookup.find_node(tree, local_id.lower())
+    for _ in range(8):  # a reply hangs below a note: a few steps lead to the text
+        if node is None:
+            raise not_found(f"[{local_id}]", "Open the tree without it.")
+        if node.kind == "text" or node.parent_slot is None:
+            return node
+        node = lookup.newest_version(node.parent_slot)
+        node = lookup.rows().get(pk=node.pk)
+    raise not_found(f"[{local_id}]", "Open the tree without it.")
+
+
+def stretch_of(place: Place, *, after: str, before: str, limit: int) -> tuple[list[NodeRow], bool]:
+    """At most `limit` nodes of the path that end at the place (or above `before`), never
+    the root, only those below `after`; and whether there are more above them.
+
+    CONFLICT where `after` is not on this path: the page asks for the whole of it then.
+    """
+    path = path_ids(place.actor, place.tree, place.workspace, place.node)[1:]
+    slots = [slot for slot, _ in path]
+    end = slots.index(_slot_of(place.tree, before, slots)) if before else len(path)
+    floor = 0
+    if after:
+        slot = _slot_of(place.tree, after, slots)
+        floor = slots.index(slot) + 1
+        if end - floor > limit:
+            raise _not_joined(after)
+    start = max(floor, end - limit)
+    return rows_of([node for _, node in path[start:end]]), start > 0
+
+
+def _slot_of(tree: Tree, local_id: str, slots: list[int]) -> int:
+    node = lookup.find_node(tree, local_id)
+    if node is None or node.slot_id not in slots:
+        raise _not_joined(local_id)
+    return int(node.slot_id)
+
+
+def _not_joined(local_id: str) -> Refused:
+    return Refused(
+        "CONFLICT",
+        f"[{local_id}] is not on this path, or too far up.",
+        hint="Ask for the path without it.",
+    )

@@ -1,0 +1,140 @@
+"""Nodes as the page draws them: one frozen value for the part `node.html`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.utils.safestring import SafeString
+
+from loom.access import Actor
+from loom.doors.web import markdown
+from loom.doors.web.who import Who
+from loom.models import Tree, Workspace
+from loom.queries.margins import Margin, margins_of
+from loom.queries.rows import NodeRow
+
+# What a page shows of one text; the rest comes when it is asked for.
+MAX_SHOWN = 20_000
+
+REASONS = {
+    "stopped": "stopped; what had come is kept",
+    "length": "cut at the token limit",
+    "lost": "cut off when the worker went away; what had come is kept",
+}
+
+
+@dataclass(frozen=True)
+class NoteShown:
+    """An annotation in the margin, with its replies."""
+
+    id: str
+    who: Who
+    form: str
+    at: str
+    age: str
+    body: SafeString
+    is_resolved: bool
+    replies: tuple["NoteShown", ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeShown:
+    """A node of the path. `before` and `after` are its neighbours; empty: there is none."""
+
+    id: str
+    who: Who
+    at: str
+    age: str
+    depth: int
+    body: SafeString
+    rest: int
+    margin: Margin
+    version: int
+    older: str
+    newer: str
+    notes: tuple[NoteShown, ...]
+    open_notes: int
+    my_bookmark: bool
+    is_pruned: bool
+    is_excluded: bool
+    broken: str
+
+
+def age_of(at: datetime, now: datetime | None = None) -> str:
+    """How long ago, in a few letters: now, 3m ago, 2h ago, 5d ago, else the date."""
+    seconds = ((now or datetime.now(UTC)) - at).total_seconds()
+    if seconds < 60:
+        return "now"
+    if seconds < 3600:
+        return f"{int(seconds // 60)}m ago"
+    if seconds < 86400:
+        return f"{int(seconds // 3600)}h ago"
+    if seconds < 86400 * 30:
+        return f"{int(seconds // 86400)}d ago"
+    return f"{at:%-d %b %Y}"
+
+
+def _body(text: str, mode: str) -> SafeString:
+    shown = text[:MAX_SHOWN]
+    if mode == "buffer" or len(text) > MAX_SHOWN:
+        return markdown.plain(shown)
+    return markdown.rendered(shown)
+
+
+def _note(row: NodeRow, cast: dict[str, Who], replies: Sequence[NodeRow] = ()) -> NoteShown:
+    return NoteShown(
+        id=row.local_id,
+        who=cast[row.author_uid],
+        form=row.form or "note",
+        at=row.at,
+        age=age_of(row.created_at),
+        body=_body(row.text, "dialogue"),
+        is_resolved=bool(row.resolved),
+        replies=tuple(_note(reply, cast) for reply in replies),
+    )
+
+
+def broken_reason(finish: str) -> str:
+    """In words, why a text ends where it does; "" where it is complete."""
+    if not finish.startswith("interrupted"):
+        return ""
+    reason = finish.partition(":")[2]
+    return REASONS.get(reason, f"interrupted: {reason}" if reason else "interrupted")
+
+
+def _node(row: NodeRow, margin: Margin, cast: dict[str, Who], mode: str, me: str) -> NodeShown:
+    notes = tuple(_note(note, cast, replies) for note, replies in margin.notes)
+    known = row.local_id in margin.versions
+    at = margin.versions.index(row.local_id) if known else len(margin.versions)
+    return NodeShown(
+        id=row.local_id,
+        who=cast[row.author_uid],
+        at=row.at,
+        age=age_of(row.created_at),
+        depth=row.depth,
+        body=_body(row.text, mode),
+        rest=max(0, row.length - MAX_SHOWN),
+        margin=margin,
+        version=at + 1,
+        older=margin.versions[at - 1] if at > 0 else "",
+        newer=margin.versions[at + 1] if at + 1 < len(margin.versions) else "",
+        notes=notes,
+        open_notes=sum(not note.is_resolved for note in notes),
+        my_bookmark=any(by == me for _, by in margin.bookmarks),
+        is_pruned=bool(row.pruned or row.version_pruned),
+        is_excluded=bool(row.excluded),
+        broken=broken_reason(row.finish),
+    )
+
+
+def nodes_shown(
+    actor: Actor,
+    tree: Tree,
+    workspace: Workspace | None,
+    rows: Sequence[NodeRow],
+    cast: dict[str, Who],
+) -> list[NodeShown]:
+    """The rows as the page draws them, in their order."""
+    margins = margins_of(tree, rows, workspace)
+    me = actor.participant.uid
+    return [_node(row, margins[row.id], cast, tree.mode, me) for row in rows]

@@ -1,0 +1,55 @@
+"""Participants as the page draws them: a name, initials, and one colour each."""
+
+from dataclasses import dataclass
+
+from loom.access import Actor
+from loom.models import Participant
+
+COLOURS = 8
+
+
+@dataclass(frozen=True)
+class Who:
+    """One participant. `colour` is an index into the style sheet's threads."""
+
+    uid: str
+    name: str
+    kind: str
+    colour: int
+    initials: str
+    is_me: bool
+    model: str
+    is_archived: bool
+
+    @property
+    def shown(self) -> str:
+        """The name, or You."""
+        return "You" if self.is_me else self.name
+
+
+def _initials(participant: Participant) -> str:
+    words = participant.name.split() or ["?"]
+    if participant.kind == "human":
+        return words[0][0].upper()
+    return words[0][:2].capitalize()
+
+
+def cast_of(actor: Actor) -> dict[str, Who]:
+    """All participants of the grove by uid, archived ones too, in order of coming.
+
+    A colour follows from the place in that order, so that it stays for good.
+    """
+    everybody = Participant.objects.filter(grove=actor.grove).order_by("id")
+    return {
+        one.uid: Who(
+            uid=one.uid,
+            name=one.name,
+            kind=one.kind,
+            colour=place % COLOURS,
+            initials=_initials(one),
+            is_me=one.pk == actor.participant.pk,
+            model=one.model_ref,
+            is_archived=one.archived_at is not None,
+        )
+        for place, one in enumerate(everybody)
+    }

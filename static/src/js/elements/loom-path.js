@@ -1,0 +1,172 @@
+// @ts-check
+// The path being read: follows the tab's position, and redraws what events have touched.
+
+import { part, Refused } from "../live/api.js";
+import { pageOf } from "../tree/page.js";
+import { parsed, reconcile, remember } from "../tree/reconcile.js";
+import { slotsTouched } from "../tree/touched.js";
+
+const isNode = (/** @type {Element} */ child) => child.matches("[data-id]");
+const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
+const mayReplace = (/** @type {Element} */ old) => !old.querySelector("form") && !old.querySelector("details[open]");
+
+export class LoomPath extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.busy = false;
+    this.again = false;
+    remember(this.nodes());
+    this.page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail.from), { signal });
+    this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.addEventListener("click", (event) => this.above(event), { signal });
+    this.mark();
+    this.toEnd();
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    this.move?.abort();
+    clearTimeout(this.timer);
+  }
+
+  nodes() {
+    return [...this.querySelectorAll(".stretch > [data-id]")];
+  }
+
+  stretch() {
+    return /** @type {HTMLElement} */ (this.querySelector(".stretch"));
+  }
+
+  /** Draws the path to the new position: only what differs from the old one is asked for.
+   * @param {string} from */
+  async moved(from) {
+    this.move?.abort();
+    const move = (this.move = new AbortController());
+    const thread = this.closest("main");
+    thread?.setAttribute("aria-busy", "true");
+    try {
+      const shared = this.shared();
+      const url = (/** @type {string} */ after) => `${this.page?.web}/path?node=${this.page?.position}${after ? `&after=${after}` : ""}`;
+      let markup;
+      try {
+        markup = await part(url(shared), move.signal);
+      } catch (error) {
+        if (!(error instanceof Refused) || error.status !== 409) throw error;
+        markup = await part(url(""), move.signal);
+        this.stretch().replaceChildren();
+      }
+      this.draw(markup, shared);
+      this.toEnd();
+      this.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { from } }));
+    } catch (error) {
+      if (error instanceof Refused) this.page?.emit("refused", error);
+    } finally {
+      if (this.move === move) thread?.removeAttribute("aria-busy");
+    }
+  }
+
+  /** The last drawn node that the old and the new path share; "" where none is known. */
+  shared() {
+    const store = this.page?.store;
+    if (!store || !this.page) return "";
+    const path = new Set(store.pathTo(this.page.position).map((slot) => store.standing(slot)));
+    if (!path.has(this.page.position)) return "";
+    let shared = "";
+    for (const node of this.nodes()) {
+      if (!path.has(keyOf(node))) break;
+      shared = keyOf(node);
+    }
+    return shared;
+  }
+
+  /** @param {string} markup @param {string} after draw below this node; "": all */
+  draw(markup, after) {
+    const fresh = parsed(markup);
+    const nodes = [...fresh.querySelectorAll(".stretch > [data-id]")];
+    const stretch = this.stretch();
+    const kept = new Set();
+    if (after) for (const id of this.nodes().map(keyOf)) if (kept.add(id) && id === after) break;
+    if (!after && nodes.length) {
+      // What was read above the fresh stretch stays, as long as it joins on.
+      const ids = this.nodes().map(keyOf);
+      const joint = ids.indexOf(keyOf(nodes[0]));
+      for (const id of ids.slice(0, Math.max(0, joint))) kept.add(id);
+    }
+    if (!kept.size) {
+      stretch.querySelector(".above")?.remove();
+      const above = fresh.querySelector(".stretch > .above");
+      if (above) stretch.prepend(above);
+    }
+    reconcile(stretch, nodes, { isOurs: (child) => isNode(child) && !kept.has(keyOf(child)), keyOf, mayReplace });
+    const weave = fresh.querySelector("[data-weave]");
+    const drawn = /** @type {import("./loom-weave.js").LoomWeave | null} */ (this.querySelector("loom-weave"));
+    if (weave) drawn?.draw(weave);
+    this.mark();
+  }
+
+  mark() {
+    const nodes = this.nodes();
+    nodes.forEach((node, at) => node.classList.toggle("last", at === nodes.length - 1));
+  }
+
+  /** Shows the end of the path, with what hangs below it. */
+  toEnd() {
+    const thread = this.closest("main");
+    if (!thread) return;
+    requestAnimationFrame(() => {
+      const last = this.nodes().at(-1);
+      const box = last?.getBoundingClientRect();
+      // A long last node is read from its start, a short one with what hangs below it.
+      if (box && box.height > thread.clientHeight * 0.6) last?.scrollIntoView({ block: "start" });
+      else thread.scrollTop = thread.scrollHeight;
+    });
+  }
+
+  /** @param {any} event */
+  heard(event) {
+    const store = this.page?.store;
+    const slots = store ? slotsTouched(store, event) : [];
+    const path = store && this.page ? new Set(store.pathTo(this.page.position)) : new Set();
+    const kinds = ["node.added", "generation.started", "generation.ended"];
+    if (slots.some((slot) => path.has(slot)) || (!store && kinds.includes(event.kind))) this.refresh();
+  }
+
+  /** Asks for the path again soon; many events make few requests. */
+  refresh() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.fetchAgain(), 80);
+  }
+
+  async fetchAgain() {
+    if (this.busy) return void (this.again = true);
+    this.busy = true;
+    const position = this.page?.position;
+    try {
+      const markup = await part(`${this.page?.web}/path?node=${position}`);
+      if (position === this.page?.position) this.draw(markup, "");
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+    } finally {
+      this.busy = false;
+      if (this.again) this.refresh();
+      this.again = false;
+    }
+  }
+
+  /** Loads the stretch above; what is on the screen stays where it is. @param {MouseEvent} event */
+  async above(event) {
+    const link = /** @type {Element} */ (event.target).closest("[data-load-above]");
+    const thread = this.closest("main");
+    if (!link || !thread) return;
+    event.preventDefault();
+    const before = link.getAttribute("data-load-above");
+    const markup = await part(`${this.page?.web}/above?node=${this.page?.position}&before=${before}`);
+    const height = thread.scrollHeight;
+    const fresh = parsed(markup);
+    remember(fresh.querySelectorAll("[data-id]"));
+    link.closest(".above")?.replaceWith(fresh);
+    thread.scrollTop += thread.scrollHeight - height;
+  }
+}

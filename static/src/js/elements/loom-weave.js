@@ -1,0 +1,186 @@
+// @ts-check
+// The weave: continuations of the position side by side, those still coming among them.
+
+import { json, Refused } from "../live/api.js";
+import { pageOf } from "../tree/page.js";
+import { reconcile, remember } from "../tree/reconcile.js";
+import { speak } from "../tree/speak.js";
+
+const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
+const isOurs = (/** @type {Element} */ card) => card.matches(".card:not(.failed)");
+const isComing = (/** @type {Element} */ card) => card.classList.contains("coming");
+
+export class LoomWeave extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    /** @type {Map<string, string>} texts of running generations as far as they came */
+    this.texts = new Map();
+    /** @type {string} the line that asked last, for "more like these" */
+    this.asked = "";
+    this.taken = "";
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.page.addEventListener("delta", (event) => this.grow(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.page.addEventListener("store", () => this.light(), { signal });
+    this.page.addEventListener("said", (event) => this.noteLine(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.off = this.page.events.on("generation.ended", (event) => this.ended(event.payload.generation));
+    this.addEventListener("click", (event) => this.clicked(event), { signal });
+    remember(this.cards());
+    this.finishDrawing();
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    this.off?.();
+  }
+
+  cards() {
+    return [...this.querySelectorAll(".card")];
+  }
+
+  coming() {
+    return this.cards().filter((card) => isComing(card) && !card.classList.contains("failed"));
+  }
+
+  /** Draws what the server says hangs below the position. @param {Element} fresh */
+  draw(fresh) {
+    const section = /** @type {HTMLElement} */ (this.querySelector("[data-weave]"));
+    const samePoint = section.dataset.point === fresh.getAttribute("data-point");
+    const list = section.querySelector(".cards");
+    const freshList = fresh.querySelector(".cards");
+    if (!samePoint || !list || !freshList) {
+      section.replaceWith(fresh);
+      remember(fresh.querySelectorAll(".card"));
+    } else {
+      section.querySelector("h2")?.replaceWith(/** @type {Element} */ (fresh.querySelector("h2")));
+      list.setAttribute("data-count", freshList.getAttribute("data-count") ?? "");
+      reconcile(list, [...freshList.children], { isOurs, keyOf, mayReplace: (old, now) => !(isComing(old) && isComing(now)) });
+    }
+    this.finishDrawing();
+  }
+
+  finishDrawing() {
+    for (const card of this.coming()) {
+      const text = this.texts.get(keyOf(card));
+      if (text !== undefined) this.write(card, text);
+    }
+    const hint = this.querySelector(".weave-hint");
+    if (hint) hint.textContent = this.coming().length ? "1–9 take · Esc stops" : "1–9 take · . more like these";
+    if (!this.page?.can.continue && hint) hint.textContent = "1–9 go there";
+    this.light();
+  }
+
+  /** Lights the continuation that → leads to. */
+  light() {
+    const store = this.page?.store;
+    const slot = store?.slotOf(this.page?.position ?? "");
+    const onward = store && slot !== null && slot !== undefined ? store.onward(slot) : undefined;
+    const id = store && onward !== undefined && store.visited.has(/** @type {number} */ (slot)) ? store.standing(onward) : "";
+    for (const card of this.cards()) card.classList.toggle("on", Boolean(id) && card.getAttribute("data-id") === id);
+  }
+
+  /** A piece of a running generation. @param {{generation: string, chunk: number, text: string, whole?: boolean}} delta */
+  grow({ generation, chunk, text, whole }) {
+    const so = whole || chunk === 1 ? text : (this.texts.get(generation) ?? "") + text;
+    this.texts.set(generation, so);
+    const card = this.querySelector(`.coming[data-generation="${CSS.escape(generation)}"]`);
+    if (card) this.write(card, so);
+  }
+
+  /** @param {Element} card @param {string} text */
+  write(card, text) {
+    const box = card.querySelector(".card-text");
+    const end = box && box.scrollHeight - box.scrollTop - box.clientHeight < 24;
+    const slot = card.querySelector("[data-text]");
+    const state = card.querySelector("[data-state]");
+    if (slot) slot.textContent = text;
+    if (state) state.textContent = "writing";
+    if (box && end) box.scrollTop = box.scrollHeight;
+  }
+
+  /** @param {{id: string, node: string | null, status: string, error: any}} generation */
+  ended(generation) {
+    const card = this.querySelector(`.coming[data-generation="${CSS.escape(generation.id)}"]`);
+    const text = this.texts.get(generation.id) ?? "";
+    this.texts.delete(generation.id);
+    if (!card) return;
+    const key = card.getAttribute("data-key");
+    if (generation.node) {
+      speak(`Candidate ${key} is complete. ${text.slice(0, 200)}`);
+      if (this.taken === generation.id) this.page?.go(generation.node);
+    } else {
+      this.fail(card, generation.error?.message ?? (generation.status === "stopped" ? "Stopped before anything came." : "Nothing came."));
+      speak(`Candidate ${key} failed.`);
+    }
+  }
+
+  /** @param {Element} card @param {string} message */
+  fail(card, message) {
+    card.classList.add("failed");
+    card.removeAttribute("aria-busy");
+    card.querySelector(".caret")?.remove();
+    card.querySelector("[data-act=stop]")?.remove();
+    const state = card.querySelector("[data-state]");
+    if (state) state.textContent = "failed";
+    const said = Object.assign(document.createElement("p"), { className: "error", textContent: message });
+    const again = button("Try again", "again");
+    card.append(said, again, " ", button("Dismiss", "dismiss"));
+  }
+
+  /** @param {MouseEvent} event */
+  clicked(event) {
+    const act = /** @type {Element} */ (event.target).closest("[data-act]")?.getAttribute("data-act");
+    const card = /** @type {Element} */ (event.target).closest(".card");
+    if (!card) return;
+    if (act === "stop") this.halt([card]);
+    else if (act === "dismiss") card.remove();
+    else if (act === "again") {
+      card.remove();
+      this.more(1);
+    } else if (isComing(card)) this.take(card);
+  }
+
+  /** Takes a candidate: goes there, or as soon as it has ended. @param {Element} card */
+  take(card) {
+    if (!isComing(card)) return this.page?.go(card.getAttribute("data-id") ?? "");
+    for (const one of this.cards()) one.classList.remove("taken");
+    this.taken = keyOf(card);
+    card.classList.add("taken");
+  }
+
+  /** @param {number} key */
+  takeKey(key) {
+    const card = this.cards().find((one) => one.getAttribute("data-key") === String(key));
+    if (card) this.take(card);
+    return Boolean(card);
+  }
+
+  /** Stops what is coming; its text is kept. True where something was. @param {Element[]} [cards] */
+  halt(cards = this.coming()) {
+    for (const card of cards) {
+      json(`/api/generations/${keyOf(card)}/stop`, { method: "POST", body: {} }).catch((error) => {
+        if (error instanceof Refused) this.page?.emit("refused", error);
+      });
+    }
+    return cards.length > 0;
+  }
+
+  /** @param {{line: string}} said */
+  noteLine({ line }) {
+    if (/^\s*(→|->)?\s*continue\b/.test(line)) this.asked = line.replace(/ from \S+/, "");
+  }
+
+  /** Asks for more of the same kind. @param {number} [n] */
+  more(n) {
+    const line = this.asked || "continue n:3";
+    const counted = n ? `${line.replace(/ n:\d+/, "")} n:${n}` : line;
+    this.page?.say(counted).catch(() => {});
+  }
+}
+
+/** @param {string} words @param {string} act */
+function button(words, act) {
+  const made = Object.assign(document.createElement("button"), { type: "button", textContent: words, className: "quiet" });
+  made.dataset.act = act;
+  return made;
+}

@@ -1,0 +1,84 @@
+// @ts-check
+// Requests to the server: one way to ask, one shape of refusal.
+
+/** @typedef {{ok: false, code: string, message: string, hint: string, retryable: boolean, reply?: string}} Refusal */
+
+/** What the server, or the lack of it, says no with. */
+export class Refused extends Error {
+  /** @param {Partial<Refusal> & {message: string}} body @param {number} status */
+  constructor(body, status) {
+    super(body.message);
+    this.code = body.code ?? "UNAVAILABLE";
+    this.hint = body.hint ?? "";
+    this.status = status;
+    this.reply = body.reply ?? `✗ ${this.code}: ${body.message}${this.hint ? `\n  hint: ${this.hint}` : ""}`;
+  }
+}
+
+/** The token that Django wants with every write. */
+export function csrfToken() {
+  const cookie = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie);
+  const meta = document.querySelector('meta[name="csrf-token"]');
+  return cookie ? decodeURIComponent(cookie[1]) : (meta?.getAttribute("content") ?? "");
+}
+
+/** @param {Response} response */
+async function refusalOf(response) {
+  try {
+    return new Refused(await response.json(), response.status);
+  } catch {
+    return new Refused({ message: `The server answered ${response.status}.` }, response.status);
+  }
+}
+
+/**
+ * Fetches, with the offline case as a refusal of status 0.
+ * @param {string} url @param {RequestInit} [options]
+ */
+async function ask(url, options) {
+  try {
+    return await fetch(url, { credentials: "same-origin", ...options });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Refused({ code: "UNAVAILABLE", message: "No connection to the server." }, 0);
+  }
+}
+
+/** @param {string} url @param {{method?: string, body?: unknown, signal?: AbortSignal}} [options] */
+export async function json(url, options = {}) {
+  const { method = "GET", body, signal } = options;
+  /** @type {Record<string, string>} */
+  const headers = { Accept: "application/json" };
+  if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const response = await ask(url, {
+    method,
+    headers,
+    signal,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (!response.ok) throw await refusalOf(response);
+  return response.status === 204 ? null : response.json();
+}
+
+/** A part of a page, as text. @param {string} url @param {AbortSignal} [signal] */
+export async function part(url, signal) {
+  const response = await ask(url, { headers: { "X-Part": "1", Accept: "text/html" }, signal });
+  const text = await response.text();
+  if (!response.ok) {
+    const said = new DOMParser().parseFromString(text, "text/html").body.textContent?.trim();
+    throw new Refused({ message: said || `The server answered ${response.status}.` }, response.status);
+  }
+  return text;
+}
+
+/** Sends a form (files too); the answer is JSON. @param {string} url @param {FormData} form */
+export async function send(url, form) {
+  const response = await ask(url, {
+    method: "POST",
+    headers: { "X-CSRFToken": csrfToken(), Accept: "application/json" },
+    body: form,
+  });
+  if (!response.ok) throw await refusalOf(response);
+  return response.json();
+}

@@ -1,0 +1,120 @@
+// @ts-check
+// Lines on their way: sent one after another, each with a key, so that a repeat is harmless.
+// What could not be sent for lack of a connection stays and goes when there is one.
+
+import { json, Refused } from "./api.js";
+
+/** @typedef {{line: string, at: string, key: string}} Letter */
+/** @typedef {{reply: string, canonical: string, position: string, refs: string[], generations: string[], events: number[], step: number}} Answer */
+
+/** A key that no other request has. */
+export function newKey() {
+  return crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random().toString(36).slice(2)}`;
+}
+
+export class Outbox extends EventTarget {
+  /**
+   * @param {string} url the command endpoint
+   * @param {{store?: Storage | null, name?: string, post?: (url: string, letter: Letter) => Promise<Answer>, wait?: (ms: number) => Promise<void>}} [options]
+   */
+  constructor(url, { store = null, name = "outbox", post = postLetter, wait = pause } = {}) {
+    super();
+    this.url = url;
+    this.store = store;
+    this.name = `heddle.${name}`;
+    this.post = post;
+    this.wait = wait;
+    /** @type {Promise<unknown>} */
+    this.last = Promise.resolve();
+    this.waiting = 0;
+  }
+
+  /** Lines that an earlier page could not send. @returns {Letter[]} */
+  left() {
+    try {
+      return JSON.parse(this.store?.getItem(this.name) ?? "[]");
+    } catch {
+      return [];
+    }
+  }
+
+  /** Sends what an earlier page left behind. @returns {Promise<Answer | null>[]} */
+  resume() {
+    return this.left().map((letter) => this.push(letter).catch(() => null));
+  }
+
+  /** Sends one line after those before it; the answer, or Refused.
+   * @param {string} line @param {string} at where it is given @returns {Promise<Answer>} */
+  send(line, at) {
+    const letter = { line, at, key: newKey() };
+    this.keep([...this.left(), letter]);
+    return this.push(letter);
+  }
+
+  /** @param {Letter} letter @returns {Promise<Answer>} */
+  push(letter) {
+    const answer = this.last.then(() => this.deliver(letter));
+    this.last = answer.catch(() => undefined);
+    return answer;
+  }
+
+  /** @param {Letter} letter */
+  async deliver(letter) {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        const answer = await this.post(this.url, letter);
+        this.settle(letter);
+        return answer;
+      } catch (error) {
+        if (!(error instanceof Refused) || error.status !== 0) {
+          this.settle(letter);
+          throw error;
+        }
+        this.tell(1);
+        await this.wait(Math.min(15_000, 500 * 2 ** tries));
+      }
+    }
+  }
+
+  /** @param {Letter} letter */
+  settle(letter) {
+    this.keep(this.left().filter((one) => one.key !== letter.key));
+    this.tell(this.left().length);
+  }
+
+  /** @param {Letter[]} letters */
+  keep(letters) {
+    try {
+      if (letters.length) this.store?.setItem(this.name, JSON.stringify(letters));
+      else this.store?.removeItem(this.name);
+    } catch {
+      // A full store costs only the memory across a reload.
+    }
+  }
+
+  /** @param {number} waiting how many lines are not sent yet */
+  tell(waiting) {
+    if (waiting === this.waiting) return;
+    this.waiting = waiting;
+    this.dispatchEvent(new CustomEvent("waiting", { detail: waiting }));
+  }
+}
+
+/** @param {string} url @param {Letter} letter @returns {Promise<Answer>} */
+function postLetter(url, letter) {
+  const body = letter.at ? letter : { line: letter.line, key: letter.key };
+  return json(url, { method: "POST", body });
+}
+
+/** @param {number} ms @returns {Promise<void>} */
+function pause(ms) {
+  return new Promise((done) => {
+    const wake = () => {
+      clearTimeout(timer);
+      window.removeEventListener("online", wake);
+      done();
+    };
+    const timer = setTimeout(wake, ms);
+    window.addEventListener("online", wake);
+  });
+}

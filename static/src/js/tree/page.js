@@ -1,0 +1,179 @@
+// @ts-check
+// What the elements of a tree page share: where the reader stands, what is known of the tree,
+// and the one way to say a line. No drawing here.
+
+import { json, Refused } from "../live/api.js";
+import { Events } from "../live/events.js";
+import { Outbox } from "../live/outbox.js";
+import { LiveSocket } from "../live/socket.js";
+import { TreeStore } from "./store.js";
+
+/** @typedef {{id: string, name: string, kind: string, colour: number, initials: string}} Who */
+/** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[]}} Settings */
+/** @typedef {import("../live/outbox.js").Answer} Answer */
+
+/**
+ * Emits: `moved` (detail {from}), `store` (the skeleton is here), `changed` (the store has
+ * news), `delta`, `here`, `state`, `said` (detail {answer}), `refused` (detail Refused).
+ */
+export class TreePage extends EventTarget {
+  /** @param {Settings} settings */
+  constructor(settings) {
+    super();
+    this.settings = settings;
+    this.position = settings.node;
+    this.can = settings.can;
+    this.cast = new Map(settings.cast.map((who) => [who.id, who]));
+    this.api = `/api/trees/${settings.tree}`;
+    this.web = `/trees/${settings.tree}`;
+    this.events = new Events(settings.seq);
+    this.outbox = new Outbox(`${this.api}/commands`, {
+      store: localStorage,
+      name: `outbox.${settings.me}.${settings.tree}`,
+    });
+    this.socket = new LiveSocket(`/ws/trees/${settings.tree}`, () => this.events.seq);
+    /** @type {TreeStore | null} */
+    this.store = null;
+    /** @type {{participant: string, node: string}[]} */
+    this.here = [];
+    this.waiting = false;
+  }
+
+  start() {
+    this.events.on("node.added", ({ payload }) => this.store?.add(payload.node) && this.change());
+    this.events.on("node.flagged", ({ payload }) => {
+      this.store?.flag(payload);
+      this.change();
+    });
+    this.socket.addEventListener("frame", (event) => this.frame(/** @type {CustomEvent} */ (event).detail));
+    this.socket.addEventListener("state", (event) => {
+      if (/** @type {CustomEvent} */ (event).detail.state === "live") this.tellPlace();
+      this.emit("state", /** @type {CustomEvent} */ (event).detail);
+    });
+    this.socket.start();
+    this.outbox.resume();
+    this.loadStore();
+    this.remember();
+  }
+
+  stop() {
+    this.socket.stop();
+  }
+
+  /** The skeleton, and the events that came while it was on its way. */
+  async loadStore() {
+    try {
+      const skeleton = await json(`${this.api}/skeleton`);
+      const missed = /** @type {any[]} */ ([]);
+      let cursor = skeleton.seq;
+      while (cursor < this.events.seq) {
+        const page = await json(`${this.api}/events?since=${cursor}`);
+        if (!page.events.length) break;
+        missed.push(...page.events);
+        cursor = page.events.at(-1).seq;
+      }
+      const store = new TreeStore(skeleton, this.settings.versions);
+      for (const event of missed) {
+        if (event.kind === "node.added") store.add(event.payload.node);
+        if (event.kind === "node.flagged") store.flag(event.payload);
+      }
+      store.visit(this.position);
+      this.store = store;
+      this.emit("store");
+    } catch (error) {
+      if (error instanceof Refused && error.status === 0) setTimeout(() => this.loadStore(), 3000);
+      else throw error;
+    }
+  }
+
+  /** @param {any} frame */
+  frame(frame) {
+    if (frame.type === "event") {
+      const outcome = this.events.apply(frame.event);
+      if (outcome === "gap") this.socket.resync();
+      else if (outcome === "new") this.emit("event", frame.event);
+    } else if (frame.type === "heartbeat" && frame.seq > this.events.seq) {
+      this.socket.resync();
+    } else if (frame.type === "delta") {
+      this.emit("delta", frame);
+    } else if (frame.type === "presence") {
+      this.here = frame.here;
+      this.emit("here");
+    }
+  }
+
+  change() {
+    if (this.waiting) return;
+    this.waiting = true;
+    queueMicrotask(() => {
+      this.waiting = false;
+      this.emit("changed");
+    });
+  }
+
+  /** Moves this tab to a node. @param {string} id @param {{replace?: boolean, history?: boolean}} [how] */
+  go(id, { replace = false, history: keep = true } = {}) {
+    if (!id || id === this.position) return;
+    const from = this.position;
+    this.position = id;
+    this.store?.visit(id);
+    const url = new URL(location.href);
+    url.searchParams.set("node", id);
+    if (keep) history[replace ? "replaceState" : "pushState"]({ node: id }, "", url);
+    this.remember();
+    this.tellPlace();
+    this.emit("moved", { from });
+  }
+
+  /** Opens the tree here next time. */
+  remember() {
+    try {
+      localStorage.setItem(`heddle.place.${this.settings.tree}`, this.position);
+    } catch {
+      // A full store forgets the place, nothing else.
+    }
+  }
+
+  tellPlace() {
+    this.socket.send({ type: "presence", node: this.position });
+  }
+
+  /** Says a line where this tab stands, and follows where it leads. Refusals are told as
+   * `refused` and thrown. @param {string} line @param {{at?: string, follow?: boolean}} [how] @returns {Promise<Answer>} */
+  async say(line, { at = this.position, follow = true } = {}) {
+    try {
+      const answer = await this.outbox.send(line, at);
+      if (follow && answer.position) this.follow(answer.position, at);
+      this.emit("said", { answer, line });
+      return answer;
+    } catch (error) {
+      this.emit("refused", error);
+      throw error;
+    }
+  }
+
+  /** @param {string} position @param {string} at */
+  follow(position, at) {
+    const elsewhere = /^tree:(\S+) node:(\S+)$/.exec(position);
+    if (elsewhere) location.assign(`/trees/${elsewhere[1]}?node=${elsewhere[2]}`);
+    else if (position !== at && this.position === at) this.go(position);
+  }
+
+  /** What a line would do, without doing it. @param {string} line @param {AbortSignal} [signal] */
+  preview(line, signal) {
+    const body = { line, at: this.position, dry_run: true };
+    return json(`${this.api}/commands`, { method: "POST", body, signal });
+  }
+
+  /** @param {string} name @param {any} [detail] */
+  emit(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}
+
+/** The page that an element belongs to. @returns {TreePage} */
+export function pageOf() {
+  const root = /** @type {(HTMLElement & {page: TreePage}) | null} */ (document.querySelector("loom-tree"));
+  if (!root) throw new Error("This element belongs on a tree page.");
+  return root.page;
+}

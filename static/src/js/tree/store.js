@@ -1,0 +1,163 @@
+// @ts-check
+// The tree in the page: who is where, without texts. Filled from the skeleton, kept true by
+// events. A slot is named by the place of its first version.
+
+export const PRUNED = 1;
+export const EXCLUDED = 2;
+export const VERSION_PRUNED = 8;
+const BIT = /** @type {Record<string, number>} */ ({ pruned: 1, excluded: 2, sandbox: 4, version_pruned: 8 });
+
+/** @typedef {{seq: number, ids: string[], parents: (number | null)[], slots: number[], kinds: string[], authors: number[], participants: {id: string}[], flags: number[], lengths: number[]}} Skeleton */
+
+export class TreeStore {
+  /** @param {Skeleton} skeleton @param {Record<string, string>} [choices] slot → chosen version */
+  constructor(skeleton, choices = {}) {
+    this.seq = skeleton.seq;
+    this.ids = skeleton.ids;
+    this.parents = skeleton.parents;
+    this.slots = skeleton.slots;
+    this.kinds = skeleton.kinds;
+    this.authors = skeleton.authors.map((place) => skeleton.participants[place].id);
+    this.flags = skeleton.flags;
+    this.lengths = skeleton.lengths;
+    this.choices = new Map(Object.entries(choices));
+    /** @type {Map<string, number>} */
+    this.places = new Map(this.ids.map((id, place) => [id, place]));
+    /** @type {Map<number, number[]>} text slots below a slot, in order of creation */
+    this.below = new Map();
+    /** @type {Map<number, number[]>} all versions of a slot that has several */
+    this.versions = new Map();
+    /** @type {Map<number, number>} the slot below that was last visited */
+    this.visited = new Map();
+    for (let place = 0; place < this.ids.length; place += 1) this.hang(place);
+  }
+
+  /** @param {number} place */
+  hang(place) {
+    const slot = this.slots[place];
+    if (slot !== place) {
+      const versions = this.versions.get(slot) ?? [slot];
+      versions.push(place);
+      this.versions.set(slot, versions);
+      return;
+    }
+    const parent = this.parents[place];
+    if (parent === null || this.kinds[place] !== "text") return;
+    const siblings = this.below.get(parent);
+    if (siblings) siblings.push(place);
+    else this.below.set(parent, [place]);
+  }
+
+  /** Adds the node of a `node.added` event; false where it is known already. @param {any} node */
+  add(node) {
+    if (this.places.has(node.id)) return false;
+    const place = this.ids.length;
+    const parent = node.parent === null ? null : this.slotOf(node.parent);
+    this.ids.push(node.id);
+    this.places.set(node.id, place);
+    this.slots.push(node.slot === node.id ? place : this.slotOf(node.slot) ?? place);
+    this.parents.push(parent);
+    this.kinds.push(node.kind);
+    this.authors.push(node.author.id);
+    this.flags.push(0);
+    this.lengths.push([...node.text].length);
+    this.hang(place);
+    return true;
+  }
+
+  /** Applies a `node.flagged` event. @param {{node: string, flag: string, value: boolean}} change */
+  flag({ node, flag, value }) {
+    const place = this.places.get(node);
+    if (place === undefined) return;
+    const targets = flag === "version_pruned" ? [place] : this.versionsOf(this.slots[place]);
+    for (const one of targets) {
+      this.flags[one] = value ? this.flags[one] | BIT[flag] : this.flags[one] & ~BIT[flag];
+    }
+  }
+
+  /** The slot of a node. @param {string} id */
+  slotOf(id) {
+    const place = this.places.get(id);
+    return place === undefined ? null : this.slots[place];
+  }
+
+  /** @param {number} slot */
+  versionsOf(slot) {
+    return this.versions.get(slot) ?? [slot];
+  }
+
+  /** Whether a slot itself is pruned. @param {number} slot */
+  isPruned(slot) {
+    return (this.flags[slot] & PRUNED) !== 0;
+  }
+
+  /** The text slots below one that are not pruned. @param {number} slot */
+  childrenOf(slot) {
+    return (this.below.get(slot) ?? []).filter((one) => !this.isPruned(one));
+  }
+
+  /** The id of the version that stands in a slot. @param {number} slot */
+  standing(slot) {
+    const chosen = this.choices.get(this.ids[slot]);
+    const place = chosen === undefined ? undefined : this.places.get(chosen);
+    if (place !== undefined && !(this.flags[place] & VERSION_PRUNED)) return this.ids[place];
+    const visible = this.versionsOf(slot).filter((one) => !(this.flags[one] & VERSION_PRUNED));
+    return this.ids[visible.at(-1) ?? slot];
+  }
+
+  /** The slots from the root to a node's own. @param {string} id */
+  pathTo(id) {
+    const path = [];
+    let slot = this.slotOf(id);
+    while (slot !== null && slot !== undefined && path.length <= this.ids.length) {
+      path.push(slot);
+      slot = this.parents[slot];
+    }
+    return path.reverse();
+  }
+
+  /** Remembers the way down, so that → leads back where ← came from. @param {string} id */
+  visit(id) {
+    const path = this.pathTo(id);
+    for (let at = 1; at < path.length; at += 1) this.visited.set(path[at - 1], path[at]);
+  }
+
+  /** Where → leads: the child last visited, else the first. @param {number} slot */
+  onward(slot) {
+    const children = this.childrenOf(slot);
+    const last = this.visited.get(slot);
+    return last !== undefined && children.includes(last) ? last : children[0];
+  }
+
+  /** The end of the way down from a slot. @param {number} slot */
+  leafBelow(slot) {
+    let at = slot;
+    for (let steps = 0; steps <= this.ids.length; steps += 1) {
+      const next = this.onward(at);
+      if (next === undefined) return at;
+      at = next;
+    }
+    return at;
+  }
+
+  /** The sibling `step` places further, or undefined. @param {number} slot @param {number} step */
+  sibling(slot, step) {
+    const parent = this.parents[slot];
+    if (parent === null) return undefined;
+    const siblings = this.childrenOf(parent);
+    return siblings[siblings.indexOf(slot) + step];
+  }
+
+  /** Nodes of all kinds and versions, and visible leaves. */
+  size() {
+    const hidden = new Uint8Array(this.ids.length);
+    let branches = 0;
+    for (let place = 0; place < this.ids.length; place += 1) {
+      const parent = this.parents[place];
+      hidden[place] = Number(this.isPruned(this.slots[place]) || (parent !== null && hidden[parent] === 1));
+      if (this.slots[place] !== place || this.kinds[place] !== "text" || hidden[place]) continue;
+      if (!this.childrenOf(place).length) branches += 1;
+    }
+    return { nodes: this.ids.length, branches };
+  }
+}
