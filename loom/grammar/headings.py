@@ -33,7 +33,7 @@ def headings_of(lines: list[str]) -> list[Heading]:
         if fence:
             if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
                 fence = ""
-        elif mark:
+        elif mark and not (mark[1][0] == "`" and "`" in line[mark.end() :]):
             fence = mark[1]
         elif match := _HEADING.fullmatch(line.rstrip("\r")):
             text = _CLOSING.sub("", (match[2] or "").rstrip()).strip()

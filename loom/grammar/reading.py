@@ -4,10 +4,10 @@ Rules that turn other wordings into these belong before this, between tokens and
 """
 
 import re
-from collections.abc import Callable
 
-from loom.grammar.bad import Bad, short, unread
-from loom.grammar.forms import Form, Part, syntax
+from loom.grammar.bad import short, unread
+from loom.grammar.filling import Filling
+from loom.grammar.forms import Form, Part
 from loom.grammar.gathering import Gathered, allows, demand_ref
 from loom.grammar.naming import ref_of, slice_of
 from loom.grammar.refs import read_ref, says_tree, tree_of
@@ -37,9 +37,7 @@ class Reading:
         self.at = 0
         self.because: str | None = None
         self.wants_block = False
-        self._values: dict[str, object] = dict(form.plan.absent)
-        self._given: set[str] = set()
-        self._next = 0  # the first part in order that may still be filled
+        self._parts = Filling(form)
         self._refs = Gathered()
         self._collecting: Part | None = None  # a led part that takes several refs
         self._list: Part | None = None  # an option's list that the next token may go on
@@ -49,9 +47,9 @@ class Reading:
         while self.at < len(self.tokens):
             self._take(self.tokens[self.at])
         self._refs.settle()
-        self._refs.into(self._values, self.plan.many)
-        self._demand_required()
-        return self._values
+        self._refs.into(self._parts.values, self.plan.many)
+        self.wants_block = self._parts.settle() or self.wants_block
+        return self._parts.values
 
     def _take(self, token: Token) -> None:
         if self._list is not None and self._list_goes_on(self._list, token):
@@ -66,7 +64,7 @@ class Reading:
         elif ":" in head:
             self._take_keyed(token, head.partition(":")[0].lower())
         elif token.quoted is not None or token.mixed:
-            raise self._unexpected(token)
+            raise self._parts.unexpected(token)
         else:
             self._take_word(token)
 
@@ -89,7 +87,7 @@ class Reading:
     def _take_option(self, part: Part, value: Token) -> None:
         if not value.raw:
             raise unread(f"{part.key}: has no value.", "write it without a blank after the colon")
-        self._claim(part, f"{part.key}:")
+        self._parts.claim(part, f"{part.key}:")
         if part.value == "refs":
             self._take_elements(part, value)
         elif part.value == "ref" and value.raw not in part.choices:
@@ -97,7 +95,7 @@ class Reading:
             self._refs.add(part, ref)
             self.at += used
         else:
-            self._values[part.name] = read_value(part, value)
+            self._parts.values[part.name] = read_value(part, value)
             self.at += 1
 
     def _take_elements(self, part: Part, value: Token) -> None:
@@ -135,8 +133,8 @@ class Reading:
         word = token.raw.lower()
         part = self.plan.words.get(word)
         if part is not None:
-            self._claim(part, word)
-            self._values[part.name] = True if part.kind == "flag" else word
+            self._parts.claim(part, word)
+            self._parts.values[part.name] = True if part.kind == "flag" else word
             self.at += 1
         elif word == "in" and says_tree(self.tokens, self.at):
             self._refs.attach(tree_of(self.tokens[self.at + 1]))
@@ -152,44 +150,44 @@ class Reading:
         """A TYPE or a free word, where one may stand; a ref that may stand there goes first
         unless the word is a TYPE."""
         if is_type(token.raw):
-            return self._place(("type", "word"), token.raw)
+            return self._parts.place(("type", "word"), token.raw)
         return (
-            self._reach(lambda part: part.kind == "ref") is None
+            self._parts.reach(lambda part: part.kind == "ref") is None
             and _WORD.fullmatch(token.raw) is not None
-            and self._place(("word",), token.raw)
+            and self._parts.place(("word",), token.raw)
         )
 
     def _take_led(self, part: Part) -> None:
         if part is not self._collecting:
-            self._claim(part, part.lead)
+            self._parts.claim(part, part.lead)
         self.at += 1
         after = self.tokens[self.at] if self.at < len(self.tokens) else None
         if part.kind == "content" and (after is None or after.head or after.quoted is None):
             self.wants_block = True
         elif after is None:
-            raise self._missing(part)
+            raise self._parts.missing(part)
         elif part.kind in ("ref", "range"):
             self._collecting = part if part.many else None
             ref, self.at = read_ref(self.tokens, self.at)
             self._refs.add(part, ref)
         else:
-            self._values[part.name] = self._led_value(part, after)
+            self._parts.values[part.name] = self._led_value(part, after)
             self.at += 1
 
     def _led_value(self, part: Part, after: Token) -> str:
         if part.kind in ("quoted", "content"):
             if after.quoted is None or after.head:
-                raise self._missing(part)
+                raise self._parts.missing(part)
             return after.quoted
         if not is_type(after.raw) if part.kind == "type" else not _WORD.fullmatch(after.raw):
-            raise self._unexpected(after)
+            raise self._parts.unexpected(after)
         return after.raw
 
     # texts, tags, refs
 
     def _take_text(self, token: Token) -> None:
-        if token.quoted is None or not self._place(("quoted", "content"), token.quoted):
-            raise self._unexpected(token)
+        if token.quoted is None or not self._parts.place(("quoted", "content"), token.quoted):
+            raise self._parts.unexpected(token)
         self.at += 1
 
     def _take_hash(self, token: Token) -> None:
@@ -200,8 +198,8 @@ class Reading:
         name = token.head[1:] if quoted is None else quoted
         if token.mixed or (quoted is not None and token.head != "#") or not _has_letter(name):
             raise unread(f"{short(token.raw)} is no tag.", 'write #name or #"two words"')
-        if not self._place(("tags",), name):
-            raise self._unexpected(token)
+        if not self._parts.place(("tags",), name):
+            raise self._parts.unexpected(token)
         self.at += 1
 
     def _take_slice(self, token: Token) -> None:
@@ -212,7 +210,7 @@ class Reading:
 
     def _take_ref(self, token: Token) -> None:
         if ref_of(token) is None:
-            raise self._unexpected(token)
+            raise self._parts.unexpected(token)
         ref, after = read_ref(self.tokens, self.at)
         self._refs.add(self._part_for(ref, token), ref)
         self.at = after
@@ -220,77 +218,13 @@ class Reading:
     def _part_for(self, ref: Ref, token: Token) -> Part:
         if self._collecting is not None and allows(self._collecting, ref):
             return self._collecting
-        found = self._reach(lambda part: part.kind in ("ref", "range") and allows(part, ref))
-        found = found or self._reach(lambda part: part.kind in ("ref", "range"))
+        found = self._parts.reach(lambda part: part.kind in ("ref", "range") and allows(part, ref))
+        found = found or self._parts.reach(lambda part: part.kind in ("ref", "range"))
         if found is None:
-            raise self._unexpected(token)
-        self._fill(found)
+            raise self._parts.unexpected(token)
+        self._parts.fill(found)
         return found
-
-    # parts
-
-    def _reach(self, fits: Callable[[Part], bool]) -> Part | None:
-        """The next part in order that fits; what must stand before it is not passed over."""
-        for part in self.plan.order[self._next :]:
-            if fits(part):
-                return part
-            if not part.optional and part.name not in self._given:
-                return None
-        return None
-
-    def _place(self, kinds: tuple[str, ...], value: str) -> bool:
-        part = self._reach(lambda part: part.kind in kinds)
-        if part is None:
-            return False
-        if part.name in self.plan.many:
-            so_far = self._values[part.name] if part.name in self._given else ()
-            self._values[part.name] = (*so_far, value)  # type: ignore[misc]
-        else:
-            self._values[part.name] = value
-        self._fill(part)
-        return True
-
-    def _fill(self, part: Part) -> None:
-        self._given.add(part.name)
-        self._next = self.plan.order.index(part) + (part.name not in self.plan.many)
-
-    def _claim(self, part: Part, written: str) -> None:
-        if part.name in self._given:
-            also = f" of {'|'.join(part.choices)}" if part.kind == "choice" else ""
-            raise unread(f"{short(written)} stands twice.", f"give one{also}")
-        self._given.add(part.name)
-
-    def _demand_required(self) -> None:
-        for part in self.plan.required:
-            if part.name not in self._given:
-                if part.kind != "content" or part.lead:
-                    raise self._missing(part)
-                self.wants_block = True
-        for part in self.form.parts:
-            if part.needs and part.name in self._given and part.needs not in self._given:
-                raise unread(f"{part.key or part.word}: says something of what is not there.")
-
-    def _missing(self, part: Part) -> Bad:
-        return unread(f"{self.form.verb} needs {_described(part)}.", f"write → {syntax(self.form)}")
-
-    def _unexpected(self, token: Token) -> Bad:
-        return unread(
-            f"{short(token.raw)} has no place in {self.form.verb}.",
-            f"write → {syntax(self.form)}",
-        )
 
 
 def _has_letter(name: str) -> bool:
     return any(letter.isalpha() for letter in name)
-
-
-def _described(part: Part) -> str:
-    if part.kind == "option":
-        return f"{part.key}:"
-    if part.kind == "choice":
-        return " or ".join(part.choices)
-    if part.kind == "word":
-        return part.lead or "a word"
-    named = {"ref": "a reference", "range": "a range", "type": "a type", "tags": "a tag"}
-    article = named.get(part.kind, "a text")
-    return f"{article} after {part.lead}" if part.lead else article

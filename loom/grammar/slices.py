@@ -11,7 +11,7 @@ from loom.grammar.headings import Heading, headings_of
 from loom.grammar.shapes import Slice, print_slice
 
 PART_LINES = 100
-_NAMES = {"lines": "line", "head": "line", "tail": "line", "para": "paragraph", "part": "part"}
+_NAMES = {"lines": "line", "para": "paragraph", "part": "part"}
 
 
 @dataclass(frozen=True)
@@ -89,32 +89,45 @@ def _same_kind(text: str, part: Slice, shown: Slice, new: str) -> Slice | None:
 
 def _lines(lines: list[str], part: Slice) -> tuple[int, int, str]:
     """First and last line of a slice, from 1, and what was clipped."""
+    total = _count(lines)
     if part.kind == "section":
         return (*_section(lines, part.name), "")
     if part.kind == "head":
-        return 1, min(part.last, len(lines)), ""
+        return 1, min(part.last, total), ""
     if part.kind == "tail":
-        return max(1, len(lines) - part.last + 1), len(lines), ""
+        return max(1, total - part.last + 1), total, ""
     if part.kind == "lines":
-        return _clip(part, [(n, n) for n in (part.first, part.last)], len(lines), lines)
-    pieces = _paragraphs(lines) if part.kind == "para" else _parts(len(lines))
+        return _span(lines, part)
+    pieces = _paragraphs(lines) if part.kind == "para" else _parts(total)
     inside = pieces[part.first - 1 : part.last]
-    return _clip(part, inside, len(pieces), lines)
-
-
-def _clip(
-    part: Slice, inside: list[tuple[int, int]], total: int, lines: list[str]
-) -> tuple[int, int, str]:
-    """The lines from the first of `inside` to its last, `part` being cut at `total`."""
-    clipped = ""
-    if part.last > total:
-        name = _NAMES[part.kind]
-        clipped = f"clipped: there {'is' if total == 1 else 'are'} {total} {name}" + (
-            "" if total == 1 else "s"
-        )
-    if part.first > total or not inside:
+    clipped = _clipped(len(pieces), part) if part.last > len(pieces) else ""
+    if not inside:
         return len(lines) + 1, len(lines), clipped
-    return inside[0][0], min(inside[-1][1], len(lines)), clipped
+    return inside[0][0], inside[-1][1], clipped
+
+
+def _count(lines: list[str]) -> int:
+    """How many lines a reader counts: a line break at the very end begins none."""
+    return len(lines) - (len(lines) > 1 and not lines[-1])
+
+
+def _span(lines: list[str], part: Slice) -> tuple[int, int, str]:
+    """The lines named. The empty one after a last line break may be named, so that what was
+    put with a line break at its end can be got again; clipping stops before it."""
+    if part.last <= len(lines):
+        return part.first, part.last, ""
+    total = _count(lines)
+    clipped = _clipped(total, part)
+    return (
+        (len(lines) + 1, len(lines), clipped)
+        if part.first > total
+        else (part.first, total, clipped)
+    )
+
+
+def _clipped(total: int, part: Slice) -> str:
+    name = _NAMES[part.kind]
+    return f"clipped: there is 1 {name}" if total == 1 else f"clipped: there are {total} {name}s"
 
 
 def _paragraphs(lines: list[str]) -> list[tuple[int, int]]:
