@@ -36,7 +36,7 @@ app.config_from_object(_Config)
 def _broker(sender: Celery, **_: object) -> None:
     from django.conf import settings
 
-    sender.conf.broker_url = settings.REDIS_URL
+    sender.conf.update(broker_url=settings.REDIS_URL)
 
 
 app.autodiscover_tasks(["loom", "agents"])

@@ -47,7 +47,7 @@ class Actor:
 
 
 def _rank(role: str) -> int:
-    return ROLES.index(role)  # type: ignore[arg-type]
+    return ROLES.index(role)
 
 
 def _actor_of(member: Membership) -> Actor:

@@ -123,7 +123,8 @@ def _is_size(bad: Bad) -> bool:
 
 
 def _args(command: Command, line: Line) -> Any:
-    return command.args.model_construct(**line.values)
+    values: dict[str, Any] = dict(line.values)
+    return command.args.model_construct(**values)
 
 
 def _under_lock(attempt: _Attempt, command: Command) -> Answer:

@@ -21,7 +21,7 @@ def help_(context: Context, args: Help) -> Reply:
     verb = registry.aliases().get(args.verb.lower(), args.verb.lower())
     if verb:
         return _explained(verb)
-    lines = []
+    lines: list[str] = []
     for group in dict.fromkeys(one.group for one in registry.every()):
         lines.append(group)
         lines += [

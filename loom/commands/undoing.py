@@ -146,7 +146,7 @@ def _undo_one(context: Context, step: Step) -> str:
 
 
 def _redo_one(context: Context, undone: Step) -> str:
-    original = Step.objects.get(pk=undone.undoes_id)
+    original = Step.objects.get(pk=undone.undoes_id or 0)
     _demand_letters(context, original)
     before = len(context.world.seqs)
     again = inverse.apply(context, undone.inverse or [])

@@ -79,5 +79,5 @@ def _end(actor: Actor, address: str) -> tuple[Node | None, str] | None:
     if node_id is not None:
         node = lookup.rows().filter(pk=node_id, tree__in=trees).first()
         return (node, "") if node else None
-    tree = trees.filter(pk=addresses.tree_id(address)).first()
+    tree = trees.filter(pk=addresses.tree_id(address) or 0).first()
     return (None, tree.title) if tree else None

@@ -9,7 +9,8 @@ MAX_LENGTH = 8
 
 def space(length: int) -> int:
     """How many ids of `length` characters there are: letters and digits in turn."""
-    return len(LETTERS) ** ((length + 1) // 2) * len(DIGITS) ** (length // 2)
+    count: int = len(LETTERS) ** ((length + 1) // 2) * len(DIGITS) ** (length // 2)
+    return count
 
 
 def length_for(used: int) -> int:

@@ -125,5 +125,5 @@ def stored(tree: Tree) -> Replayed:
 def _shown(address: str) -> str:
     node_id = addresses.node_id(address)
     if node_id is None:
-        return f"tree:{Tree.objects.get(pk=addresses.tree_id(address)).uid}"
+        return f"tree:{Tree.objects.get(pk=addresses.tree_id(address) or 0).uid}"
     return str(Node.objects.values_list("local_id", flat=True).get(pk=node_id))
