@@ -50,9 +50,8 @@ class Context:
         return self.writer
 
     def move(self, node: Node) -> None:
-        """The workspace will stand at `node`, with that version chosen for its slot."""
+        """The workspace will stand at `node`."""
         self.moved_to = node
-        self.choose(node)
 
     def choose(self, node: Node) -> None:
         """The workspace will read `node` in its slot."""

@@ -36,6 +36,8 @@ def switch(context: Context, args: Switch) -> Reply:
         )
     demand_visible(node)
     context.move(node)
+    if Node.objects.filter(slot=node.slot_id).exclude(pk=node.pk).exists():
+        context.choose(node)
     below = lookup.slots_below(node.slot_id).count()
     shown = position_ref(node, context.tree.pk)
     return Reply(
