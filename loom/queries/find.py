@@ -19,13 +19,13 @@ MAX_READ = 50_000_000  # characters that one search reads; what is newest is rea
 
 class Hit(NamedTuple):
     """A node that matches, or (node None) a tree whose title does. `score` is relative to
-    the best hit, which has 1.00; `at` and `count` as in ranking.Match."""
+    the best hit, which has 1.00; `at` and `times` as in ranking.Match."""
 
     tree: Tree
     node: NodeRow | None
     score: float
     at: int
-    count: int
+    times: int
 
 
 class Found(NamedTuple):
@@ -134,5 +134,5 @@ def _best(
     for _, key, one in every[:limit]:
         row = rows.get(key)
         tree = trees[key if row is None else key >> ORDINAL_BITS]
-        hits.append(Hit(tree, row, round(one.score / best, 2), one.at, one.count))
+        hits.append(Hit(tree, row, round(one.score / best, 2), one.at, one.times))
     return Found(hits, len(every))

@@ -31,7 +31,7 @@ class Match(NamedTuple):
     """How a query occurs in a text: where first (code points), how often, how good."""
 
     at: int
-    count: int
+    times: int
     score: float
 
 
@@ -71,13 +71,13 @@ def match(folded_query: str, text: str) -> Match | None:
     first = at = folded.find(folded_query)
     if first < 0:
         return None
-    count, weight, size = 0, 0.0, len(folded_query)
+    times, weight, size = 0, 0.0, len(folded_query)
     while at >= 0:
-        count += 1
+        times += 1
         weight += 1.0 if _is_whole(folded, at, at + size) else 0.5
         at = folded.find(folded_query, at + size)
     score = weight / (weight + 1.2 * (0.25 + 0.75 * len(folded) / _USUAL_LENGTH))
-    return Match(first, count, score)
+    return Match(first, times, score)
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:

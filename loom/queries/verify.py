@@ -117,7 +117,7 @@ def _report(tree: Tree, found: _Findings, later: Iterable[int]) -> dict[str, Any
 
 def _names(ids: list[int]) -> dict[int, str]:
     sql = f"SELECT id, local_id FROM loom_node WHERE id IN ({listed(ids)})"
-    return dict(fetch(sql)) if ids else {}  # type: ignore[arg-type]
+    return dict(fetch(sql)) if ids else {}
 
 
 def _later_on_path(path: list[tuple[int, int]], found: _Findings) -> list[int]:

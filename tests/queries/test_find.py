@@ -72,7 +72,7 @@ def test_the_best_hit_has_one_and_the_others_less(actor: Actor, tree: Tree) -> N
     scores = [hit.score for hit in found.hits]
     assert scores[0] == 1.0
     assert scores == sorted(scores, reverse=True) and len(set(scores)) == 3
-    assert [hit.count for hit in found.hits] == [3, 1, 1]
+    assert [hit.times for hit in found.hits] == [3, 1, 1]
     assert [hit.at for hit in found.hits] == [0, 4, 0]
 
 

@@ -8,12 +8,12 @@ from loom.access import Actor
 from loom.commands import growth
 from loom.models import Node, Tree, VersionChoice
 from loom.queries import lookup
-from loom.queries.path import path_ids, path_of
+from loom.queries.path import NodeRow, path_ids, path_of
 from tests.queries.growing import add, chain, flag, fresh, version
 
 
-def _ids(rows: list[tuple[int, ...]]) -> list[int]:
-    return [row[0] for row in rows]
+def _ids(rows: list[NodeRow]) -> list[int]:
+    return [row.id for row in rows]
 
 
 def test_a_path_goes_from_the_root_to_the_node(actor: Actor, tree: Tree) -> None:

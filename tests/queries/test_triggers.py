@@ -1,0 +1,77 @@
+"""The log only grows; the search index follows the nodes."""
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from loom.access import Actor
+from loom.models import Event, Node, Stream, Tree
+from loom.queries.find import find_in_tree
+from tests.queries.growing import chain
+from tests.triggers import triggers_aside
+
+
+def test_an_event_is_never_changed(actor: Actor, tree: Tree) -> None:
+    event = Event.objects.latest("seq")
+    with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
+        Event.objects.filter(pk=event.pk).update(kind="node.flagged")
+    event.refresh_from_db()
+    assert event.kind == "node.added"
+
+
+def test_an_event_is_deleted_only_where_its_stream_is_erasing(
+    actor: Actor, tree: Tree, buffer: Tree
+) -> None:
+    with pytest.raises(IntegrityError, match="being erased"), transaction.atomic():
+        Event.objects.all().delete()
+    gone = Stream.objects.get(name=f"tree:{tree.uid}")
+    Stream.objects.filter(pk=gone.pk).update(erasing=True)
+    Event.objects.filter(stream=gone).delete()
+    assert not Event.objects.filter(stream=gone).exists()
+    assert Event.objects.filter(stream__name=f"tree:{buffer.uid}").count() == 2
+
+
+def test_a_node_that_is_erased_leaves_the_index(actor: Actor, tree: Tree) -> None:
+    _, b = chain(tree, actor.participant, "the river", "the sea")
+    Node.objects.filter(pk=b.pk)._raw_delete("default")
+    assert find_in_tree(actor, tree, None, "the sea").total == 0
+    assert find_in_tree(actor, tree, None, "the river").total == 1
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO loom_node_fts(loom_node_fts) VALUES ('integrity-check')")
+
+
+@pytest.mark.parametrize("table", ["loom_event", "loom_node"])
+def test_no_migration_has_lost_a_trigger(db: None, table: str) -> None:
+    expected = {
+        ("sqlite", "loom_event"): {"loom_event_no_update", "loom_event_no_delete"},
+        ("sqlite", "loom_node"): {f"loom_node_fts_{w}" for w in ("insert", "delete", "update")},
+        ("postgresql", "loom_event"): {"loom_event_append_only"},
+        ("postgresql", "loom_node"): set(),
+    }
+    sql = {
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s",
+        "postgresql": """SELECT tgname FROM pg_trigger
+            WHERE tgrelid = %s::regclass AND NOT tgisinternal""",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql[connection.vendor], [table])
+        found = {row[0] for row in cursor.fetchall()}
+    assert found == expected[connection.vendor, table]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("turn", [1, 2])
+def test_tests_with_real_transactions_may_clear_the_log(
+    actor: Actor, tree: Tree, turn: int
+) -> None:
+    assert Event.objects.filter(stream__name=f"tree:{tree.uid}").count() == 2
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Event.objects.all().delete()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_triggers_come_back_after_they_stood_aside(actor: Actor, tree: Tree) -> None:
+    with triggers_aside(connection):
+        pass
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Event.objects.update(kind="x")
