@@ -18,6 +18,7 @@ from loom.models import ApiKey, Tree, User
 from loom.rules.hashes import digest
 
 ORIGIN = "http://testserver"
+Wire: Any = ApplicationCommunicator  # it has no types
 Headers = list[tuple[bytes, bytes]]
 PATIENCE_S = 10.0
 
@@ -52,7 +53,7 @@ class Line:
             "subprotocols": [],
         }
         self.frames: list[dict[str, Any]] = []
-        self.wire = ApplicationCommunicator(routing.application, scope)
+        self.wire: Any = Wire(routing.application, scope)
 
     async def open(self) -> "Line":
         """Asks for the connection; whether it is kept is seen later."""

@@ -158,7 +158,7 @@ class Feed:
         """Keeps a channel subscribed to the groups of the stream and of its grove."""
         while True:
             try:
-                layer = get_channel_layer()
+                layer: Any = get_channel_layer()
                 channel = await layer.new_channel()
                 for stream in {self.stream, self.groves}:
                     await layer.group_add(announce.group_of(stream), channel)

@@ -62,7 +62,8 @@ def _by_key(given: str) -> tuple[User, dict[str, Any]]:
 
 def _by_cookie(headers: dict[str, list[str]]) -> tuple[User, dict[str, Any]]:
     # A browser sends the cookie along from any page: only the Origin tells whose page it is.
-    if headers.get("origin") not in ([origin] for origin in settings.ORIGINS):
+    origins = headers.get("origin", [])
+    if len(origins) != 1 or origins[0] not in settings.ORIGINS:
         raise Unwelcome(4401)
     cookies = parse_cookie("; ".join(headers.get("cookie", [])))
     session = SessionStore(cookies.get(settings.SESSION_COOKIE_NAME, ""))

@@ -101,7 +101,7 @@ class Socket:
         self._sending_since = None
 
     async def _write(self) -> None:
-        self._cursor = min(self._cursor, self.feed.ring.head)
+        await self._demand_cursor()
         while True:
             self.wake.clear()
             await self._tell_events()
@@ -112,12 +112,24 @@ class Socket:
                 await self._tell(frames.heartbeat(self.feed.ring.head))
             await self.wake.wait()
 
+    async def _demand_cursor(self) -> None:
+        """A client may know more than this feed has heard of yet, but not more than there is:
+        then the log was set back (a backup was restored), and what comes now is new to it."""
+        if self._cursor > self.feed.ring.head:
+            head = (await self.feed.read(reading.heads, [self.feed.stream])).get(
+                self.feed.stream, 0
+            )
+            self.feed.ring_bell(head)
+            self._cursor = min(self._cursor, head)
+
     async def _tell_events(self) -> None:
         ring = self.feed.ring
         while self._cursor < ring.head:
             if self._cursor < ring.floor:
+                # Not past the ring: only what is in it came after rights were looked at.
+                count = min(PAGE, ring.head - self._cursor)
                 entries = await self.feed.read(
-                    reading.entries_after, self.feed.stream, self._cursor, PAGE
+                    reading.entries_after, self.feed.stream, self._cursor, count
                 )
             else:
                 entries = ring.after(self._cursor)

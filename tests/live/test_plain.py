@@ -1,0 +1,171 @@
+"""The plain values of the live door: rings, partial texts, places, paces, frames."""
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loom.doors.live import frames, ring
+from loom.doors.live.here import TTL_S, Here
+from loom.doors.live.pace import Pace
+from loom.doors.live.partials import Partial, Reader
+from loom.doors.live.ring import Entry, Ring
+from loom.rules.refusals import Refused
+
+
+def _entries(*seqs: int) -> list[Entry]:
+    return [Entry(seq, "tree.changed", f"frame {seq}") for seq in seqs]
+
+
+def test_a_ring_keeps_the_last_entries_and_says_where_they_begin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ring, "MAX_EVENTS", 3)
+    kept = Ring(10)
+    kept.extend(_entries(11, 12, 13, 14, 15))
+    assert (kept.floor, kept.head) == (12, 15)
+    assert [e.seq for e in kept.after(12)] == [13, 14, 15]
+    assert [e.seq for e in kept.after(13, limit=1)] == [14]
+    assert kept.after(15) == []
+
+
+def test_a_ring_drops_repeats_and_refuses_gaps() -> None:
+    kept = Ring(0)
+    kept.extend(_entries(1, 2))
+    kept.extend(_entries(1, 2, 3))
+    assert [e.seq for e in kept.after(0)] == [1, 2, 3]
+    with pytest.raises(ValueError, match="does not follow"):
+        kept.extend(_entries(5))
+
+
+def test_a_ring_is_bounded_by_characters_but_keeps_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ring, "MAX_CHARACTERS", 10)
+    kept = Ring(0)
+    kept.extend([Entry(seq, "node.added", "x" * 8) for seq in (1, 2)])
+    assert [e.seq for e in kept.after(kept.floor)] == [2]
+    kept.extend([Entry(3, "node.added", "x" * 50)])
+    assert [e.seq for e in kept.after(kept.floor)] == [3]
+
+
+def test_who_may_not_see_an_event_gets_its_place() -> None:
+    entry = Entry(1, "invitation.added", "secret", "hidden", frozenset({"reader"}))
+    assert (entry.frame_for("owner"), entry.frame_for("reader")) == ("secret", "hidden")
+
+
+@given(
+    pieces=st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=12),
+    seed=st.integers(0, 2**32),
+)
+def test_partial_texts_come_together_in_any_order(pieces: list[str], seed: int) -> None:
+    """Deltas doubled, shuffled and lost; the row, written now and then, fills what is lost."""
+    dice = random.Random(seed)
+    heard = [(n, piece) for n, piece in enumerate(pieces, 1) for _ in range(dice.randrange(3))]
+    dice.shuffle(heard)
+    partial, reader, told = Partial("g"), Reader(), ""
+    for chunk, piece in heard:
+        if partial.hear(chunk, piece) and dice.random() < 0.5:
+            row = dice.randrange(len(pieces) + 1)
+            partial.catch_up(row, "".join(pieces[:row]))
+        if reader.is_behind(partial) and dice.random() < 0.5:
+            text, whole = reader.take(partial, 0.0)
+            told = text if whole else told + text
+    partial.catch_up(len(pieces), "".join(pieces))
+    if reader.is_behind(partial):
+        text, whole = reader.take(partial, 0.0)
+        told = text if whole else told + text
+    assert partial.text == told == "".join(pieces)
+    assert not partial.waiting
+
+
+def test_a_text_that_was_begun_anew_is_told_as_a_whole() -> None:
+    partial, reader = Partial("g"), Reader()
+    partial.hear(1, "one ")
+    assert reader.take(partial, 0.0) == ("one ", True)
+    partial.hear(2, "two")
+    assert reader.take(partial, 0.0) == ("two", False)
+    partial.catch_up(3, "another")
+    assert reader.is_behind(partial)
+    assert reader.take(partial, 0.0) == ("another", True)
+
+
+def test_others_places_expire() -> None:
+    here = Here()
+    here.hear("p", [{"participant": "a", "node": "a2b2"}], now=0.0)
+    assert not here.expire(TTL_S - 1)
+    assert here.expire(TTL_S + 1)
+    assert here.places() == []
+
+
+def test_the_same_place_is_told_once() -> None:
+    here, place = Here(), {"participant": "a", "node": "a2b2"}
+    assert here.put(1, place)
+    assert not here.put(1, dict(place))
+    assert here.put(2, dict(place))
+    assert here.places() == [place]
+    assert here.leave(1)
+    assert not here.leave(1)
+
+
+def test_a_pace_lets_a_burst_go_and_then_so_many_a_second() -> None:
+    pace = Pace(10.0, burst=3)
+    assert [pace.take(0.0) for _ in range(4)] == [True, True, True, False]
+    assert pace.wait_s == pytest.approx(0.1)
+    assert pace.take(0.1)
+    assert not pace.take(0.1)
+    assert sum(pace.take(100.0) for _ in range(9)) == 3
+
+
+BAD = [
+    "",
+    "null",
+    "[]",
+    "1",
+    '"presence"',
+    "{",
+    "[" * 100_000,
+    '{"a":' * 50_000,
+    "{}",
+    '{"type":"presence"}',
+    '{"type":"presence","node":null}',
+    '{"type":"presence","node":7}',
+    '{"type":"presence","node":""}',
+    '{"type":"presence","node":"../x"}',
+    '{"type":"presence","node":"a2b2","more":1}',
+    '{"type":"presence","node":"a2b2","buffer":7}',
+    '{"type":"presence","node":"a2b2","buffer":"\\u0000"}',
+    '{"type":"presence","node":"a2b2","buffer":"\\ud800"}',
+    '{"type":"presence","node":"a2b2","buffer":"\ud800"}',
+    '{"type":"command","line":"→ prune"}',
+    '{"type":"event","event":{}}',
+    None,
+]
+
+
+@pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
+def test_a_bad_frame_is_refused_with_a_sentence(text: str | None) -> None:
+    with pytest.raises(Refused) as refused:
+        frames.read(text)
+    assert refused.value.code == "INVALID_SYNTAX"
+    assert refused.value.hint
+
+
+def test_a_buffer_that_is_too_long_is_refused() -> None:
+    text = json.dumps({"type": "presence", "node": "a2b2", "buffer": "x" * 70_000})
+    with pytest.raises(Refused, match="buffer has more"):
+        frames.read(text)
+
+
+def test_a_good_frame_is_kept_as_given() -> None:
+    given = frames.read('{"type":"presence","node":"a2b2","buffer":"  é\\r\\n "}')
+    assert (given.node, given.buffer) == ("a2b2", "  é\r\n ")
+
+
+def test_a_delta_says_when_it_is_the_whole_text() -> None:
+    first = json.loads(frames.delta("g", chunk=1, text="a", whole=True))
+    assert first == {"type": "delta", "generation": "g", "chunk": 1, "text": "a"}
+    later = json.loads(frames.delta("g", chunk=4, text="abcd", whole=True))
+    assert later["whole"] is True
