@@ -21,7 +21,7 @@ _SUBTREE = """n.slot_id IN (WITH RECURSIVE down(slot) AS (
         SELECT id FROM loom_node WHERE id = %s
         UNION
         SELECT c.id FROM down JOIN loom_node c ON c.parent_slot_id = down.slot
-            AND c.slot_id = c.id AND NOT c.pruned
+            AND c.kind IN ('text', 'annotation') AND c.slot_id = c.id AND NOT c.pruned
     ) SELECT slot FROM down)"""
 _SEEN = "n.kind IN ('text', 'annotation') AND NOT n.version_pruned"
 

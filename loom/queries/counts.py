@@ -15,7 +15,8 @@ _SIZE = """
         SELECT id FROM loom_node WHERE tree_id = %s AND pruned
         UNION
         SELECT n.id FROM hidden
-        JOIN loom_node n ON n.parent_slot_id = hidden.slot AND n.slot_id = n.id
+        JOIN loom_node n ON n.parent_slot_id = hidden.slot AND n.kind = 'text'
+            AND n.slot_id = n.id AND NOT n.pruned
     ), seen AS (
         SELECT id, parent_slot_id, depth FROM loom_node
         WHERE tree_id = %s AND id = slot_id AND kind = 'text'

@@ -1,6 +1,10 @@
 """The log as somebody may read it: the events of a stream from a cursor."""
 
+from itertools import accumulate
 from typing import Any
+
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast, Length
 
 from loom.access import Actor
 from loom.models import Event, Stream
@@ -8,22 +12,33 @@ from loom.rules.hashes import instant
 from loom.rules.permissions import Role
 
 MAX_EVENTS = 1000
+MAX_CHARACTERS = 16_000_000  # of payloads in one answer; one event may have more
 Body = dict[str, Any]
 
 
 def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVENTS) -> Body:
     """`{events: [...], head}`: at most `limit` events after seq `since`, in order, no gaps.
 
-    What the actor may not see comes as `{seq, kind: "hidden"}`. The head is read first, so
-    that it is never ahead of what a next call would give.
+    Fewer where they are very long: at the end is only who has the head. What the actor may
+    not see comes as `{seq, kind: "hidden"}`. The head is read first, so that it is never
+    ahead of what a next call would give. Three queries.
     """
     found = Stream.objects.filter(name=stream).values_list("id", "head").first()
     if found is None:
         return {"events": [], "head": 0}
     key, head = found
     rows = Event.objects.filter(stream=key, seq__gt=since).order_by("seq")
+    rows = rows[: _affordable(rows, limit)]
     columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
-    return {"events": [shown_to(actor, event_body(*row)) for row in columns[:limit]], "head": head}
+    return {"events": [shown_to(actor, event_body(*row)) for row in columns], "head": head}
+
+
+def _affordable(rows: QuerySet[Event], limit: int) -> int:
+    """How many of the rows to read at once: one at least, MAX_CHARACTERS at most."""
+    size = Length(Cast("payload", TextField()))
+    sizes = rows.annotate(size=size).values_list("size", flat=True)[:limit]
+    read = accumulate(sizes)
+    return max(1, sum(1 for so_far in read if so_far <= MAX_CHARACTERS))
 
 
 def event_body(  # noqa: PLR0917 (the columns of one row, in their order)

@@ -21,9 +21,7 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
     """
     seq = heads_of(tree)[0]
     sql = f"""SELECT v.id, v.local_id, v.parent_slot_id, v.slot_id, v.kind, v.author_id,
-            {flag_bits("s")}, v.length
-        FROM loom_node v JOIN loom_node s ON s.id = v.slot_id
-        WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
+        {flag_bits("v")}, v.length FROM loom_node v WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
     rows = fetch(sql, _span(tree))
     index = {row[0]: place for place, row in enumerate(rows)}
     authors, participants = _participants([row[5] for row in rows])
@@ -35,7 +33,10 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
         "kinds": [row[4] for row in rows],
         "authors": [authors[row[5]] for row in rows],
         "participants": participants,
-        "flags": [row[6] for row in rows],
+        "flags": [
+            row[6] if row[3] == row[0] else row[6] | rows[index[row[3]]][6] & ~VERSION_PRUNED
+            for row in rows
+        ],
         "lengths": [row[7] for row in rows],
     }
 

@@ -1,5 +1,6 @@
 """The log from a cursor."""
 
+import pytest
 from django.db import transaction
 
 from loom.access import Actor, get_actor
@@ -22,6 +23,22 @@ def test_events_come_in_order_without_gaps_after_the_cursor(actor: Actor, tree: 
     assert rest["events"][-1]["payload"]["node"]["text"] == "c"
     assert set(rest["events"][-1]) == {"seq", "kind", "actor", "origin", "payload", "at"}
     assert events_since(actor, stream, since=5) == {"events": [], "head": 5}
+
+
+def test_very_long_events_come_in_smaller_answers(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain(tree, actor.participant, "x" * 5000, "y" * 5000, "z")
+    monkeypatch.setattr("loom.queries.feed.MAX_CHARACTERS", 20_000)
+    stream = streams.name_of(tree)
+    seqs: list[int] = []
+    answers = 0
+    while not seqs or seqs[-1] < 5:
+        found = events_since(actor, stream, since=seqs[-1] if seqs else 0)
+        seqs += [one["seq"] for one in found["events"]]
+        answers += 1
+    assert seqs == [1, 2, 3, 4, 5]
+    assert answers == 2
 
 
 def test_a_stream_in_which_nothing_happened_is_empty(actor: Actor) -> None:
