@@ -56,6 +56,7 @@ SLICES: dict[str, SliceKind] = {
 }
 IN_TREES = frozenset({"node", "root", "branch", "range"})
 
+_DIGIT = re.compile(r"[0-9]")
 _PLAIN = re.compile(r"[\w-]+")
 _AUGMENT = re.compile(r"[\w./*-]+")
 
@@ -114,10 +115,12 @@ def print_ref(ref: Ref) -> str:
 def _print_whole(ref: Ref) -> str:
     if ref.kind == "tree":
         return _print_tree(ref)
+    local = _print_local(ref)
     if ref.tree_id or ref.tree_name:
-        local = _print_local(ref)
         return f"{_print_tree(ref)} {local if ref.kind == 'branch' else 'node:' + local}"
-    return _print_local(ref)
+    # An id without a digit is nobody's, and would be read as a TYPE or a flag.
+    bare = ref.kind in ("node", "range") and not _DIGIT.search(local)
+    return f"node:{local}" if bare else local
 
 
 def _print_tree(ref: Ref) -> str:

@@ -1,0 +1,150 @@
+"""Made-up values for every kind of part: texts as wild as the store allows, all refs."""
+
+from hypothesis import strategies as st
+
+from loom.grammar.forms import Form, Part, is_many
+from loom.grammar.reading import is_type
+from loom.grammar.refs import Ref, Slice
+from loom.grammar.shapes import Place
+
+TAKEN = {"here", "root", "parent", "focus", "all", "tree", "grove"}
+
+wild = st.characters(codec="utf-8", exclude_characters="\0")
+texts = st.text(wild | st.sampled_from('"\\n \n\r\t§#:,←→'), max_size=60)
+names = texts.filter(bool)
+ids = st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
+local_ids = ids.filter(lambda one: one not in TAKEN and not (one[0] == "t" and one[1:].isdigit()))
+counts = st.integers(1, 999_999_999)
+
+
+@st.composite
+def spans(draw: st.DrawFn) -> tuple[int, int]:
+    """A first and a last, in order."""
+    first, last = draw(counts), draw(counts)
+    return min(first, last), max(first, last)
+
+
+slices = st.one_of(
+    st.builds(
+        lambda kind, span: Slice(kind, *span), st.sampled_from(["lines", "para", "part"]), spans()
+    ),
+    st.builds(lambda kind, last: Slice(kind, last=last), st.sampled_from(["head", "tail"]), counts),
+    st.builds(lambda name: Slice("section", name=name), names),
+)
+trees = st.builds(lambda id_: Ref("tree", tree_id=id_), ids) | st.builds(
+    lambda name: Ref("tree", tree_name=name), names
+)
+nodes = st.builds(lambda id_, prime: Ref("node", id_, prime=prime), local_ids, st.booleans())
+in_trees = st.one_of(
+    nodes,
+    st.just(Ref("root")),
+    st.builds(lambda id_: Ref("branch", id_), ids),
+    st.builds(lambda id_, end: Ref("range", id_, end=end), ids, ids),
+)
+numbered = st.builds(
+    lambda kind, number: Ref(kind, str(number)),
+    st.sampled_from(["window", "task", "step"]),
+    st.integers(0, 999_999_999),
+)
+named = st.builds(
+    lambda kind, id_, name: Ref(kind, "" if name else id_, name),
+    st.sampled_from(["document", "trail", "agent", "pipe"]),
+    ids,
+    texts,
+)
+others = st.one_of(
+    numbered,
+    named,
+    st.sampled_from([Ref("here"), Ref("parent"), Ref("focus")]),
+    st.builds(
+        lambda kind, name: Ref(kind, name=name), st.sampled_from(["stash", "augment"]), names
+    ),
+    st.builds(lambda id_: Ref("turn", id_), ids),
+)
+
+
+def _placed(ref: Ref, tree: Ref | None, part: Slice | None) -> Ref:
+    tree = tree or Ref("tree")
+    return Ref(ref.kind, ref.id, ref.name, ref.prime, ref.end, tree.tree_id, tree.tree_name, part)
+
+
+refs = st.one_of(
+    st.builds(_placed, in_trees, st.none() | trees, st.none() | slices),
+    st.builds(_placed, others, st.none(), st.none() | slices),
+    trees,
+)
+
+
+def _value(form: Form, part: Part) -> st.SearchStrategy[object]:
+    if (part.kind == "option" and part.value == "choice") or part.kind == "choice":
+        return st.sampled_from(part.choices)
+    if part.kind == "flag":
+        return st.just(True)
+    if part.kind == "word" and part.lead:
+        return st.just(part.lead)
+    if part.kind == "option":
+        return _option(part)
+    if part.kind in ("ref", "range"):
+        return _refs(part)
+    if part.kind == "type":
+        words = st.text(st.characters(categories=["L"]), min_size=1, max_size=9)
+        taken = {*form.plan.words, *form.plan.leads, "in"}
+        return words.filter(is_type).filter(lambda one: one.lower() not in taken)
+    if part.kind == "word":
+        return st.sampled_from(["view", "focus", "here", "a7x2", "no-such"])
+    if part.kind == "tags":
+        return names.filter(lambda name: any(one.isalpha() for one in name))
+    return texts
+
+
+def _refs(part: Part) -> st.SearchStrategy[object]:
+    if part.kind == "range":
+        return st.builds(lambda id_, end: Ref("range", id_, end=end), ids, ids)
+    if not part.refs:
+        return refs
+    whole = st.one_of(*(_of_kind(kind) for kind in part.refs))
+    return st.builds(_placed, whole, st.none(), st.none() | slices)
+
+
+def _of_kind(kind: str) -> st.SearchStrategy[Ref]:
+    if kind == "agent":
+        return st.builds(lambda id_, name: Ref("agent", "" if name else id_, name), ids, texts)
+    if kind in ("node", "turn"):
+        return st.builds(lambda id_: Ref(kind, id_), local_ids)  # type: ignore[arg-type]
+    return st.builds(lambda number: Ref(kind, str(number)), st.integers(1, 999))  # type: ignore[arg-type]
+
+
+def _option(part: Part) -> st.SearchStrategy[object]:
+    low = 0 if part.minimum is None else part.minimum
+    high = 10**9 if part.maximum is None else part.maximum
+    values: dict[str, st.SearchStrategy[object]] = {
+        "int": st.integers(int(low), int(high)),
+        "float": st.floats(low, high),
+        "number": st.integers(int(low), int(high)) | st.floats(low, high),
+        "word": st.from_regex(r"[a-z_]{1,9}", fullmatch=True),
+        "words": st.from_regex(r"[a-z_]{1,9}", fullmatch=True),
+        "quoted": texts,
+        "ref": st.sampled_from(part.choices) | refs if part.choices else refs,
+        "refs": refs,
+        "place": st.one_of(
+            st.sampled_from([Place("start"), Place("end")]),
+            st.builds(lambda line: Place("line", line=line), counts),
+            st.builds(lambda name: Place("section", name=name), names),
+        ),
+    }
+    return values[part.value]
+
+
+@st.composite
+def values_of(draw: st.DrawFn, form: Form) -> dict[str, object]:
+    """A value for every part; what may be left out sometimes is."""
+    values: dict[str, object] = {}
+    for part in form.parts:
+        left_out = (part.optional or part.kind == "flag") and draw(st.booleans())
+        if left_out or (part.needs and values[part.needs] == ()):
+            values[part.name] = part.absent
+        elif is_many(part):
+            values[part.name] = tuple(draw(st.lists(_value(form, part), min_size=1, max_size=3)))
+        else:
+            values[part.name] = draw(_value(form, part))
+    return values

@@ -1,0 +1,179 @@
+"""The written forms of the commands that exist so far, as the tables of model.md §5.1 have
+them. The registry derives its own; these stand for every kind of part."""
+
+from loom.grammar.forms import Form, Part
+
+REF = Part("ref", "ref")
+REF_OR_HERE = Part("ref", "ref", optional=True)
+CONTENT = Part("content", "content")
+WAY = Part("way", "option", optional=True, key="as", value="choice", choices=("version", "fork"))
+VERSION = Part("version", "flag")
+TO = Part("target", "ref", lead="to")
+NAMES = Part("names", "tags", many=True)
+
+
+def option(name: str, value: str = "word", **fields: object) -> Part:
+    """An option that may be left out, its key being its name."""
+    return Part(name, "option", optional=True, key=name, value=value, **fields)  # type: ignore[arg-type]
+
+
+def count(name: str, default: int | None, maximum: float | None = None) -> Part:
+    """A whole number from 1."""
+    return option(name, "int", default=default, minimum=1, maximum=maximum)
+
+
+def _form(verb: str, *parts: Part) -> Form:
+    return Form(verb, parts)
+
+
+VIEW = _form(
+    "view",
+    REF,
+    Part("length", "choice", optional=True, choices=("full", "summary")),
+    Part("with_annotations", "flag"),
+    Part("form", "option", True, key="as", value="choice", choices=("prose", "nodes", "diff")),
+)
+LIST = _form("list", REF, Part("type", "type", optional=True, default=""))
+TREE = _form(
+    "tree", Part("ref", "ref", True, lead="from"), count("depth", 5), Part("summary", "flag")
+)
+TREE_RESET = _form("tree", Part("reset", "word", lead="reset"), count("depth", 2))
+FIND = _form(
+    "find",
+    Part("query", "quoted"),
+    option("in", "ref", choices=("tree", "grove"), default="tree"),
+    count("max", 5, 50),
+    count("context", 3),
+    Part("open", "flag"),
+)
+FIND_CLEAR = _form("find", Part("clear", "word", lead="clear"))
+SWITCH = _form("switch", Part("ref", "ref", lead="to"))
+CONTINUE = _form(
+    "continue",
+    Part("ref", "ref", optional=True, lead="from"),
+    count("n", 1, 10),
+    Part("tokens", "option", True, key="tokens", value="int", minimum=1, shown="m"),
+    option("temperature", "float", minimum=0, maximum=2),
+    Part("using", "ref", True, lead="using", many=True, refs=("agent",), default=()),
+)
+RESPOND = _form(
+    "respond",
+    REF_OR_HERE,
+    CONTENT,
+    Part("sources", "option", True, key="from", value="refs", default=()),
+    Part(
+        "role",
+        "option",
+        optional=True,
+        key="as",
+        value="choice",
+        choices=("context", "instruction"),
+        default="context",
+        needs="sources",
+    ),
+)
+EDIT = _form("edit", REF, CONTENT, WAY)
+EDIT_REPLACE = _form(
+    "edit",
+    REF,
+    Part("old", "option", key="replace", value="quoted"),
+    Part("new", "option", key="with", value="quoted"),
+    WAY,
+)
+SPLIT = _form("split", REF, Part("at", "option", key="at", value="int", minimum=1))
+ANNOTATE = _form(
+    "annotate",
+    REF,
+    CONTENT,
+    Part(
+        "form",
+        "option",
+        optional=True,
+        key="as",
+        value="choice",
+        choices=("note", "question", "suggestion", "warning", "objection"),
+        default="note",
+    ),
+)
+RESOLVE = _form("resolve", REF, Part("reason", "quoted", optional=True, default=""))
+LINK = _form(
+    "link",
+    Part("source", "ref"),
+    TO,
+    Part("type", "option", True, key="as", default="related"),
+    option("note", "quoted", default=""),
+    option("confidence", "float", minimum=0, maximum=1),
+)
+UNLINK = _form(
+    "unlink", Part("source", "ref"), TO, Part("type", "option", True, key="as", default="")
+)
+BOOKMARK = _form("bookmark", REF_OR_HERE, Part("label", "quoted", optional=True, default=""))
+UNDO = _form("undo", count("n", 1, 20))
+UNDO_REF = _form("undo", Part("ref", "ref", refs=("step", "turn")))
+HELP = _form("help", Part("verb", "word", optional=True, default=""))
+
+# Not built yet, but of kinds that the others lack.
+ACCEPT = _form("accept", REF)
+ACCEPT_EDITED = _form("accept", REF, Part("content", "content", lead="edited"))
+CITE = _form(
+    "cite",
+    REF,
+    Part("side", "choice", choices=("for", "against")),
+    Part("claim", "ref"),
+    Part("why", "quoted", optional=True, default=""),
+)
+ADDRESS = _form(
+    "address", REF, Part("claim", "ref", lead="in", refs=("node",)), Part("how", "quoted")
+)
+CLAIM = _form(
+    "claim",
+    Part("statement", "quoted"),
+    Part("about", "ref", optional=True, lead="about"),
+    Part("cite", "option", key="cite", value="ref"),
+)
+EXPAND_TYPE = _form(
+    "expand",
+    Part("type", "type"),
+    Part("ref", "ref", optional=True, lead="of"),
+    count("max", 10, 40),
+)
+EXPAND_REF = _form("expand", REF)
+HIDE = _form("hide", Part("windows", "ref", many=True, refs=("window",)))
+HIDE_ALL = _form("hide", Part("all", "word", lead="all"))
+GRAPH = _form(
+    "graph", REF, Part("types", "option", key="types", value="words"), count("depth", 3, 10)
+)
+WRITE_AT = _form("write", REF, Part("at", "option", key="at", value="place"), CONTENT)
+TODO_ADD = _form("todo", Part("add", "word", lead="add"), Part("texts", "quoted", many=True))
+STASH = _form(
+    "stash",
+    Part("label", "quoted"),
+    Part("range", "range"),
+    option("weight", "number", default=None),
+)
+
+ALL = (
+    *(
+        VIEW,
+        LIST,
+        TREE_RESET,
+        TREE,
+        FIND,
+        FIND_CLEAR,
+        SWITCH,
+        CONTINUE,
+        RESPOND,
+        EDIT,
+        EDIT_REPLACE,
+    ),
+    *(SPLIT, ANNOTATE, RESOLVE, LINK, UNLINK, BOOKMARK, UNDO, UNDO_REF, HELP),
+    *(_form("unbookmark", REF_OR_HERE), _form("tag", REF, NAMES), _form("untag", REF, NAMES)),
+    *(_form("prune", REF, VERSION), _form("restore", REF, VERSION)),
+    *(_form("exclude", REF), _form("include", REF), _form("redo", count("n", 1, 20))),
+    *(ACCEPT, ACCEPT_EDITED, CITE, ADDRESS, CLAIM, EXPAND_TYPE, EXPAND_REF, HIDE_ALL, HIDE, GRAPH),
+    *(WRITE_AT, TODO_ADD, STASH),
+)
+FORMS: dict[str, list[Form]] = {}
+for _one in ALL:
+    FORMS.setdefault(_one.verb, []).append(_one)
+ALIASES = {"read": "view", "show": "view", "go": "switch", "focus": "switch", "merge": "respond"}
