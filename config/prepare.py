@@ -27,6 +27,7 @@ def main() -> None:
     from django.conf import settings
     from django.core.management import call_command, get_commands
 
+    settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     must_migrate, has_data = _waiting()
     if must_migrate and has_data:
         folder = settings.DATA_DIR / "backups"

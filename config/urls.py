@@ -2,7 +2,10 @@
 
 from django.urls import include, path
 
+from config.health import healthz
+
 urlpatterns = [
+    path("healthz", healthz),
     path("", include("loom.doors.web.urls")),
     path("", include("agents.doors.web.urls")),
     path("", include("loom.doors.api.urls")),

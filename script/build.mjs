@@ -30,14 +30,21 @@ const options = {
   logLevel: "warning",
 };
 
-rmSync(target, { recursive: true, force: true });
-mkdirSync(target, { recursive: true });
+/** Writes what was built in place of what was there; a build that fails leaves that alone. */
+function replace(files) {
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  for (const file of files) {
+    mkdirSync(dirname(file.path), { recursive: true });
+    writeFileSync(file.path, file.contents);
+  }
+  // script/bootstrap compares this file's age with the sources'.
+  writeFileSync(join(target, ".built"), "");
+}
 
 if (process.argv.includes("--watch")) {
   const context = await esbuild.context({ ...options, logLevel: "info" });
   await context.watch();
 } else {
-  if (entries.length > 0) await esbuild.build(options);
-  // script/bootstrap compares this file's age with the sources'.
-  writeFileSync(join(target, ".built"), "");
+  replace((await esbuild.build({ ...options, write: false })).outputFiles);
 }

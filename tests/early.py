@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 if "HEDDLE_TEST_DATA" not in os.environ:
     folder = tempfile.mkdtemp(prefix="heddle-tests-")
@@ -23,3 +24,8 @@ if "REDIS_URL" not in os.environ:
     _server.start()
     atexit.register(_server.stop)
     os.environ["REDIS_URL"] = f"redis://127.0.0.1:{_server.connection_kwargs['port']}/0"
+
+if _worker.startswith("gw"):
+    # The workers of one run share a broker, and clearing a cache empties its database.
+    _parts = urlsplit(os.environ["REDIS_URL"])
+    os.environ["REDIS_URL"] = _parts._replace(path=f"/{int(_worker[2:]) + 1}").geturl()

@@ -70,12 +70,14 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             *("-m", "uvicorn", "config.asgi:application"),
             *("--host", options.host, "--port", str(options.port)),
             *("--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3"),
-            # A node may be 4 MiB; frames of a client are a few hundred bytes.
-            *("--ws-max-size", "65536", "--lifespan", "on"),
+            # A client's frame holds at most a working buffer. Compressing each frame for
+            # each socket anew would cost more than it saves; a proxy may do it.
+            *("--ws-max-size", "524288", "--ws-per-message-deflate", "false"),
+            *("--lifespan", "on"),
         ),
         child(
             "worker",
-            *("-m", "celery", "-A", "config", "worker", "--pool=threads", "--concurrency=32"),
+            *("-m", "celery", "-q", "-A", "config", "worker", "--pool=threads", "--concurrency=32"),
             *("-Q", "continue,turns,summaries,transfer", "--loglevel=WARNING"),
             *("--without-gossip", "--without-mingle"),
         ),

@@ -1,0 +1,61 @@
+"""`GET /healthz`: the state of each process, for script/server, Docker and whoever watches."""
+
+import socket
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import redis
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from config.celery import app
+
+PATIENCE_S = 1.0
+
+
+def _database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def _broker() -> None:
+    with redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S
+    ) as line:
+        line.ping()
+
+
+def _worker() -> None:
+    if not app.control.ping(timeout=PATIENCE_S, limit=1):
+        raise TimeoutError
+
+
+def _model() -> None:
+    at = urlsplit(settings.LOCAL_MODEL_URL)
+    socket.create_connection((at.hostname or "", at.port or 80), timeout=PATIENCE_S).close()
+
+
+def _state(check: Callable[[], None]) -> str:
+    try:
+        check()
+    except Exception:  # whatever it is, the answer is that it does not work
+        return "down"
+    return "ok"
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """`{ok, processes: {web, database, broker, worker, model: ok|down|off}}`; 503 unless ok.
+
+    A broker that is down makes no sense of asking the worker; the model never decides `ok`,
+    since people can write without it.
+    """
+    found = {"web": "ok", "database": _state(_database), "broker": _state(_broker)}
+    found["worker"] = _state(_worker) if found["broker"] == "ok" else "down"
+    ok = "down" not in found.values()
+    found["model"] = _state(_model) if settings.LOCAL_MODEL_URL else "off"
+    return JsonResponse({"ok": ok, "processes": found}, status=200 if ok else 503)

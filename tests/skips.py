@@ -1,0 +1,57 @@
+"""What cannot be tested on this machine is skipped, loudly; HEDDLE_FORBID_SKIPS=1 forbids it."""
+
+import os
+import shutil
+from collections.abc import Generator
+
+import pytest
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def chromium() -> str | None:
+    """The path of a Chromium: HEDDLE_CHROMIUM, else the first one found."""
+    given = os.environ.get("HEDDLE_CHROMIUM", "")
+    return given or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def missing() -> dict[str, str]:
+    """For each marker that cannot run here, why and what to do."""
+    found = {}
+    if not os.environ.get("DATABASE_URL", "").startswith(("postgres://", "postgresql://")):
+        found["postgres"] = "PostgreSQL: set DATABASE_URL=postgresql://… to an empty server"
+    if chromium() is None:
+        found["browser"] = "browser: install Chromium, or name it in HEDDLE_CHROMIUM"
+    return found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips what lacks its database or browser, before any fixture is made."""
+    lacking = missing()
+    for item in items:
+        for name, reason in lacking.items():
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where skipping is forbidden, a skipped test has failed."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("HEDDLE_FORBID_SKIPS"):
+        report.outcome = "failed"
+        report.longrepr = f"Skipping is forbidden here, and this was skipped: {report.longrepr}"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says what this run did not test, so that nobody takes it for the whole."""
+    lacking = list(missing().values())
+    if not os.environ.get("HEDDLE_REAL_REDIS"):
+        lacking.append("Redis: the embedded Valkey stood in (.ci/run uses a real one)")
+    if lacking and not os.environ.get("HEDDLE_FORBID_SKIPS"):
+        terminalreporter.section("NOT TESTED HERE", sep="!", yellow=True, bold=True)
+        for line in lacking:
+            terminalreporter.line(f"  {line}", yellow=True)
