@@ -1,0 +1,209 @@
+"""Reading a tree over the API: nodes, paths, the skeleton, events and verification.
+
+Views only translate: what is read, and for whom, is decided in loom.queries.
+"""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from pydantic_core import to_json
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.doors.api import reading_shapes as shapes
+from loom.doors.api.packing import DEEP, packed, path_pieces
+from loom.log import streams
+from loom.models import Node, Tree, Workspace
+from loom.queries import feed, lookup, skeleton, verify
+from loom.queries.nodes import node_bodies
+from loom.queries.rows import row_of
+from loom.rules.ids import looks_like_id
+from loom.rules.refusals import Refused, not_found
+
+_INT, _STR, _BOOL = OpenApiTypes.INT, OpenApiTypes.STR, OpenApiTypes.BOOL
+
+
+def _asked(name: str, kind: OpenApiTypes, says: str, default: Any = None) -> OpenApiParameter:
+    return OpenApiParameter(name, kind, description=says, default=default)
+
+
+@extend_schema(
+    tags=["trees"],
+    summary="Nodes in order of creation",
+    parameters=[
+        _asked("after", _INT, "The `next` of the page before.", 0),
+        _asked("limit", _INT, "At most 1000.", skeleton.MAX_ROWS),
+    ],
+    responses=shapes.NodePage,
+)
+@api_view(["GET"])
+def nodes(request: Request, uid: str) -> Response:
+    """All nodes of a tree without their texts, in pages; the root is the first."""
+    actor, tree = access.get_tree(request.user, uid)
+    after = number(request, "after", default=0)
+    limit = number(request, "limit", default=skeleton.MAX_ROWS, least=1, most=skeleton.MAX_ROWS)
+    return Response(skeleton.page(actor, tree, after=after, limit=limit))
+
+
+@extend_schema(
+    tags=["trees"],
+    summary="One node",
+    parameters=[_asked("descendants", _BOOL, "Counts what hangs below, too.", False)],
+    responses=shapes.Node,
+)
+@api_view(["GET"])
+def node(request: Request, uid: str, local_id: str) -> Response:
+    """A node with its author, place, versions, counts, marks, hash and proof."""
+    actor, tree = access.get_tree(request.user, uid)
+    row = row_of(get_node(tree, local_id))
+    descendants = truth(request, "descendants")
+    return Response(node_bodies(actor, tree, [row], descendants=descendants)[0])
+
+
+@extend_schema(
+    tags=["trees"],
+    summary="The path to a node",
+    parameters=[_asked("node", _STR, "Its end; without it the caller's position.")],
+    responses=shapes.Path,
+)
+@api_view(["GET"])
+def path(request: Request, uid: str) -> HttpResponse:
+    """The path from the root to a node, root first, by the caller's choice of versions."""
+    actor, tree = access.get_tree(request.user, uid)
+    workspace = _own_workspace(actor, tree)
+    end = _named(request, tree, "node") or _position(tree, workspace)
+    pieces = path_pieces(actor, tree, workspace, end)
+    return packed(request, pieces, small=end.depth < DEEP)
+
+
+@extend_schema(
+    tags=["trees"], summary="A whole tree in columns, without texts", responses=shapes.Skeleton
+)
+@api_view(["GET"])
+def columns(request: Request, uid: str) -> HttpResponseBase:
+    """Ids, parents, slots, kinds, authors, flags and lengths, in order of creation.
+
+    `parents` and `slots` are indexes, `authors` indexes into `participants`. `flags` are
+    bits: 1 pruned, 2 excluded, 4 sandbox, 8 this version pruned, 16 resolved.
+    """
+    actor, tree = access.get_tree(request.user, uid)
+    heads = skeleton.heads_of(tree)
+    etag = f'W/"{tree.uid}-{heads[0]}-{heads[1]}"'
+    django_request: HttpRequest = request._request
+    unchanged = get_conditional_response(django_request, etag=etag)
+    if unchanged is not None:
+        return unchanged
+    answer = packed(request, [to_json(skeleton.skeleton(actor, tree))], small=False)
+    answer["ETag"] = etag
+    return answer
+
+
+@extend_schema(
+    tags=["trees"],
+    summary="What happened in a tree",
+    parameters=[
+        _asked("since", _INT, "The last seq that is known.", 0),
+        _asked("limit", _INT, "At most 1000.", feed.MAX_EVENTS),
+    ],
+    responses=shapes.Events,
+)
+@api_view(["GET"])
+def events(request: Request, uid: str) -> Response:
+    """The events of a tree in order, without gaps, after the last one known."""
+    actor, tree = access.get_tree(request.user, uid)
+    return Response(events_of(request, actor, streams.name_of(tree)))
+
+
+@extend_schema(
+    tags=["trees"],
+    summary="Whether what is stored is what was written",
+    parameters=[
+        _asked("node", _STR, "Only this node and what it rests on."),
+        _asked("path", _STR, "Only the path to this node, as the caller reads it."),
+    ],
+    responses=shapes.Verification,
+)
+@api_view(["GET"])
+def verification(request: Request, uid: str) -> Response:
+    """Recomputes every hash from the node's own fields and every seal from its bytes."""
+    actor, tree = access.get_tree(request.user, uid)
+    workspace = _own_workspace(actor, tree)
+    for later in ("claim", "what"):
+        if later in request.query_params:
+            raise Refused("UNAVAILABLE", f"{later}= is not here yet.", hint="use node= or path=")
+    one, end = _named(request, tree, "node"), _named(request, tree, "path")
+    if one is not None and end is not None:
+        raise Refused("INVALID_SYNTAX", "node= and path= exclude each other.", hint="use one")
+    if one is not None:
+        return Response(verify.verify_node(actor, tree, workspace, one))
+    if end is not None:
+        return Response(verify.verify_path(actor, tree, workspace, end))
+    return Response(verify.verify_tree(actor, tree, workspace))
+
+
+def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:
+    """The events of any stream, by the parameters `since` and `limit`."""
+    since = number(request, "since", default=0)
+    limit = number(request, "limit", default=feed.MAX_EVENTS, least=1, most=feed.MAX_EVENTS)
+    return feed.events_since(actor, stream, since=since, limit=limit)
+
+
+def get_node(tree: Tree, local_id: str) -> Node:
+    """The node of that local id, whatever its case; else NOT_FOUND."""
+    found = lookup.find_node(tree, local_id.lower()) if looks_like_id(local_id) else None
+    if found is None:
+        raise not_found("This node", "GET …/nodes lists those of the tree.")
+    return found
+
+
+def number(
+    request: Request, name: str, *, default: int, least: int = 0, most: int | None = None
+) -> int:
+    """A whole number from the query: INVALID_SYNTAX where it is none or below `least`,
+    LIMIT_EXCEEDED above `most`."""
+    given = request.query_params.get(name)
+    if given is None:
+        return default
+    if not (given.isascii() and given.isdecimal()) or len(given) > 18 or int(given) < least:
+        raise Refused(
+            "INVALID_SYNTAX",
+            f"{name} is no whole number from {least} on.",
+            hint=f"{name}={default}",
+        )
+    if most is not None and int(given) > most:
+        raise Refused("LIMIT_EXCEEDED", f"{name} is at most {most}.", hint=f"{name}={most}")
+    return int(given)
+
+
+def truth(request: Request, name: str) -> bool:
+    """A yes or no from the query: 1, true, 0, false, or nothing for no."""
+    given = request.query_params.get(name, "0").lower()
+    if given not in ("0", "1", "true", "false"):
+        raise Refused("INVALID_SYNTAX", f"{name} is 1 or 0.", hint=f"{name}=1")
+    return given in ("1", "true")
+
+
+def _named(request: Request, tree: Tree, name: str) -> Node | None:
+    given = request.query_params.get(name)
+    return get_node(tree, given) if given else None
+
+
+def _own_workspace(actor: Actor, tree: Tree) -> Workspace | None:
+    """The caller's workspace, if he has one yet: reading makes none."""
+    return Workspace.objects.filter(participant=actor.participant, tree=tree).first()
+
+
+def _position(tree: Tree, workspace: Workspace | None) -> Node:
+    """Where the caller stands in this tree: the nearest node above that is not hidden."""
+    if workspace is not None:
+        node = lookup.rows().get(pk=workspace.position_id)
+        if node.tree_id == tree.pk:
+            return lookup.visible_at_or_above(node)
+    return lookup.root_of(tree)

@@ -1,0 +1,14 @@
+"""Addresses of the reading views, under `api/`."""
+
+from django.urls import path
+
+from loom.doors.api import reading
+
+urlpatterns = [
+    path("trees/<str:uid>/nodes", reading.nodes),
+    path("trees/<str:uid>/nodes/<str:local_id>", reading.node),
+    path("trees/<str:uid>/path", reading.path),
+    path("trees/<str:uid>/skeleton", reading.columns),
+    path("trees/<str:uid>/events", reading.events),
+    path("trees/<str:uid>/verify", reading.verification),
+]
