@@ -20,6 +20,7 @@ export class LoomPath extends HTMLElement {
     remember(this.nodes());
     this.page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail.from), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.page.addEventListener("redraw", () => this.refresh(), { signal });
     this.addEventListener("click", (event) => this.above(event), { signal });
     this.mark();
     this.toEnd();

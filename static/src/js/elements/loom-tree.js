@@ -1,6 +1,9 @@
 // @ts-check
 // The root of a tree page: makes what its parts share, and hears links, history and tabs.
 
+import { perform } from "../tree/actions.js";
+import { giveFeedback } from "../tree/feedback.js";
+import { listenForKeys } from "../tree/keys.js";
 import { TreePage } from "../tree/page.js";
 
 export class LoomTree extends HTMLElement {
@@ -13,6 +16,9 @@ export class LoomTree extends HTMLElement {
     document.addEventListener("click", (event) => this.clicked(event), { signal });
     window.addEventListener("popstate", (event) => this.popped(event), { signal });
     this.page.addEventListener("moved", () => this.show("thread"), { signal });
+    this.page.addEventListener("details", (event) => this.details(/** @type {CustomEvent} */ (event).detail), { signal });
+    giveFeedback(this.page, signal);
+    listenForKeys(this.page, signal);
     this.page.start();
   }
 
@@ -26,10 +32,43 @@ export class LoomTree extends HTMLElement {
     const target = /** @type {Element} */ (event.target);
     const pane = target.closest("[data-pane]");
     if (pane) return this.show(pane.getAttribute("data-pane") ?? "thread");
+    this.fold(target);
+    const button = target.closest("[data-act], [data-line]");
+    if (button) return this.act(button);
     const link = target.closest("[data-go]");
     if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
     this.page?.go(link.getAttribute("data-go") ?? "");
+  }
+
+  /** @param {Element} button */
+  act(button) {
+    const page = /** @type {TreePage} */ (this.page);
+    const line = button.getAttribute("data-line");
+    if (line) return void page.say(line).catch(() => {});
+    const host = button.closest("article[data-id], .details[data-id]");
+    if (!host || host.matches(".card")) return;
+    const id = host.getAttribute("data-id") ?? "";
+    perform(button.getAttribute("data-act") ?? "", { page, id, host, button });
+    button.closest("details.menu")?.removeAttribute("open");
+  }
+
+  /** Menus close when something else is pressed. @param {Element} target */
+  fold(target) {
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!menu.contains(target)) menu.removeAttribute("open");
+    }
+    const run = target.closest(".run[data-id]");
+    if (run && getSelection()?.isCollapsed) this.details(run.getAttribute("data-id") ?? "", false);
+  }
+
+  /** Shows one node in the side pane. @param {string} id @param {boolean} [open] on a phone, go there */
+  details(id, open = true) {
+    for (const run of document.querySelectorAll(".run")) run.classList.toggle("chosen", run.getAttribute("data-id") === id);
+    const panel = /** @type {import("./loom-panel.js").LoomPanel | null} */ (document.querySelector("loom-panel[data-of-node]"));
+    panel?.look(id);
+    document.getElementById("tab-node")?.click();
+    if (open) this.show("side");
   }
 
   /** @param {PopStateEvent} event */

@@ -64,7 +64,8 @@ export class LiveSocket extends EventTarget {
   /** The page is looked at again, or the network is back: a dead socket would not say so. */
   wake() {
     if (this.closed || document.visibilityState === "hidden" || this.state === "gone") return;
-    if (this.socket?.readyState === 1 && Date.now() - this.heard < QUIET_MS) return;
+    const isAlive = this.socket && this.socket.readyState <= 1;
+    if (isAlive && Date.now() - this.heard < QUIET_MS) return;
     this.resync();
   }
 

@@ -6,6 +6,7 @@ import { json, Refused } from "../live/api.js";
 import { Events } from "../live/events.js";
 import { Outbox } from "../live/outbox.js";
 import { LiveSocket } from "../live/socket.js";
+import { Excerpts } from "./excerpts.js";
 import { TreeStore } from "./store.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string}} Who */
@@ -34,6 +35,7 @@ export class TreePage extends EventTarget {
     this.socket = new LiveSocket(`/ws/trees/${settings.tree}`, () => this.events.seq);
     /** @type {TreeStore | null} */
     this.store = null;
+    this.excerpts = new Excerpts(`${this.web}/excerpts`);
     /** @type {{participant: string, node: string}[]} */
     this.here = [];
     this.waiting = false;
@@ -139,15 +141,16 @@ export class TreePage extends EventTarget {
   }
 
   /** Says a line where this tab stands, and follows where it leads. Refusals are told as
-   * `refused` and thrown. @param {string} line @param {{at?: string, follow?: boolean}} [how] @returns {Promise<Answer>} */
-  async say(line, { at = this.position, follow = true } = {}) {
+   * `refused` and thrown. @param {string} line @param {{at?: string, follow?: boolean, quiet?: boolean}} [how] quiet: the caller tells
+   * what was refused @returns {Promise<Answer>} */
+  async say(line, { at = this.position, follow = true, quiet = false } = {}) {
     try {
       const answer = await this.outbox.send(line, at);
       if (follow && answer.position) this.follow(answer.position, at);
       this.emit("said", { answer, line });
       return answer;
     } catch (error) {
-      this.emit("refused", error);
+      if (!quiet) this.emit("refused", error);
       throw error;
     }
   }

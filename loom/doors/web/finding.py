@@ -1,0 +1,62 @@
+"""Looking for nodes: search in a tree, and the first words of nodes for map and outline."""
+
+from django.http import HttpResponse, JsonResponse
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.commands import growth
+from loom.doors.web.gate import PersonRequest, person
+from loom.doors.web.who import cast_of
+from loom.models import Node
+from loom.queries.find import Hit, find_in_tree
+
+MAX_HITS = 20
+MAX_EXCERPTS = 100
+EXCERPT = 120
+AROUND = 40
+
+
+@require_GET
+@person
+def search(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{hits: [{id, text, by, colour}], total}`: what matches `?q=`, best first."""
+    actor, tree = access.get_tree(request.user, uid)
+    query = request.GET.get("q", "")
+    if not query.strip():
+        return JsonResponse({"hits": [], "total": 0})
+    workspace = growth.workspace_of(actor.participant, tree)
+    found = find_in_tree(actor, tree, workspace, query, limit=MAX_HITS)
+    cast = cast_of(actor)
+    hits = [
+        {
+            "id": hit.node.local_id,
+            "text": _around(hit),
+            "by": cast[hit.node.author_uid].shown,
+            "colour": cast[hit.node.author_uid].colour,
+        }
+        for hit in found.hits
+        if hit.node is not None
+    ]
+    return JsonResponse({"hits": hits, "total": found.total})
+
+
+def _around(hit: Hit) -> str:
+    """The text around the first match, on one line."""
+    text = hit.node.text if hit.node is not None else ""
+    start = max(0, hit.at - AROUND)
+    words = " ".join(text[start : start + EXCERPT].split())
+    return f"…{words}" if start else words
+
+
+@require_GET
+@person
+def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{id: first words}` of the nodes `?ids=a,b`, at most 100."""
+    _, tree = access.get_tree(request.user, uid)
+    ids = [one for one in request.GET.get("ids", "").split(",") if one][:MAX_EXCERPTS]
+    found = Node.objects.filter(tree=tree, local_id__in=ids)
+    words = {
+        local_id: " ".join(text[: EXCERPT * 2].split())[:EXCERPT]
+        for local_id, text in found.values_list("local_id", "text")
+    }
+    return JsonResponse(words)

@@ -1,0 +1,18 @@
+// @ts-check
+// The entry of every page: htmx for parts, and the elements that any page may hold.
+
+import htmx from "htmx.org";
+import { LoomImport } from "./js/elements/loom-import.js";
+import { LoomToast } from "./js/elements/loom-toast.js";
+import { csrfToken } from "./js/live/api.js";
+import { rememberPlaces, showAges } from "./js/pages.js";
+
+document.addEventListener("htmx:configRequest", (event) => {
+  /** @type {CustomEvent} */ (event).detail.headers["X-CSRFToken"] = csrfToken();
+});
+void htmx;
+
+customElements.define("loom-toast", LoomToast);
+customElements.define("loom-import", LoomImport);
+rememberPlaces();
+showAges();

@@ -1,0 +1,63 @@
+// @ts-check
+// What the command bar offers for what has been typed: nodes that match, or verbs.
+
+import { json } from "../live/api.js";
+
+/**
+ * @typedef {{kind: "id" | "line" | "excerpt" | "soft" | "by", text: string}} Part
+ * @typedef {{parts: Part[], go?: string, complete?: string, colour?: number}} Choice
+ * @typedef {{verb: string, syntax: string, help: string, group: string, aliases: string[], allowed: boolean}} Command
+ */
+
+/** @type {Promise<Command[]> | null} */
+let catalogue = null;
+
+/** The registry, asked for once. @param {string} tree @returns {Promise<Command[]>} */
+function commands(tree) {
+  catalogue ??= json(`/api/commands?tree=${tree}`).then((body) => body.commands ?? body.results ?? body);
+  catalogue.catch(() => (catalogue = null));
+  return catalogue;
+}
+
+/** Verbs that fit what was typed after the arrow; all of them for nothing.
+ * @param {Command[]} known @param {string} typed @returns {Choice[]} */
+export function verbChoices(known, typed) {
+  const word = typed.toLowerCase();
+  const [verb] = word.split(/\s/);
+  const fits = (/** @type {Command} */ one) =>
+    word.includes(" ") ? one.verb === verb || one.aliases.includes(verb) : one.verb.startsWith(verb) || one.aliases.some((alias) => alias.startsWith(verb));
+  return known
+    .filter((one) => one.allowed !== false && fits(one))
+    .slice(0, word.includes(" ") ? 4 : 40)
+    .map((one) => ({
+      parts: [
+        { kind: "line", text: one.syntax },
+        { kind: "soft", text: one.help.split("\n")[0] },
+      ],
+      ...(word.includes(" ") ? {} : { complete: `→ ${one.verb} ` }),
+    }));
+}
+
+/** @param {import("../tree/page.js").TreePage} page @param {string} text @param {string} search @param {AbortSignal} signal @returns {Promise<Choice[]>} */
+export async function choicesFor(page, text, search, signal) {
+  const arrow = /^\s*(→|->|>)\s*(.*)$/s.exec(text);
+  if (arrow) return verbChoices(await commands(page.settings.tree), arrow[2]);
+  const query = text.trim();
+  if (!query) return [];
+  const direct = /^\[?([a-z]\d[a-z]\d(?:[a-z\d]{0,4}))\]?$/i.exec(query);
+  const found = await json(`${search}?q=${encodeURIComponent(query)}`, { signal });
+  const hits = found.hits.map((/** @type {any} */ hit) => ({
+    go: hit.id,
+    colour: hit.colour,
+    parts: [
+      { kind: "id", text: hit.id },
+      { kind: "excerpt", text: hit.text },
+      { kind: "by", text: hit.by },
+    ],
+  }));
+  if (direct && page.store?.places.has(direct[1].toLowerCase())) {
+    const id = direct[1].toLowerCase();
+    hits.unshift({ go: id, parts: [{ kind: "id", text: id }, { kind: "excerpt", text: "go to this node" }] });
+  }
+  return hits.length ? hits : [{ parts: [{ kind: "soft", text: "Nothing here matches. Type → for commands." }] }];
+}

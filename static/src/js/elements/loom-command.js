@@ -1,0 +1,207 @@
+// @ts-check
+// The command bar: search and → commands in one. Answers are shown here and not kept.
+
+import { Refused } from "../live/api.js";
+import { choicesFor } from "../command/choices.js";
+import { History } from "../command/history.js";
+import { make } from "../tree/forms.js";
+import { bare } from "../tree/lines.js";
+import { pageOf } from "../tree/page.js";
+import { speak } from "../tree/speak.js";
+
+/** @typedef {import("../command/choices.js").Choice} Choice */
+
+export class LoomCommand extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.history = new History(localStorage, `heddle.lines.${this.page.settings.me}`);
+    /** @type {Choice[]} */
+    this.choices = [];
+    this.active = -1;
+    this.build();
+    document.addEventListener("keydown", (event) => this.opened(event), { signal });
+    document.addEventListener("click", (event) => {
+      if (/** @type {Element} */ (event.target).closest("[data-command-open]")) this.open();
+    }, { signal });
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    this.asking?.abort();
+    clearTimeout(this.timer);
+  }
+
+  build() {
+    this.input = /** @type {HTMLInputElement} */ (make("input", { type: "text", autocomplete: "off", spellcheck: false, placeholder: "Search this tree, or type → for a command" }));
+    for (const [name, value] of Object.entries({ role: "combobox", "aria-expanded": "true", "aria-controls": "command-choices", "aria-autocomplete": "list", "aria-label": "Search or command" })) this.input.setAttribute(name, value);
+    this.list = make("div", { id: "command-choices" });
+    this.list.setAttribute("role", "listbox");
+    this.list.setAttribute("aria-label", "Suggestions");
+    this.said = make("div", { className: "command-answer" });
+    this.said.setAttribute("role", "status");
+    const foot = make("p", { className: "command-foot" }, make("span", { textContent: "↑ ↓ choose" }), make("span", { textContent: "Tab completes" }), make("span", { textContent: "Enter runs" }), make("span", { textContent: "Esc closes" }));
+    this.dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "command" }, this.input, this.list, this.said, foot));
+    this.dialog.setAttribute("aria-label", "Search and commands");
+    this.replaceChildren(this.dialog);
+    this.input.addEventListener("input", () => this.typed());
+    this.dialog.addEventListener("keydown", (event) => this.pressed(event));
+    this.dialog.addEventListener("click", (event) => this.clicked(event));
+    this.dialog.addEventListener("close", () => this.page?.emit("hits", []));
+  }
+
+  /** @param {KeyboardEvent} event */
+  opened(event) {
+    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      this.open();
+    }
+  }
+
+  /** @param {string} [text] */
+  open(text) {
+    if (!this.dialog?.open) this.dialog?.showModal();
+    if (!this.input) return;
+    if (text !== undefined) this.input.value = text;
+    this.input.select();
+    this.typed();
+  }
+
+  get isCommand() {
+    return /^\s*(→|->|>)/.test(this.input?.value ?? "");
+  }
+
+  typed() {
+    this.dialog?.classList.toggle("is-command", this.isCommand);
+    this.history?.leave();
+    this.say("");
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.suggest(), this.isCommand ? 60 : 180);
+  }
+
+  async suggest() {
+    this.asking?.abort();
+    const asking = (this.asking = new AbortController());
+    const text = this.input?.value ?? "";
+    try {
+      const choices = await choicesFor(/** @type {import("../tree/page.js").TreePage} */ (this.page), text, this.dataset.search ?? "", asking.signal);
+      if (asking.signal.aborted) return;
+      this.draw(choices);
+      if (this.isCommand) await this.preview(text, asking.signal);
+      else this.page?.emit("hits", choices.map((choice) => choice.go ?? "").filter(Boolean));
+    } catch (error) {
+      if (error instanceof Refused) this.say(error.message, "bad");
+      else if (!(error instanceof DOMException)) throw error;
+    }
+  }
+
+  /** Says what the line would do. @param {string} text @param {AbortSignal} signal */
+  async preview(text, signal) {
+    const line = bare(text.trim());
+    if (!/\s|^(undo|redo|help)$/.test(line)) return;
+    try {
+      const answer = await this.page?.preview(line, signal);
+      this.say(answer.reply, "dry");
+    } catch (error) {
+      if (error instanceof Refused) this.say(error.reply, "dry");
+      else throw error;
+    }
+  }
+
+  /** @param {Choice[]} choices */
+  draw(choices) {
+    this.choices = choices;
+    this.list?.replaceChildren(
+      ...choices.map((choice, index) => {
+        const option = make("div", { id: `choice-${index}` }, ...choice.parts.map(({ kind, text }) => make(kind === "id" ? "code" : "span", { className: kind, textContent: text })));
+        option.setAttribute("role", "option");
+        if (choice.colour !== undefined) option.dataset.who = String(choice.colour);
+        return option;
+      }),
+    );
+    this.choose(choices.length && !this.isCommand ? 0 : -1);
+  }
+
+  /** @param {number} index */
+  choose(index) {
+    this.active = index;
+    [...(this.list?.children ?? [])].forEach((option, at) => {
+      option.setAttribute("aria-selected", String(at === index));
+      if (at === index) option.scrollIntoView({ block: "nearest" });
+    });
+    if (index >= 0) this.input?.setAttribute("aria-activedescendant", `choice-${index}`);
+    else this.input?.removeAttribute("aria-activedescendant");
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    event.stopPropagation();
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && !this.input?.value && this.history) this.recall(step);
+    else if (step) this.choose(Math.max(-1, Math.min((this.choices?.length ?? 0) - 1, (this.active ?? -1) + step)));
+    else if (event.key === "Tab" && !event.shiftKey && this.complete()) event.preventDefault();
+    else if (event.key === "Enter" && !event.isComposing) this.enter();
+    else return;
+    if (event.key !== "Tab") event.preventDefault();
+  }
+
+  /** @param {number} step */
+  recall(step) {
+    const line = this.history?.step(-step);
+    if (line !== undefined && this.input) {
+      this.input.value = line;
+      this.dialog?.classList.toggle("is-command", this.isCommand);
+    }
+  }
+
+  complete() {
+    const choice = this.choices?.[Math.max(0, this.active ?? 0)];
+    if (!choice?.complete || !this.input) return false;
+    this.input.value = choice.complete;
+    this.typed();
+    return true;
+  }
+
+  /** @param {MouseEvent} event */
+  clicked(event) {
+    if (event.target === this.dialog) return this.dialog?.close();
+    const option = /** @type {Element} */ (event.target).closest('[role="option"]');
+    if (!option) return;
+    this.choose(Number(option.id.replace("choice-", "")));
+    this.enter();
+  }
+
+  enter() {
+    const choice = this.choices?.[this.active ?? -1];
+    if (choice?.go) {
+      this.dialog?.close();
+      return this.page?.go(choice.go);
+    }
+    if (choice?.complete) return void this.complete();
+    const text = this.input?.value.trim() ?? "";
+    if (this.isCommand && bare(text)) this.run(text);
+  }
+
+  /** @param {string} text */
+  async run(text) {
+    this.asking?.abort();
+    this.history?.add(text);
+    try {
+      const answer = await this.page?.say(bare(text), { quiet: true });
+      this.say(answer?.reply ?? "", "done");
+      this.input?.select();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.say(error.reply, "bad");
+    }
+  }
+
+  /** @param {string} words @param {"" | "dry" | "bad" | "done"} [how] */
+  say(words, how = "") {
+    if (!this.said) return;
+    this.said.className = `command-answer ${how}`;
+    this.said.textContent = words;
+    if (how === "bad" || how === "done") speak(words);
+  }
+}

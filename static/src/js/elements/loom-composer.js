@@ -1,0 +1,175 @@
+// @ts-check
+// The composer: text that becomes a node, a question to models, or a → line. Drafts are kept
+// in the browser for each tree and node until they are sent.
+
+import { Refused } from "../live/api.js";
+import { bare, continueLine, isCommand, withText } from "../tree/lines.js";
+import { pageOf } from "../tree/page.js";
+
+export class LoomComposer extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    this.form = /** @type {HTMLFormElement} */ (this.querySelector("form"));
+    this.text = /** @type {HTMLTextAreaElement} */ (this.querySelector("textarea"));
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.text.addEventListener("input", () => this.typed(), { signal });
+    this.text.addEventListener("keydown", (event) => this.pressed(event), { signal });
+    this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
+    this.form.addEventListener("change", () => this.keepSettings(), { signal });
+    this.page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail.from), { signal });
+    this.loadSettings();
+    this.loadDraft();
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+  }
+
+  /** @param {string} node */
+  draftName(node) {
+    return `heddle.draft.${this.page?.settings.tree}.${node}`;
+  }
+
+  loadDraft() {
+    const kept = localStorage.getItem(this.draftName(this.page?.position ?? ""));
+    if (this.text) this.text.value = kept ?? "";
+    this.shape();
+  }
+
+  typed() {
+    this.keepDraft(this.page?.position ?? "");
+    this.answer("");
+    this.shape();
+  }
+
+  /** @param {string} node */
+  keepDraft(node) {
+    try {
+      if (this.text?.value) localStorage.setItem(this.draftName(node), this.text.value);
+      else localStorage.removeItem(this.draftName(node));
+    } catch {
+      // A full store loses only the copy; the text is still in the field.
+    }
+  }
+
+  /** The draft stays with its node, and the new place's own draft comes. @param {string} from */
+  moved(from) {
+    this.keepDraft(from);
+    const at = /** @type {HTMLInputElement | null} */ (this.form?.elements.namedItem("at"));
+    if (at) at.value = this.page?.position ?? "";
+    this.loadDraft();
+  }
+
+  shape() {
+    this.form?.classList.toggle("is-command", isCommand(this.text?.value ?? ""));
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    if (event.key !== "Enter" || event.isComposing) return;
+    const command = isCommand(this.text?.value ?? "") && !this.text?.value.includes("\n");
+    if (event.ctrlKey || event.metaKey || (command && !event.shiftKey)) {
+      event.preventDefault();
+      this.go(command ? "respond" : "continue");
+    }
+  }
+
+  /** @param {SubmitEvent} event */
+  submitted(event) {
+    event.preventDefault();
+    this.go(event.submitter?.getAttribute("data-do") ?? "continue");
+  }
+
+  /** What the fields ask for. */
+  asking() {
+    const data = new FormData(this.form);
+    const of = (/** @type {string} */ name) => String(data.get(name) ?? "").trim();
+    const agents = this.querySelectorAll('[name="using"]').length;
+    const using = data.getAll("using").map(String);
+    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), using: agents ? using : [] };
+  }
+
+  /** Sends: a line as it is, a text as a node, and then asks for continuations.
+   * @param {string} action "respond" or "continue" */
+  async go(action) {
+    const text = this.text?.value ?? "";
+    const at = this.page?.position ?? "";
+    if (!text && action === "respond") return this.text?.focus();
+    this.clear(at);
+    try {
+      if (isCommand(text)) {
+        const answer = await this.page?.say(bare(text), { quiet: true });
+        this.answer(answer?.reply ?? "");
+        return;
+      }
+      const written = text ? await this.page?.say(withText("respond", text), { quiet: true }) : null;
+      if (action === "continue") {
+        await this.page?.say(continueLine("", this.asking()), { at: written?.position ?? at, quiet: true });
+      }
+    } catch (error) {
+      this.giveBack(text, at, error);
+    }
+  }
+
+  /** @param {string} at */
+  clear(at) {
+    if (this.text) this.text.value = "";
+    this.keepDraft(at);
+    this.answer("");
+    this.shape();
+  }
+
+  /** A refused text comes back into the field, unless something new was typed.
+   * @param {string} text @param {string} at @param {unknown} error */
+  giveBack(text, at, error) {
+    if (!(error instanceof Refused)) throw error;
+    if (this.text && !this.text.value && this.page?.position === at) {
+      this.text.value = text;
+      this.typed();
+    }
+    this.answer(error.reply, true);
+  }
+
+  /** @param {string} words @param {boolean} [bad] */
+  answer(words, bad = false) {
+    const said = /** @type {HTMLElement} */ (this.querySelector("[data-answer]"));
+    said.hidden = !words;
+    said.textContent = words;
+    said.classList.toggle("bad", bad);
+  }
+
+  /** Asks for continuations of the position with the settings of the fields. */
+  ask() {
+    return this.go("continue");
+  }
+
+  keepSettings() {
+    const asking = this.asking();
+    localStorage.setItem(`heddle.asking.${this.page?.settings.tree}`, JSON.stringify(asking));
+    this.showAgents(asking.using);
+  }
+
+  loadSettings() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(`heddle.asking.${this.page?.settings.tree}`) ?? "{}");
+      for (const name of ["n", "tokens", "temperature"]) {
+        const field = /** @type {HTMLInputElement | null} */ (this.form?.elements.namedItem(name));
+        if (field && kept[name] !== undefined) field.value = kept[name];
+      }
+      const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (this.querySelectorAll('[name="using"]'));
+      if (kept.using?.length && [...boxes].some((box) => kept.using.includes(box.value))) {
+        for (const box of boxes) box.checked = kept.using.includes(box.value);
+      }
+    } catch {
+      // Settings of an older page: the defaults do.
+    }
+    this.showAgents(this.asking().using);
+  }
+
+  /** @param {string[]} using */
+  showAgents(using) {
+    const shown = this.querySelector("[data-agents-shown]");
+    if (shown) shown.textContent = using.length ? using.join(", ") : "Whoever was last";
+  }
+}

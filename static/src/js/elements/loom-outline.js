@@ -1,0 +1,192 @@
+// @ts-check
+// The outline: the tree as a list for keyboard and screen reader, only the rows in sight drawn.
+
+import { make } from "../tree/forms.js";
+import { rowsOf } from "../tree/outline.js";
+import { pageOf } from "../tree/page.js";
+
+const HEIGHT = 28;
+const SPARE = 8;
+const MOST_INDENT = 14;
+
+export class LoomOutline extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    /** @type {Set<number>} */
+    this.open = new Set();
+    /** @type {import("../tree/outline.js").Row[]} */
+    this.rows = [];
+    this.active = 0;
+    this.list = make("div", { className: "outline" });
+    this.list.setAttribute("role", "tree");
+    this.list.setAttribute("aria-label", "Outline of the tree");
+    this.replaceChildren(this.list);
+    const pane = /** @type {HTMLElement} */ (this.parentElement);
+    pane.addEventListener("scroll", () => this.paint(), { signal, passive: true });
+    this.size = new ResizeObserver(() => this.seen());
+    this.size.observe(pane);
+    this.page.addEventListener("store", () => this.follow(), { signal });
+    this.page.addEventListener("moved", () => this.follow(), { signal });
+    this.page.addEventListener("changed", () => this.rebuildSoon(), { signal });
+    this.page.excerpts.addEventListener("excerpts", () => this.paint(), { signal });
+    this.list.addEventListener("click", (event) => this.clicked(event), { signal });
+    this.list.addEventListener("keydown", (event) => this.pressed(event), { signal });
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    this.size?.disconnect();
+    clearTimeout(this.timer);
+  }
+
+  get isSeen() {
+    return !(/** @type {HTMLElement} */ (this.parentElement).hidden) && this.checkVisibility();
+  }
+
+  /** Unfolds the way to where the reader stands, and shows it. */
+  follow() {
+    const store = this.page?.store;
+    if (!store || !this.page || !this.open) return;
+    for (const slot of store.pathTo(this.page.position)) this.open.add(slot);
+    this.stale = true;
+    this.wanted = true;
+    this.seen();
+  }
+
+  seen() {
+    if (!this.isSeen) return;
+    if (this.stale) this.rebuild();
+    if (this.wanted) this.show(this.indexOf(this.page?.position ?? ""));
+    this.wanted = false;
+    this.paint();
+  }
+
+  rebuildSoon() {
+    this.stale = true;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.seen(), 150);
+  }
+
+  rebuild() {
+    const store = this.page?.store;
+    if (!store || !this.open || !this.list) return;
+    const active = this.rows?.[this.active ?? 0]?.slot;
+    this.rows = rowsOf(store, this.open);
+    this.active = Math.max(0, this.rows.findIndex((row) => row.slot === active));
+    this.list.style.blockSize = `${this.rows.length * HEIGHT}px`;
+    this.stale = false;
+  }
+
+  /** @param {string} id */
+  indexOf(id) {
+    const slot = this.page?.store?.slotOf(id);
+    return this.rows?.findIndex((row) => row.slot === slot) ?? -1;
+  }
+
+  /** Scrolls a row into sight and makes it the one that keys act on. @param {number} index */
+  show(index) {
+    if (index < 0) return;
+    this.active = index;
+    const pane = /** @type {HTMLElement} */ (this.parentElement);
+    const top = index * HEIGHT;
+    if (top < pane.scrollTop) pane.scrollTop = top - HEIGHT;
+    else if (top + HEIGHT > pane.scrollTop + pane.clientHeight) pane.scrollTop = top - pane.clientHeight / 2;
+  }
+
+  paint() {
+    const store = this.page?.store;
+    if (!store || !this.isSeen || !this.list || !this.rows || !this.page) return;
+    const pane = /** @type {HTMLElement} */ (this.parentElement);
+    const first = Math.max(0, Math.floor(pane.scrollTop / HEIGHT) - SPARE);
+    const last = Math.min(this.rows.length, Math.ceil((pane.scrollTop + pane.clientHeight) / HEIGHT) + SPARE);
+    const path = new Set(store.pathTo(this.page.position));
+    const hadFocus = this.list.contains(document.activeElement);
+    const drawn = [];
+    for (let index = first; index < last; index += 1) drawn.push(this.item(index, store, path));
+    this.list.replaceChildren(...drawn);
+    if (hadFocus) this.focusActive();
+  }
+
+  /** @param {number} index @param {import("../tree/store.js").TreeStore} store @param {Set<number>} path */
+  item(index, store, path) {
+    const row = /** @type {import("../tree/outline.js").Row} */ (this.rows?.[index]);
+    const id = store.standing(row.slot);
+    const who = this.page?.cast.get(store.authors[row.slot]);
+    const twig = make("span", { className: "twig", textContent: row.children ? (row.isOpen ? "−" : "+") : "·" });
+    twig.setAttribute("aria-hidden", "true");
+    const words = this.page?.excerpts.of(id) || "";
+    const item = make("div", { className: path.has(row.slot) ? "on-path" : "" }, twig, make("span", { className: "knot" }), make("span", { className: "excerpt", textContent: words || id }));
+    item.setAttribute("role", "treeitem");
+    item.setAttribute("aria-label", `${who?.name ?? ""}: ${words || id}${row.children ? `, ${row.children} below` : ""}`);
+    item.setAttribute("aria-level", String(row.level));
+    item.setAttribute("aria-setsize", String(row.size));
+    item.setAttribute("aria-posinset", String(row.place));
+    if (row.children) item.setAttribute("aria-expanded", String(row.isOpen));
+    if (id === this.page?.position) item.setAttribute("aria-current", "true");
+    item.dataset.index = String(index);
+    item.dataset.who = String(who?.colour ?? 0);
+    item.tabIndex = index === this.active ? 0 : -1;
+    item.style.insetBlockStart = `${index * HEIGHT}px`;
+    item.style.paddingInlineStart = `${0.6 + Math.min(MOST_INDENT, row.indent) * 0.75}rem`;
+    return item;
+  }
+
+  focusActive() {
+    /** @type {HTMLElement | null} */ (this.list?.querySelector(`[data-index="${this.active}"]`))?.focus({ preventScroll: true });
+  }
+
+  /** @param {MouseEvent} event */
+  clicked(event) {
+    const item = /** @type {Element} */ (event.target).closest("[data-index]");
+    if (!item) return;
+    this.active = Number(item.getAttribute("data-index"));
+    if (/** @type {Element} */ (event.target).closest(".twig")) this.fold(!this.rows?.[this.active].isOpen);
+    else this.visit();
+  }
+
+  visit() {
+    const row = this.rows?.[this.active ?? 0];
+    const store = this.page?.store;
+    if (row && store) this.page?.go(store.standing(row.slot));
+  }
+
+  /** @param {boolean} isOpen */
+  fold(isOpen) {
+    const row = this.rows?.[this.active ?? 0];
+    if (!row) return;
+    if (isOpen) this.open?.add(row.slot);
+    else this.open?.delete(row.slot);
+    this.rebuild();
+    this.paint();
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    const row = this.rows?.[this.active ?? 0];
+    if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
+    const to = { ArrowDown: 1, ArrowUp: -1, PageDown: 12, PageUp: -12, Home: -Infinity, End: Infinity }[event.key];
+    if (to !== undefined) this.step(to);
+    else if (event.key === "ArrowRight") row.isOpen ? this.step(1) : this.fold(true);
+    else if (event.key === "ArrowLeft") row.isOpen ? this.fold(false) : this.toParent(row);
+    else if (event.key === "Enter" || event.key === " ") this.visit();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {number} by */
+  step(by) {
+    this.show(Math.min((this.rows?.length ?? 1) - 1, Math.max(0, (this.active ?? 0) + by)));
+    this.paint();
+    this.focusActive();
+  }
+
+  /** @param {import("../tree/outline.js").Row} row */
+  toParent(row) {
+    const parent = this.page?.store?.parents[row.slot];
+    const index = this.rows?.findIndex((one) => one.slot === parent) ?? -1;
+    if (index >= 0) this.step(index - (this.active ?? 0));
+  }
+}

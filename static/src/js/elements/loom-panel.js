@@ -1,0 +1,58 @@
+// @ts-check
+// A part of the side panes that is fetched when it is seen, and again when it may have changed.
+
+import { part, Refused } from "../live/api.js";
+import { pageOf } from "../tree/page.js";
+
+export class LoomPanel extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.node = this.page.position;
+    this.drawn = "";
+    this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.page.addEventListener("moved", () => this.look(this.page?.position ?? ""), { signal });
+    document.addEventListener("pane", () => this.soon(), { signal });
+    this.soon();
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    clearTimeout(this.timer);
+  }
+
+  /** Shows another node, where this panel is about one. @param {string} node */
+  look(node) {
+    if (this.dataset.ofNode === undefined) return;
+    this.node = node;
+    this.drawn = "";
+    this.soon();
+  }
+
+  /** @param {{kind: string}} event */
+  heard(event) {
+    const on = this.dataset.on;
+    if (on && on !== "any" && !event.kind.startsWith(on)) return;
+    this.drawn = "";
+    this.soon();
+  }
+
+  soon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.draw(), 150);
+  }
+
+  async draw() {
+    const url = (this.dataset.src ?? "") + (this.dataset.ofNode === undefined ? "" : this.node);
+    if (this.drawn === url || !this.checkVisibility() || this.querySelector("form, details[open]")) return;
+    try {
+      const markup = await part(url);
+      this.drawn = url;
+      this.innerHTML = markup;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.textContent = error.message;
+    }
+  }
+}

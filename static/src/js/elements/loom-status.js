@@ -1,0 +1,66 @@
+// @ts-check
+// The status line: whether this page is live, how far the log has come, who is here.
+
+import { pageOf } from "../tree/page.js";
+import { speak } from "../tree/speak.js";
+
+const WORDS = { waiting: "connecting", live: "live", offline: "offline, trying again", gone: "closed" };
+
+export class LoomStatus extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.state = "waiting";
+    this.page.addEventListener("state", (event) => this.told(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.page.addEventListener("event", () => this.draw(), { signal });
+    this.page.addEventListener("here", () => this.draw(), { signal });
+    this.page.addEventListener("store", () => this.size(), { signal });
+    this.page.addEventListener("changed", () => this.sizeSoon(), { signal });
+    this.page.outbox.addEventListener("waiting", () => this.draw(), { signal });
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    clearTimeout(this.timer);
+  }
+
+  /** @param {{state: keyof typeof WORDS, reason: string}} news */
+  told({ state, reason }) {
+    const before = this.state;
+    this.state = state;
+    this.reason = reason;
+    if (state === "offline" && before === "live") speak("Offline. What you type is kept.");
+    if (state === "live" && before === "offline") speak("Connected again.");
+    this.draw();
+  }
+
+  draw() {
+    const words = this.state === "gone" ? (this.reason ?? "") : WORDS[/** @type {keyof typeof WORDS} */ (this.state)];
+    const waiting = this.page?.outbox.waiting ?? 0;
+    this.querySelector(".dot")?.setAttribute("data-state", this.state === "gone" ? "offline" : this.state);
+    this.put(this, "[data-live]", waiting ? `${words} · ${waiting} not sent yet, kept here` : words);
+    this.put(this, "[data-seq]", `seq ${(this.page?.events.seq ?? 0).toLocaleString("en")}`);
+    const people = new Set(this.page?.here.map((one) => one.participant)).size;
+    this.put(document, "[data-here]", people ? `${people} here` : "");
+  }
+
+  /** Counting a large tree at every event would be felt. */
+  sizeSoon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.size(), 400);
+  }
+
+  size() {
+    const size = this.page?.store?.size();
+    if (!size) return;
+    const words = `${size.nodes.toLocaleString("en")} node${size.nodes === 1 ? "" : "s"} · ${size.branches.toLocaleString("en")} branch${size.branches === 1 ? "" : "es"}`;
+    for (const place of document.querySelectorAll("[data-size]")) place.textContent = words;
+  }
+
+  /** @param {ParentNode} root @param {string} selector @param {string} words */
+  put(root, selector, words) {
+    const place = root.querySelector(selector);
+    if (place && place.textContent !== words) place.textContent = words;
+  }
+}

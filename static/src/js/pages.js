@@ -1,0 +1,35 @@
+// @ts-check
+// Small things every page does: ages that keep up, links that remember the place.
+
+/** How long ago, as the server writes it. @param {Date} then @param {Date} [now] */
+export function age(then, now = new Date()) {
+  const seconds = (now.getTime() - then.getTime()) / 1000;
+  if (seconds < 60) return "now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)}h ago`;
+  if (seconds < 86_400 * 30) return `${Math.floor(seconds / 86_400)}d ago`;
+  return then.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+}
+
+/** Keeps the ages on the page true, and shows the whole instant to who points at one. */
+export function showAges() {
+  const draw = () => {
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      const then = new Date(time.getAttribute("datetime") ?? "");
+      if (Number.isNaN(then.getTime())) continue;
+      const words = time.hasAttribute("data-full") ? then.toLocaleString("en-GB") : age(then);
+      if (time.textContent !== words) time.textContent = words;
+      if (!time.hasAttribute("title")) time.setAttribute("title", then.toLocaleString("en-GB"));
+    }
+  };
+  draw();
+  setInterval(draw, 30_000);
+}
+
+/** A tree opens where this browser left it. */
+export function rememberPlaces() {
+  for (const link of document.querySelectorAll("a[data-tree]")) {
+    const place = localStorage.getItem(`heddle.place.${link.getAttribute("data-tree")}`);
+    if (place) link.setAttribute("href", `/trees/${link.getAttribute("data-tree")}?node=${place}`);
+  }
+}

@@ -1,0 +1,149 @@
+// @ts-check
+// What can be done with a node by pressing: each act is registered here and becomes a line.
+
+import { json, part } from "../live/api.js";
+import { toast } from "../elements/loom-toast.js";
+import { openForm } from "./forms.js";
+import { quoted, withText } from "./lines.js";
+
+/** @typedef {import("./page.js").TreePage} TreePage */
+/** @typedef {{page: TreePage, id: string, host: Element, button: Element | null}} Act */
+
+/** @type {Map<string, (act: Act) => unknown>} */
+const acts = new Map();
+
+/** @param {string} name @param {(act: Act) => unknown} run */
+export function act(name, run) {
+  acts.set(name, run);
+}
+
+/** Runs an act; false where there is none of that name. @param {string} name @param {Act} what */
+export function perform(name, what) {
+  const run = acts.get(name);
+  if (!run) return false;
+  Promise.resolve(run(what)).catch((error) => {
+    if (error.name !== "Refused" && !("reply" in error)) throw error;
+  });
+  return true;
+}
+
+/** An act that is one line about the node. @param {string} name @param {string} [verb] */
+const line = (name, verb = name) => act(name, ({ page, id }) => page.say(`${verb} ${id}`));
+for (const name of ["prune", "restore", "exclude", "include", "bookmark", "unbookmark"]) line(name);
+
+act("untag", ({ page, id, button }) => page.say(`untag ${id} #${quoted(button?.getAttribute("data-tag") ?? "")}`));
+
+act("continue", ({ page, id }) => {
+  page.go(id);
+  return composer()?.ask();
+});
+
+act("respond", ({ page, id }) => {
+  page.go(id);
+  composer()?.text?.focus();
+});
+
+act("edit", async ({ page, id, host }) => {
+  const before = host.querySelector(":scope > .text, :scope > h3");
+  const text = await part(`${page.web}/nodes/${id}/text`);
+  host.classList.add("editing");
+  const shape = {
+    label: `Text of ${id}`,
+    text,
+    submit: "Save",
+    choicesLabel: "as",
+    choices: [
+      { value: "version", words: "a version: what follows stays" },
+      { value: "fork", words: "a fork: a new branch beside it" },
+    ],
+    chosen: localStorage.getItem("heddle.edit-as") ?? (page.settings.mode === "buffer" ? "version" : "fork"),
+  };
+  const save = async (/** @type {import("./forms.js").Filled} */ { text: written, choice }) => {
+    localStorage.setItem("heddle.edit-as", choice);
+    await page.say(withText(`edit ${id} as:${choice}`, written), { quiet: true });
+  };
+  openForm(host, shape, save, { before, onClose: () => host.classList.remove("editing") });
+});
+
+act("annotate", ({ page, id, host }) => {
+  const words = ["note", "question", "suggestion", "warning", "objection"];
+  const shape = {
+    label: `A note on ${id}`,
+    small: true,
+    submit: "Annotate",
+    choicesLabel: "as",
+    choices: words.map((value) => ({ value, words: value })),
+    chosen: "note",
+  };
+  openForm(host, shape, ({ text, choice }) => page.say(withText(`annotate ${id} as:${choice}`, text), { quiet: true }));
+});
+
+act("reply", ({ page, button }) => {
+  const note = button?.getAttribute("data-note") ?? "";
+  const host = button?.closest(".note");
+  if (!host) return;
+  openForm(host, { label: `Reply to ${note}`, small: true, submit: "Reply" }, ({ text }) => page.say(withText(`annotate ${note}`, text), { quiet: true }));
+});
+
+act("resolve", ({ page, button }) => {
+  const note = button?.getAttribute("data-note") ?? "";
+  const host = button?.closest(".note");
+  if (!host) return;
+  const shape = { label: "Why it is settled", single: true, submit: "Resolve", hint: "a reason, if you like" };
+  openForm(host, shape, ({ text }) => page.say(`resolve ${note}${text ? ` ${quoted(text)}` : ""}`, { quiet: true }));
+});
+
+act("tag", ({ page, id, host }) => {
+  const shape = { label: `Tags for ${id}`, single: true, submit: "Tag", hint: "several with commas" };
+  openForm(host, shape, ({ text }) => {
+    const names = text.split(",").map((name) => name.trim().replace(/^#/, "")).filter(Boolean);
+    return page.say(`tag ${id} ${names.map((name) => `#${quoted(name)}`).join(" ")}`, { quiet: true });
+  });
+});
+
+act("split", async ({ page, id, host }) => {
+  const text = await part(`${page.web}/nodes/${id}/text`);
+  const shape = { label: `Where to split ${id}`, text, readOnly: true, submit: "Split at the caret", hint: "put the caret where the second part begins" };
+  openForm(host, shape, ({ caret }) => page.say(`split ${id} at:${[...text.slice(0, caret)].length}`, { quiet: true }));
+});
+
+act("version", async ({ page, id, button }) => {
+  const version = button?.getAttribute("data-version") ?? "";
+  const here = page.position;
+  const store = page.store;
+  const isHere = !store || store.slotOf(id) === store.slotOf(here);
+  await page.say(`switch to ${version}`, { follow: isHere });
+  const slot = store?.slotOf(version);
+  if (store && slot !== null && slot !== undefined) store.choices.set(store.ids[slot], version);
+  if (!isHere) await page.say(`switch to ${here}`, { follow: false });
+  page.emit("redraw");
+});
+
+act("notes", ({ host }) => host.querySelector(".notes")?.classList.toggle("folded"));
+
+act("copy", async ({ page, id }) => {
+  await navigator.clipboard.writeText(await part(`${page.web}/nodes/${id}/text`));
+  toast().show(`The text of ${id} is copied.`);
+});
+
+act("whole", async ({ page, id, host }) => {
+  const box = host.querySelector(".text .plain");
+  if (box) box.textContent = await part(`${page.web}/nodes/${id}/text`);
+  host.querySelector(".rest")?.remove();
+});
+
+act("details", ({ page, id }) => page.emit("details", id));
+
+act("verify", async ({ page, id, host }) => {
+  const said = host.querySelector("[data-verified]");
+  if (said) said.textContent = "checking";
+  const { status, broken } = await json(`${page.api}/verify?node=${id}`);
+  const words = { valid: "valid: the hash and what it stands on agree", incomplete: "holds, but its call is not sealed as exact bytes" };
+  const why = broken.map((/** @type {{reason: string}} */ one) => one.reason).join("; ");
+  if (said) said.textContent = words[/** @type {"valid"} */ (status)] ?? `${status}: ${why}`;
+});
+
+/** @returns {import("../elements/loom-composer.js").LoomComposer | null} */
+export function composer() {
+  return document.querySelector("loom-composer");
+}

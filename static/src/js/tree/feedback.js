@@ -1,0 +1,37 @@
+// @ts-check
+// What the page says after a line: a toast with the way back, or why it was refused.
+
+import { toast } from "../elements/loom-toast.js";
+import { speak } from "./speak.js";
+
+/** @typedef {import("./page.js").TreePage} TreePage */
+
+// What these do is seen at once where it happens.
+const SEEN = new Set(["respond", "continue", "switch", "go", "focus", "merge"]);
+const UNDONE = new Set(["undo", "redo"]);
+
+/** @param {TreePage} page @param {AbortSignal} signal */
+export function giveFeedback(page, signal) {
+  page.addEventListener(
+    "said",
+    (event) => {
+      const { answer, line } = /** @type {CustomEvent} */ (event).detail;
+      const verb = (answer.canonical || line).trim().replace(/^(→|->)\s*/, "").split(/[\s\n]/)[0];
+      const words = answer.reply.replace(/^✓ /, "");
+      if (SEEN.has(verb)) return speak(words);
+      if (!answer.events.length && !UNDONE.has(verb)) return;
+      const act = UNDONE.has(verb) ? (verb === "undo" ? "Redo" : "") : "Undo";
+      const back = verb === "undo" ? "redo" : "undo";
+      toast().show(words, { act, onAct: () => void page.say(back).catch(() => {}) });
+    },
+    { signal },
+  );
+  page.addEventListener(
+    "refused",
+    (event) => {
+      const refused = /** @type {CustomEvent} */ (event).detail;
+      toast().show(refused.hint ? `${refused.message}\n${refused.hint}` : refused.message, { bad: true });
+    },
+    { signal },
+  );
+}

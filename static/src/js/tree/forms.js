@@ -1,0 +1,78 @@
+// @ts-check
+// Small forms that open where they are needed and close with Escape.
+
+import { Refused } from "../live/api.js";
+
+/**
+ * @typedef {{label: string, text?: string, rows?: number, single?: boolean, readOnly?: boolean,
+ *   choices?: {value: string, words: string}[], chosen?: string, choicesLabel?: string,
+ *   submit: string, small?: boolean, hint?: string}} Shape
+ * @typedef {{text: string, choice: string, caret: number}} Filled
+ */
+
+/** @param {string} tag @param {Record<string, any>} [values] @param {(Node | string)[]} children */
+export function make(tag, values = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), values);
+  element.append(...children);
+  return element;
+}
+
+/** @param {Shape} shape @param {string} name */
+function choicesOf({ choices = [], chosen = "", choicesLabel = "" }, name) {
+  if (!choices.length) return [];
+  const options = choices.map(({ value, words }) => make("option", { value, textContent: words, selected: value === chosen }));
+  return [make("label", {}, choicesLabel, make("select", { name }, ...options))];
+}
+
+/**
+ * Opens a form inside `host`; `onSubmit` may refuse, which is shown in the form.
+ * @param {Element} host @param {Shape} shape @param {(filled: Filled) => Promise<unknown>} onSubmit
+ * @param {{before?: Element | null, onClose?: () => void}} [place]
+ */
+export function openForm(host, shape, onSubmit, { before = null, onClose = () => {} } = {}) {
+  host.querySelector("form.inline-form")?.dispatchEvent(new Event("close-form"));
+  const opener = /** @type {HTMLElement | null} */ (document.activeElement);
+  const tag = shape.single ? "input" : "textarea";
+  const field = /** @type {HTMLTextAreaElement} */ (make(tag, { name: "text", value: shape.text ?? "", readOnly: shape.readOnly ?? false }));
+  if (shape.rows && !shape.single) field.rows = shape.rows;
+  const said = make("p", { className: "refusal", role: "alert", hidden: true });
+  const cancel = make("button", { type: "button", className: "button small", textContent: "Cancel" });
+  const submit = /** @type {HTMLButtonElement} */ (make("button", { className: "button small primary", textContent: shape.submit }));
+  const hint = make("span", { className: "soft", textContent: shape.hint ?? "" });
+  const row = make("div", { className: "inline-row" }, ...choicesOf(shape, "choice"), submit, cancel, hint);
+  const form = /** @type {HTMLFormElement} */ (
+    make("form", { className: shape.small ? "inline-form small" : "inline-form" }, make("label", {}, make("span", { className: "off", textContent: shape.label }), field), said, row)
+  );
+  form.setAttribute("aria-label", shape.label);
+  const close = () => {
+    form.remove();
+    onClose();
+    opener?.focus({ preventScroll: true });
+  };
+  form.addEventListener("close-form", close);
+  cancel.addEventListener("click", close);
+  form.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") close();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    submit.disabled = true;
+    const choice = /** @type {HTMLSelectElement | null} */ (form.elements.namedItem("choice"));
+    try {
+      await onSubmit({ text: field.value, choice: choice?.value ?? "", caret: field.selectionStart ?? 0 });
+      close();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      said.textContent = error.message + (error.hint ? ` ${error.hint}` : "");
+      said.hidden = false;
+    } finally {
+      submit.disabled = false;
+    }
+  });
+  host.insertBefore(form, before);
+  field.focus();
+  form.scrollIntoView({ block: "nearest" });
+  return form;
+}

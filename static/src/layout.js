@@ -1,0 +1,11 @@
+// @ts-check
+// The worker's entry: a message with parents in, one with places out.
+
+import { layout } from "./js/map/layout.js";
+
+self.onmessage = ({ data }) => {
+  const { parents, ask } = data;
+  const made = layout(parents);
+  const moved = [made.x.buffer, made.y.buffer, made.up.buffer, made.kept.buffer];
+  /** @type {any} */ (self).postMessage({ ask, ...made }, moved);
+};

@@ -1,0 +1,28 @@
+// @ts-check
+// The tree page's entry. The root comes first: the others ask it for what they share.
+
+import { LoomCommand } from "./js/elements/loom-command.js";
+import { LoomComposer } from "./js/elements/loom-composer.js";
+import { LoomKeys } from "./js/elements/loom-keys.js";
+import { LoomMap } from "./js/elements/loom-map.js";
+import { LoomOutline } from "./js/elements/loom-outline.js";
+import { LoomPanel } from "./js/elements/loom-panel.js";
+import { LoomPath } from "./js/elements/loom-path.js";
+import { LoomPresence } from "./js/elements/loom-presence.js";
+import { LoomStatus } from "./js/elements/loom-status.js";
+import { LoomTabs } from "./js/elements/loom-tabs.js";
+import { LoomTree } from "./js/elements/loom-tree.js";
+import { LoomWeave } from "./js/elements/loom-weave.js";
+
+customElements.define("loom-tree", LoomTree);
+customElements.define("loom-path", LoomPath);
+customElements.define("loom-weave", LoomWeave);
+customElements.define("loom-composer", LoomComposer);
+customElements.define("loom-status", LoomStatus);
+customElements.define("loom-presence", LoomPresence);
+customElements.define("loom-tabs", LoomTabs);
+customElements.define("loom-panel", LoomPanel);
+customElements.define("loom-map", LoomMap);
+customElements.define("loom-outline", LoomOutline);
+customElements.define("loom-command", LoomCommand);
+customElements.define("loom-keys", LoomKeys);
