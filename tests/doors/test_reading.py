@@ -189,3 +189,10 @@ def test_outsiders_learn_nothing_and_nobody_is_asked_who_he_is(
 ) -> None:
     assert _refused(api(outsider), tree, rest) == (404, "NOT_FOUND")
     assert _refused(api(), tree, rest) == (401, "UNAUTHENTICATED")
+
+
+@pytest.mark.parametrize("uid", ["nothing", "%00", "ü", "a'b"])
+def test_an_unknown_tree_is_not_found(reader: User, api: Client, uid: str) -> None:
+    answer = api(reader).get(f"/api/trees/{uid}/nodes")
+    assert answer.status_code == 404
+    assert json.loads(answer.content)["code"] == "NOT_FOUND"

@@ -20,39 +20,45 @@ from loom.access import Actor
 from loom.doors.api import reading_shapes as shapes
 from loom.doors.api.packing import DEEP, packed, path_pieces
 from loom.log import streams
-from loom.models import Node, Tree, Workspace
+from loom.models import Node, Tree, User, Workspace
 from loom.queries import feed, lookup, skeleton, verify
 from loom.queries.nodes import node_bodies
 from loom.queries.rows import row_of
 from loom.rules.ids import looks_like_id
 from loom.rules.refusals import Refused, not_found
 
-_INT, _STR, _BOOL = OpenApiTypes.INT, OpenApiTypes.STR, OpenApiTypes.BOOL
+_STR, _BOOL = OpenApiTypes.STR, OpenApiTypes.BOOL
+_FROM_0: dict[str, Any] = {"type": "integer", "minimum": 0}
+_TO_1000: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 1000}
 
 
-def _asked(name: str, kind: OpenApiTypes, says: str, default: Any = None) -> OpenApiParameter:
+def _asked(
+    name: str, kind: OpenApiTypes | dict[str, Any], says: str, default: Any = None
+) -> OpenApiParameter:
     return OpenApiParameter(name, kind, description=says, default=default)
 
 
 @extend_schema(
+    operation_id="tree_nodes",
     tags=["trees"],
     summary="Nodes in order of creation",
     parameters=[
-        _asked("after", _INT, "The `next` of the page before.", 0),
-        _asked("limit", _INT, "At most 1000.", skeleton.MAX_ROWS),
+        _asked("after", _FROM_0, "The `next` of the page before.", 0),
+        _asked("limit", _TO_1000, "At most 1000.", skeleton.MAX_ROWS),
     ],
     responses=shapes.NodePage,
 )
 @api_view(["GET"])
 def nodes(request: Request, uid: str) -> Response:
     """All nodes of a tree without their texts, in pages; the root is the first."""
-    actor, tree = access.get_tree(request.user, uid)
+    actor, tree = get_tree(request, uid)
     after = number(request, "after", default=0)
     limit = number(request, "limit", default=skeleton.MAX_ROWS, least=1, most=skeleton.MAX_ROWS)
     return Response(skeleton.page(actor, tree, after=after, limit=limit))
 
 
 @extend_schema(
+    operation_id="tree_node",
     tags=["trees"],
     summary="One node",
     parameters=[_asked("descendants", _BOOL, "Counts what hangs below, too.", False)],
@@ -61,13 +67,14 @@ def nodes(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def node(request: Request, uid: str, local_id: str) -> Response:
     """A node with its author, place, versions, counts, marks, hash and proof."""
-    actor, tree = access.get_tree(request.user, uid)
+    actor, tree = get_tree(request, uid)
     row = row_of(get_node(tree, local_id))
     descendants = truth(request, "descendants")
     return Response(node_bodies(actor, tree, [row], descendants=descendants)[0])
 
 
 @extend_schema(
+    operation_id="tree_path",
     tags=["trees"],
     summary="The path to a node",
     parameters=[_asked("node", _STR, "Its end; without it the caller's position.")],
@@ -76,7 +83,7 @@ def node(request: Request, uid: str, local_id: str) -> Response:
 @api_view(["GET"])
 def path(request: Request, uid: str) -> HttpResponse:
     """The path from the root to a node, root first, by the caller's choice of versions."""
-    actor, tree = access.get_tree(request.user, uid)
+    actor, tree = get_tree(request, uid)
     workspace = _own_workspace(actor, tree)
     end = _named(request, tree, "node") or _position(tree, workspace)
     pieces = path_pieces(actor, tree, workspace, end)
@@ -84,7 +91,10 @@ def path(request: Request, uid: str) -> HttpResponse:
 
 
 @extend_schema(
-    tags=["trees"], summary="A whole tree in columns, without texts", responses=shapes.Skeleton
+    operation_id="tree_skeleton",
+    tags=["trees"],
+    summary="A whole tree in columns, without texts",
+    responses=shapes.Skeleton,
 )
 @api_view(["GET"])
 def columns(request: Request, uid: str) -> HttpResponseBase:
@@ -93,7 +103,7 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
     `parents` and `slots` are indexes, `authors` indexes into `participants`. `flags` are
     bits: 1 pruned, 2 excluded, 4 sandbox, 8 this version pruned, 16 resolved.
     """
-    actor, tree = access.get_tree(request.user, uid)
+    actor, tree = get_tree(request, uid)
     heads = skeleton.heads_of(tree)
     etag = f'W/"{tree.uid}-{heads[0]}-{heads[1]}"'
     django_request: HttpRequest = request._request
@@ -106,22 +116,24 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
 
 
 @extend_schema(
+    operation_id="tree_events",
     tags=["trees"],
     summary="What happened in a tree",
     parameters=[
-        _asked("since", _INT, "The last seq that is known.", 0),
-        _asked("limit", _INT, "At most 1000.", feed.MAX_EVENTS),
+        _asked("since", _FROM_0, "The last seq that is known.", 0),
+        _asked("limit", _TO_1000, "At most 1000.", feed.MAX_EVENTS),
     ],
     responses=shapes.Events,
 )
 @api_view(["GET"])
 def events(request: Request, uid: str) -> Response:
     """The events of a tree in order, without gaps, after the last one known."""
-    actor, tree = access.get_tree(request.user, uid)
+    actor, tree = get_tree(request, uid)
     return Response(events_of(request, actor, streams.name_of(tree)))
 
 
 @extend_schema(
+    operation_id="tree_verify",
     tags=["trees"],
     summary="Whether what is stored is what was written",
     parameters=[
@@ -133,7 +145,7 @@ def events(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def verification(request: Request, uid: str) -> Response:
     """Recomputes every hash from the node's own fields and every seal from its bytes."""
-    actor, tree = access.get_tree(request.user, uid)
+    actor, tree = get_tree(request, uid)
     workspace = _own_workspace(actor, tree)
     for later in ("claim", "what"):
         if later in request.query_params:
@@ -146,6 +158,16 @@ def verification(request: Request, uid: str) -> Response:
     if end is not None:
         return Response(verify.verify_path(actor, tree, workspace, end))
     return Response(verify.verify_tree(actor, tree, workspace))
+
+
+def get_tree(request: Request, uid: str) -> tuple[Actor, Tree]:
+    """The tree for whoever asks; NOT_FOUND for outsiders and for what cannot be an id."""
+    user = request.user
+    if not isinstance(user, User):
+        raise Refused("UNAUTHENTICATED", "Nobody is signed in.", hint="Send a key.")
+    if not (uid.isascii() and uid.isalnum()):
+        raise not_found("This tree")
+    return access.get_tree(user, uid)
 
 
 def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:
