@@ -39,7 +39,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Reading:
-    """Everything a request to a subject is made from."""
+    """Everything a request to a subject is made from. `limit`: tokens for system text and
+    path together; `window`: for the path alone, cut in front whatever the tree says."""
 
     mode: Mode
     endpoint: Endpoint
@@ -48,6 +49,7 @@ class Reading:
     system_context: str = ""
     truncation: str = "truncateMiddle"
     limit: int = 4096 - RESERVE
+    window: int | None = None
     prefill: bool = False
     counted: Counted = count
 
@@ -65,12 +67,12 @@ def arrange(reading: Reading) -> Sent:
     """The exact text a subject is sent. Raises TooLong where the tree's truncation says so,
     or the system text alone leaves no room; system text is never cut."""
     system = _system(reading)
-    fitted = fit(
-        _parts(reading),
-        reading.truncation,
-        reading.limit - reading.counted(system),
-        reading.counted,
-    )
+    room = reading.limit - reading.counted(system)
+    if reading.window is None:
+        fitted = fit(_parts(reading), reading.truncation, room, reading.counted)
+    else:
+        window = min(room, reading.window)
+        fitted = fit(_parts(reading), "rollingWindow", window, reading.counted)
     parts = fitted.parts
     if reading.endpoint == "completion":
         return Sent(None, _prompt(reading.mode, system, parts), fitted.note)

@@ -1,15 +1,16 @@
 """One attempt at a provider: what it tells, and the record of what went out and came back."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 
 from agents.providers.exchange import Exchange, Limits, Outgoing, exchange
 from agents.providers.failures import Broken, Failure
-from agents.providers.telling import Adapter, Ask, Body, Delta, Told, Usage
+from agents.providers.telling import Adapter, Ask, Body, Delta, Finished, Told, Usage
 
 # Headers that may carry a secret, either way.
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "cookie", "set-cookie")
@@ -26,27 +27,37 @@ class Attempt:
     body: Body
     outgoing: Outgoing = field(init=False)
     came: Exchange | None = None
-    usage: dict[str, int] = field(default_factory=dict)
+    usages: dict[int | None, dict[str, int]] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+    first_at: datetime | None = None
 
     def __post_init__(self) -> None:
         self.outgoing = self.adapter.outgoing(self.ask, self.body)
 
     async def told(
         self, transport: httpx.AsyncBaseTransport, limits: Limits
-    ) -> AsyncIterator[Told]:
+    ) -> AsyncGenerator[Told, None]:
         """What the provider tells; a failure, of whatever kind, is the last thing told."""
         try:
             async with exchange(transport, self.outgoing, limits) as came:
                 self.came = came
-                async with aclosing(self.adapter.told(came)) as telling:  # type: ignore[type-var]
+                async with aclosing(self.adapter.told(came)) as telling:
                     async for told in telling:
-                        if isinstance(told, Delta):
-                            came.clock.text_came()
-                        if isinstance(told, Usage):
-                            self.usage = told.counts
+                        self._note(told, came)
                         yield self._without_key(told)
         except Broken as broken:
             yield self._without_key(broken.failure)
+
+    def _note(self, told: Told, came: Exchange) -> None:
+        if isinstance(told, Delta):
+            came.clock.text_came()
+            self.first_at = self.first_at or datetime.now(UTC)
+        elif isinstance(told, Usage):
+            self.usages[told.index] = told.counts
+        elif isinstance(told, Finished):
+            self.ended.add(told.index)
+            if len(self.ended) >= self.ask.many:
+                came.clock.text_ended()
 
     def _without_key(self, told: Told) -> Told:
         if self.ask.key and isinstance(told, Failure):
@@ -74,6 +85,23 @@ class Attempt:
         if key and key in body:
             return body.replace(key, "…".encode()), False
         return body, True
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """The tokens of the whole answer, added up where each candidate has its own count;
+        what was read for all of them counts once."""
+        if None in self.usages:
+            return self.usages[None]
+        asked = max((one.get("prompt_tokens", 0) for one in self.usages.values()), default=0)
+        written = sum(one.get("completion_tokens", 0) for one in self.usages.values())
+        total = asked + written
+        counts = {"prompt_tokens": asked, "completion_tokens": written, "total_tokens": total}
+        return counts if self.usages else {}
+
+    def usage_of(self, index: int) -> dict[str, int]:
+        """The tokens of one candidate; of the whole answer where it is the only one."""
+        own = self.usages.get(index)
+        return own or (self.usage if self.ask.many == 1 else {})
 
     @property
     def status(self) -> int | None:

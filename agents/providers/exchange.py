@@ -10,6 +10,7 @@ import httpx
 
 from agents.providers.failures import Broken, Failure
 
+TRAILER_S = 2.0
 Unpack = Callable[[bytes, int], bytes]
 
 
@@ -43,15 +44,20 @@ class Clock:
         self._end = now + limits.total_s
         self._first = now + limits.first_s
         self._has_text = False
+        self._idle_s = limits.idle_s
 
     def text_came(self) -> None:
         """From now on the limit is that between two signs of life."""
         self._has_text = True
 
+    def text_ended(self) -> None:
+        """Only counts may come now; they are not waited for long."""
+        self._idle_s = min(self._idle_s, TRAILER_S)
+
     def deadline(self) -> float:
         """The loop's time until which the next sign of life must come."""
         now = asyncio.get_running_loop().time()
-        idle = now + self._limits.idle_s
+        idle = now + self._idle_s
         return min(self._end, idle if self._has_text else self._first)
 
     def why(self) -> Failure:

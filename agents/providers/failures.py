@@ -16,8 +16,9 @@ Kind = Literal[
     "filtered",
     "refused",
     "absent",
+    "empty",
 ]
-RETRYABLE: frozenset[Kind] = frozenset({"rate", "server", "network", "timeout", "absent"})
+RETRYABLE: frozenset[Kind] = frozenset({"rate", "server", "network", "timeout", "absent", "empty"})
 
 _SAID: dict[Kind, tuple[str, str]] = {
     "auth": ("The provider refused the key", "An owner gives the participant a valid key."),
@@ -28,6 +29,7 @@ _SAID: dict[Kind, tuple[str, str]] = {
     "server": ("The provider failed", "Try again."),
     "network": ("The provider could not be reached", "Try again."),
     "timeout": ("The provider took too long", "Try again."),
+    "empty": ("The model answered nothing", "Try again."),
     "filtered": ("The provider's filter stopped the answer", "Change the text and try again."),
 }
 

@@ -1,7 +1,7 @@
 """The OpenAI-shaped API: chat and completions, streamed or whole, as many servers speak it."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 from agents.providers.exchange import Exchange, Outgoing
@@ -50,7 +50,7 @@ class OpenAI:
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return Outgoing(f"{ask.base_url.rstrip('/')}/{path}", headers, sent.encode())
 
-    async def told(self, exchange: Exchange) -> AsyncIterator[Told]:
+    async def told(self, exchange: Exchange) -> AsyncGenerator[Told, None]:
         """Text, ends and usage as they come; a failure comes last. May raise Broken."""
         if exchange.status != 200:
             yield await _refusal(exchange)
@@ -155,17 +155,17 @@ class _Teller:
         if value.get("error"):
             yield of_words(*_error_of(value))
             return
-        choices = value.get("choices")
-        for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, dict):
-                yield from self._choice(choice)
+        listed = value.get("choices")
+        some = listed if isinstance(listed, list) else []
+        choices = [one for one in some if isinstance(one, dict)]
         usage = _usage(value.get("usage"))
         if usage:
-            yield Usage(usage)
+            yield Usage(usage, _index(choices[0]) if len(choices) == 1 else None)
+        for choice in choices:
+            yield from self._choice(choice)
 
     def _choice(self, choice: dict[str, Any]) -> Iterator[Told]:
-        index = choice.get("index")
-        index = index if isinstance(index, int) else 0
+        index = _index(choice)
         cleaner = self._cleaners.setdefault(index, Cleaner())
         text = cleaner.clean(_text(choice))
         reason = choice.get("finish_reason")
@@ -194,6 +194,11 @@ class _Teller:
             yield Failure("network", "the connection ended before the answer did")
         else:
             yield from (Finished(index) for index in open_ones)
+
+
+def _index(choice: dict[str, Any]) -> int:
+    index = choice.get("index")
+    return index if isinstance(index, int) else 0
 
 
 def _text(choice: dict[str, Any]) -> str:

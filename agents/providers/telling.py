@@ -1,6 +1,6 @@
 """What an adapter is asked, and what it tells while an answer comes."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -42,9 +42,10 @@ class Finished:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens as the provider counted them."""
+    """Tokens as the provider counted them: of one candidate, or (None) of the whole answer."""
 
     counts: dict[str, int]
+    index: int | None = None
 
 
 Told = Delta | Finished | Usage | Failure
@@ -65,7 +66,7 @@ class Adapter(Protocol):
         """The request with its key."""
         ...
 
-    def told(self, exchange: Exchange) -> AsyncIterator[Told]:
+    def told(self, exchange: Exchange) -> AsyncGenerator[Told, None]:
         """What the answer tells, piece by piece. May raise Broken."""
         ...
 

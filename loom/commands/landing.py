@@ -6,7 +6,7 @@ Every step is safe to repeat; a lease says whose the row is.
 import gzip
 import hashlib
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -25,13 +25,15 @@ OPEN = ("queued", "running")
 @dataclass(frozen=True)
 class Received:
     """What came back from a provider: the body bytes (transfer coding removed), status,
-    headers as received, usage as told. `exact`: these are the provider's own bytes."""
+    headers as received, usage as told, when its first text came. `exact`: these are the
+    provider's own bytes."""
 
     body: bytes
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
     usage: dict[str, Any] = field(default_factory=dict)
     exact: bool = True
+    first_at: datetime | None = None
 
 
 def take(generation_uid: str, *, lease: str, seconds: int) -> Generation | None:
@@ -81,7 +83,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         row.sha256 = hashlib.sha256(received.body).hexdigest()
         row.bytes = "exact" if received.exact else "reassembled"
         row.status, row.headers, row.usage = received.status, received.headers, received.usage
-        row.sealed_at = timezone.now()
+        row.first_at, row.sealed_at = received.first_at, timezone.now()
         row.save()
         made = nodes or list(Node.objects.filter(tree=call.tree, call_uid=call.uid))
         writer.append(

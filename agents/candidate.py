@@ -1,0 +1,85 @@
+"""One candidate while it comes: its text, what viewers were shown of it, and when.
+
+A piece is shown at once where nothing was shown for 50 ms, else with the next ones, so that
+a viewer gets at most 20 messages a second. `chunk` counts messages: the row's text at chunk k
+is what messages 1 to k held, so that a viewer who has read the row drops the rest.
+"""
+
+import asyncio
+
+from loom.commands.growth import MAX_NODE_BYTES
+from loom.log.announce import send_async
+from loom.models import Generation
+
+BETWEEN_MESSAGES_S = 0.05
+
+
+class Candidate:
+    """The growing text of one generation, the answer's `index`th. Lives on the loop."""
+
+    def __init__(self, generation: Generation, index: int, *, stream: str) -> None:
+        self.generation = generation
+        self.index = index
+        self.uid = generation.uid
+        self.shown = ""
+        self.chunk = 0
+        self.is_open = True
+        self.is_whole = False
+        self._written = 0
+        self._stream = stream
+        self._waiting: list[str] = []
+        self._room = MAX_NODE_BYTES
+        self._news = asyncio.Event()
+        self._sending = asyncio.Lock()
+        self._sender = asyncio.create_task(self._send_on())
+
+    @property
+    def has_text(self) -> bool:
+        """Whether anything came at all."""
+        return bool(self.shown or self._waiting)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether more was shown than its row holds."""
+        return self.chunk > self._written
+
+    def written(self) -> tuple[str, int]:
+        """What its row is to hold now."""
+        self._written = self.chunk
+        return self.shown, self.chunk
+
+    def add(self, text: str) -> bool:
+        """Takes a piece. False where a node can hold no more: the piece is cut there."""
+        size = len(text.encode())
+        if size > self._room:
+            text = text.encode()[: self._room].decode(errors="ignore")
+        self._room -= size
+        if text:
+            self._waiting.append(text)
+            self._news.set()
+        return self._room >= 0
+
+    async def _send_on(self) -> None:
+        while True:
+            await self._news.wait()
+            await self._show()
+            await asyncio.sleep(BETWEEN_MESSAGES_S)
+
+    async def _show(self) -> None:
+        """Sends what waits as one message."""
+        async with self._sending:
+            self._news.clear()
+            text, self._waiting = "".join(self._waiting), []
+            if not text:
+                return
+            self.chunk += 1
+            self.shown += text
+            message = {"type": "delta", "generation": self.uid, "chunk": self.chunk, "text": text}
+            await send_async(self._stream, message)
+
+    async def close(self) -> None:
+        """Takes no more; shows what still waits."""
+        self.is_open = False
+        async with self._sending:
+            self._sender.cancel()
+        await self._show()

@@ -1,0 +1,199 @@
+"""What a generation reads, and whom it asks: from rows to the plain values of a request."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from django.conf import settings
+
+from agents.context.fit import TooLong, count, count_small
+from agents.context.subject import RESERVE, Endpoint, Mode, Piece, Reading, arrange
+from agents.providers.failures import Broken, Failure
+from agents.providers.registry import EMBEDDED, Provider, provider_of
+from agents.providers.telling import Ask
+from loom import access
+from loom.access import Actor
+from loom.commands.sealing import open_sealed
+from loom.models import Generation, NodeSource, Participant, Tree, Workspace
+from loom.queries.hiding import below_pruned
+from loom.queries.path import path_of
+from loom.queries.rows import NodeRow, rows_of
+from loom.rules import addresses, hashes
+from loom.rules.refusals import Refused
+
+T = TypeVar("T")
+IN_ONE_QUERY = 500
+SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
+SMALLEST_WINDOW = 150
+
+
+@dataclass(frozen=True)
+class Order:
+    """A request to be made: for whom, of what, with which settings."""
+
+    provider: Provider
+    reading: Reading
+    ask: Ask
+    configuration: str
+    note: str = ""
+
+    def narrower(self) -> "Order | None":
+        """The same with half the window, where a provider's window proved too wide for this
+        text; None where there is none, or it is as small as is useful."""
+        window = self.reading.window
+        if window is None or window // 2 < SMALLEST_WINDOW:
+            return None
+        return _order(self, replace(self.reading, window=window // 2))
+
+
+def order_of(generation: Generation, *, many: int = 1) -> Order:
+    """What a generation asks for, read now. Raises Refused (who asked may no longer, the key
+    is another's, the path is too long) or Broken (no provider)."""
+    participant, tree = generation.participant, generation.tree
+    provider, base_url, model = whom(participant)
+    sealed = participant.sealed_key
+    ask = Ask(
+        base_url=base_url,
+        model=model,
+        messages=None,
+        prompt=None,
+        temperature=_first(generation.temperature, participant.temperature),
+        max_tokens=_first(generation.tokens, participant.max_tokens, provider.max_tokens),
+        stop=tuple(participant.stop),
+        many=many,
+        key=open_sealed(sealed, participant.base_url) if sealed else "",
+    )
+    reading = _reading(generation, provider)
+    made = Order(provider, reading, ask, configuration_of(participant, tree))
+    try:
+        return _order(made, reading)
+    except TooLong as long:
+        raise Refused(
+            "LIMIT_EXCEEDED", str(long), hint="Continue from a shorter path, or let it be cut."
+        ) from None
+
+
+def _order(order: Order, reading: Reading) -> Order:
+    sent = arrange(reading)
+    ask = replace(order.ask, messages=sent.messages, prompt=sent.prompt)
+    return replace(order, reading=reading, ask=ask, note=sent.note)
+
+
+def _first(*values: T | None) -> T | None:
+    return next((value for value in values if value is not None), None)
+
+
+def whom(participant: Participant) -> tuple[Provider, str, str]:
+    """(provider, base_url, model) of a participant. Raises Broken where there is none."""
+    name, _, model = participant.model_ref.partition(":")
+    own, local = participant.base_url, settings.LOCAL_MODEL_URL
+    if name == "local" and own in ("", local):
+        if not local:
+            raise Broken(Failure("absent", "The embedded model is not running."))
+        return EMBEDDED, local, model
+    provider = provider_of(name)
+    base_url = own or provider.base_url
+    if not base_url:
+        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
+    return provider, base_url, model or participant.model_ref
+
+
+def configuration_of(participant: Participant, tree: Tree) -> str:
+    """The hash of the settings a call was made with. Source: model.md §2.1, §11."""
+    return hashes.sha256(
+        {
+            "model_ref": participant.model_ref,
+            "base_url": participant.base_url,
+            "endpoint": participant.endpoint,
+            "persona": participant.persona,
+            "temperature": participant.temperature,
+            "max_tokens": participant.max_tokens,
+            "stop": participant.stop,
+            "prose_strategy": "plain" if tree.mode == "buffer" else None,
+        }
+    )
+
+
+def _reading(generation: Generation, provider: Provider) -> Reading:
+    participant, tree = generation.participant, generation.tree
+    mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"
+    endpoint: Endpoint = "completion" if participant.endpoint == "completion" else "chat"
+    if provider.completes:
+        endpoint = "completion" if mode == "buffer" else "chat"
+    small = provider.context
+    limit = small - SMALL_RESERVE if small else participant.context_limit - RESERVE
+    return Reading(
+        mode=mode,
+        endpoint=endpoint,
+        path=pieces_of(generation),
+        persona=participant.persona,
+        system_context=tree.system_context,
+        truncation=tree.truncation,
+        limit=limit,
+        window=provider.window,
+        prefill="prefill" in participant.capabilities,
+        counted=count_small if small else count,
+    )
+
+
+def pieces_of(generation: Generation) -> tuple[Piece, ...]:
+    """The path to the generation's point as the asker reads it, without what is never sent:
+    empty, excluded and pruned nodes, and what is not text."""
+    asker = _asker(generation)
+    workspace = Workspace.objects.filter(
+        participant=generation.asked_by, tree=generation.tree
+    ).first()
+    rows = path_of(asker, generation.tree, workspace, generation.point)
+    sent = [row for row in rows if _is_sent(row)]
+    sources = _sources_of(generation.tree, [row.id for row in sent])
+    return tuple(_piece(row, sources.get(row.id, ())) for row in sent)
+
+
+def _asker(generation: Generation) -> Actor:
+    """Who asked, if he still may: rights are taken anew for every call."""
+    user = generation.asked_by.user
+    if user is None:
+        raise Refused("PERMISSION_DENIED", "Only a member can ask for a continuation.")
+    actor = access.get_actor(user, generation.tree.grove)
+    access.demand(actor, frozenset("G"), "continue")  # type: ignore[arg-type]
+    return actor
+
+
+def _is_sent(row: NodeRow) -> bool:
+    gone = row.excluded or row.pruned or row.version_pruned
+    return row.kind == "text" and bool(row.text) and not gone
+
+
+def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
+    by_role: dict[str, list[Piece]] = {"context": [], "instruction": []}
+    for role, source in sources:
+        by_role[role].append(_piece(source))
+    return Piece(
+        row.id,
+        row.text,
+        row.author_kind == "human",
+        context=tuple(by_role["context"]),
+        instruction=tuple(by_role["instruction"]),
+    )
+
+
+def _sources_of(tree: Tree, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
+    """(role, node) of the context and instruction sources of nodes, in their order; without
+    what is never sent."""
+    named = [
+        (node, role, addresses.node_id(item))
+        for start in range(0, len(nodes), IN_ONE_QUERY)
+        for node, role, item in NodeSource.objects.filter(
+            node_id__in=nodes[start : start + IN_ONE_QUERY], role__in=("context", "instruction")
+        )
+        .order_by("node_id", "id")
+        .values_list("node_id", "role", "item")
+    ]
+    found = {row.id: row for row in rows_of([item for _, _, item in named if item is not None])}
+    hidden = below_pruned(tree.pk, [row.slot_id for row in found.values()])
+    sources: dict[int, list[tuple[str, NodeRow]]] = {}
+    for node, role, item in named:
+        row = found.get(item) if item is not None else None
+        if row is not None and _is_sent(row) and row.slot_id not in hidden:
+            sources.setdefault(node, []).append((role, row))
+    return sources

@@ -1,0 +1,186 @@
+"""One call, live: candidates grow, viewers see them, rows keep them, nodes come of them."""
+
+import asyncio
+import contextlib
+import logging
+
+import httpx
+
+from agents.candidate import Candidate
+from agents.loop import in_thread
+from agents.providers.attempt import Attempt, wait_before_next
+from agents.providers.exchange import Limits
+from agents.providers.failures import Failure
+from agents.providers.telling import Delta, Finished, Told
+from agents.taking import Held
+from agents.writing import Ending, begin, keep_alive, land, put_back, seal
+from loom.models import Call
+
+log = logging.getLogger("heddle.run")
+
+WRITE_S = 0.25  # rows of growing text are written at most so often
+HEARTBEAT_S = 1.0  # and so often where nothing came
+STOPPED = "interrupted:stopped"
+
+
+class Run:
+    """The life of the generations of one call. Lives on the loop; run once."""
+
+    def __init__(
+        self,
+        held: Held,
+        transport: httpx.AsyncBaseTransport,
+        limits: Limits,
+        *,
+        backoff_s: float,
+    ) -> None:
+        self._lease, self._order = held.lease, held.order
+        self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
+        stream = f"tree:{held.generations[0].tree.uid}"
+        self._candidates = [
+            Candidate(one, index, stream=stream) for index, one in enumerate(held.generations)
+        ]
+        self._attempt: Attempt | None = None
+        self._call: Call | None = None
+        self._landings: set[asyncio.Task[None]] = set()
+        self._working: asyncio.Task[None] | None = None
+        self._interrupted = ""
+
+    def interrupt(self, why: str) -> None:
+        """Ends the run from outside: what came is kept, what has not begun is put back."""
+        self._interrupted = why
+        if self._working is not None:
+            self._working.cancel()
+
+    async def __call__(self) -> None:
+        """Runs until every candidate has landed."""
+        self._working = asyncio.create_task(self._work())
+        beating = asyncio.create_task(self._beat())
+        await asyncio.wait({self._working, beating}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (self._working, beating):
+            task.cancel()
+            await asyncio.wait({task})
+        for candidate in self._open:
+            await self._put_down(candidate)
+        await asyncio.gather(*self._landings)
+        await self._seal()
+
+    @property
+    def _open(self) -> list[Candidate]:
+        return [one for one in self._candidates if one.is_open]
+
+    # -- the call
+
+    async def _work(self) -> None:
+        try:
+            failure = await self._attempts()
+        except Exception:
+            log.exception("a call broke off")
+            failure = Failure("server", "the worker met an error")
+        for candidate in self._open:
+            self._land(candidate, failure)
+
+    async def _attempts(self) -> Failure | None:
+        """Attempts until one answers, or another is not worth making; its failure if any."""
+        adapter = self._order.provider.adapter()
+        body, made = adapter.body(self._order.ask), 0
+        while True:
+            made += 1
+            failure = await self._try(Attempt(adapter, self._order.ask, body))
+            if failure is None or any(one.has_text for one in self._candidates):
+                return failure
+            less = adapter.adjusted(body, failure)
+            narrower = self._order.narrower() if failure.kind == "context" else None
+            if less is not None:
+                body, made = less, made - 1
+            elif narrower is not None:
+                self._order, body = narrower, adapter.body(narrower.ask)
+            else:
+                wait = wait_before_next(failure, made, self._backoff_s)
+                if wait is None:
+                    return failure
+                await asyncio.sleep(wait)
+            await self._seal()
+
+    async def _try(self, attempt: Attempt) -> Failure | None:
+        """One attempt, from its call's row to the last thing told."""
+        going = [one.generation for one in self._open]
+        self._call = await in_thread(begin, self._order, attempt, going)
+        self._attempt = attempt
+        async with contextlib.aclosing(attempt.told(self._transport, self._limits)) as telling:
+            async for told in telling:
+                if isinstance(told, Failure):
+                    return told
+                self._hear(told)
+        return None
+
+    def _hear(self, told: Told) -> None:
+        if not isinstance(told, Delta | Finished) or told.index >= len(self._candidates):
+            return
+        candidate = self._candidates[told.index]
+        if isinstance(told, Finished):
+            candidate.is_whole = True
+            # The last one waits for the end of the answer, where the usage may stand.
+            if len(self._open) > 1:
+                self._land(candidate)
+        elif candidate.is_open and not candidate.add(told.text):
+            self._land(candidate, finish="interrupted:too long")
+
+    async def _seal(self) -> None:
+        call, attempt = self._call, self._attempt
+        self._call = None
+        if call is not None and attempt is not None:
+            await in_thread(seal, call, attempt)
+
+    # -- the rows
+
+    async def _beat(self) -> None:
+        """Writes what came and holds the lease; hears whether somebody asked to stop."""
+        quiet = 0.0
+        while self._open:
+            await asyncio.sleep(WRITE_S)
+            quiet += WRITE_S
+            due = quiet >= HEARTBEAT_S
+            quiet = 0.0 if due else quiet
+            for candidate in self._open:
+                if due or candidate.has_news:
+                    await self._write(candidate)
+
+    async def _write(self, candidate: Candidate) -> None:
+        text, chunk = candidate.written()
+        answer = await in_thread(keep_alive, candidate.uid, self._lease, text, chunk)
+        if not candidate.is_open:
+            return
+        if answer == "stop":
+            self._land(candidate, finish=STOPPED)
+        elif answer == "lost":
+            await candidate.close()
+
+    def _land(
+        self, candidate: Candidate, failure: Failure | None = None, *, finish: str = ""
+    ) -> None:
+        """Ends a candidate once; the run waits for it at its end, cancelled or not."""
+        if candidate.is_open:
+            candidate.is_open = False
+            self._landings.add(asyncio.create_task(self._landed(candidate, failure, finish)))
+
+    async def _landed(self, candidate: Candidate, failure: Failure | None, finish: str) -> None:
+        await candidate.close()
+        if candidate.is_whole and candidate.shown:
+            failure = None
+        elif not (failure or finish or candidate.shown):
+            failure = Failure("empty")
+        if not finish:
+            finish = f"interrupted:{failure.kind}" if failure else "complete"
+        error = failure.error if failure else None
+        usage = self._attempt.usage_of(candidate.index) if self._attempt else {}
+        ending = Ending(candidate.shown, candidate.chunk, finish, error, usage)
+        await in_thread(land, candidate.uid, self._lease, ending)
+
+    async def _put_down(self, candidate: Candidate) -> None:
+        """What becomes of a candidate whose run was interrupted."""
+        if candidate.has_text:
+            self._land(candidate, finish=f"interrupted:{self._interrupted or 'worker error'}")
+        else:
+            await candidate.close()
+            await in_thread(put_back, candidate.uid, self._lease)

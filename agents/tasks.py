@@ -1,0 +1,43 @@
+"""Celery's shells around what the worker does, and what it does when it starts and stops."""
+
+from typing import Any
+
+from celery import shared_task
+from celery.signals import worker_ready, worker_shutting_down
+
+from agents.sweeper import Sweeper
+from agents.sweeper import sweep as sweep_now
+
+
+@shared_task(name="agents.tasks.run_generation")
+def run_generation(uid: str) -> None:
+    """Runs one generation to its end."""
+    from agents.worker import run_generation as run
+
+    run(uid)
+
+
+@shared_task(name="agents.tasks.sweep")
+def sweep() -> None:
+    """Looks for what was forgotten."""
+    sweep_now()
+
+
+_sweepers: list[Sweeper] = []
+
+
+@worker_ready.connect
+def begin_sweeping(**_: Any) -> None:
+    """Rows are the truth: what an earlier worker left is found before anything new is asked."""
+    _sweepers.append(Sweeper())
+    _sweepers[-1].start()
+
+
+@worker_shutting_down.connect
+def put_everything_down(**_: Any) -> None:
+    """SIGTERM: what came of running answers is kept."""
+    from agents.worker import end_all
+
+    for sweeper in _sweepers:
+        sweeper.stopping.set()
+    end_all("worker stopped")

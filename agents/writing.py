@@ -1,0 +1,101 @@
+"""What a run writes: rows and events, by the verbs of loom. Called beside the loop."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.db import DatabaseError, OperationalError
+
+from agents.providers.attempt import Attempt
+from agents.reading import Order
+from agents.taking import LEASE_S
+from loom.commands import landing
+from loom.commands.landing import Received
+from loom.models import Call, Generation
+
+log = logging.getLogger("heddle.run")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a generation ended."""
+
+    text: str
+    chunk: int
+    finish: str
+    error: dict[str, Any] | None = None
+    usage: dict[str, int] = field(default_factory=dict)
+
+
+def begin(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
+    """The call's row, made before the request goes out and tied to its generations."""
+    first = generations[0]
+    call = Call(
+        tree=first.tree,
+        participant=first.participant,
+        provider=order.provider.name,
+        configuration=order.configuration,
+        request=attempt.request,
+        note=order.note,
+    )
+    for generation in generations:
+        landing.begin_call(generation, call)
+    return call
+
+
+def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
+    """Writes what came and extends the lease: "go", "stop" or "lost". A database that is busy
+    is asked again at the next beat; the lease is longer than several."""
+    try:
+        return landing.progress(uid, lease=lease, text=text, chunk=chunk, seconds=LEASE_S)
+    except DatabaseError:
+        log.warning("could not write generation %s", uid, exc_info=True)
+        return "go"
+
+
+def land(uid: str, lease: str, ending: Ending) -> None:
+    """Ends a generation; what came becomes a node."""
+    _persistently(
+        lambda: landing.land(
+            uid,
+            lease=lease,
+            text=ending.text,
+            chunk=ending.chunk,
+            finish=ending.finish,
+            error=ending.error,
+            usage=ending.usage,
+        )
+    )
+
+
+def put_back(uid: str, lease: str) -> None:
+    """Gives the lease up at once, so that another worker may begin anew."""
+    landing.progress(uid, lease=lease, text="", chunk=0, seconds=0)
+
+
+def seal(call: Call, attempt: Attempt) -> None:
+    """Keeps what came back, without keys."""
+    body, is_exact = attempt.received
+    received = Received(
+        body=body,
+        status=attempt.status,
+        headers=attempt.headers,
+        usage=attempt.usage,
+        exact=is_exact,
+        first_at=attempt.first_at,
+    )
+    _persistently(lambda: landing.seal(call, received))
+
+
+def _persistently(write: Callable[[], T]) -> T:
+    """`write`, tried again where the database was busy; the sweeper is the second net."""
+    for pause_s in (0.2, 1.0):
+        try:
+            return write()
+        except OperationalError:
+            log.warning("a busy database, once more", exc_info=True)
+            time.sleep(pause_s)
+    return write()

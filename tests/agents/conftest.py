@@ -1,0 +1,84 @@
+"""A worker's world: a scripted provider, a participant that asks it, and lines to run."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from agents import worker
+from loom.access import Actor
+from loom.commands.execute import Request, execute
+from loom.models import Generation, Grove, Participant, Tree
+from tests.providers.scripted import ScriptedProvider
+
+
+@pytest.fixture
+def provider(settings: Settings) -> Iterator[ScriptedProvider]:
+    """An OpenAI-shaped provider over real HTTP that does as told, and may be called."""
+    with ScriptedProvider() as scripted:
+        settings.PROVIDER_ALLOW = (scripted.entry,)
+        yield scripted
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attempts follow each other at once."""
+    monkeypatch.setattr(worker, "BACKOFF_S", 0.0)
+
+
+@pytest.fixture
+def model(grove: Grove, provider: ScriptedProvider) -> Participant:
+    """A subject behind the scripted provider."""
+    return Participant.objects.create(
+        grove=grove,
+        kind="model",
+        name="Echo",
+        model_ref="openai:echo-1",
+        base_url=provider.url,
+        persona="You write plainly.",
+    )
+
+
+Say = Callable[..., list[Generation]]
+
+
+@pytest.fixture
+def ask(actor: Actor, tree: Tree, model: Participant) -> Say:
+    """Gives a line in the tree; the generations it queued."""
+
+    def say(line: str = "continue", **where: Any) -> list[Generation]:
+        answer = execute(actor, where.get("tree", tree), Request(line))
+        uids = answer.body["generations"]
+        return list(Generation.objects.filter(uid__in=uids).order_by("index"))
+
+    return say
+
+
+def run(generation: Generation) -> Generation:
+    """Runs a generation to its end as a task would; its row afterwards."""
+    worker.run_generation(generation.uid)
+    return again(generation)
+
+
+def again(generation: Generation) -> Generation:
+    """The row as it is now."""
+    return Generation.objects.select_related("node", "call").get(pk=generation.pk)
+
+
+class Running:
+    """A generation that runs in a thread, as in the worker."""
+
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+        self._thread = threading.Thread(
+            target=worker.run_generation, args=(generation.uid,), daemon=True
+        )
+        self._thread.start()
+
+    def ended(self) -> Generation:
+        """Its row, once it has ended."""
+        self._thread.join(15)
+        assert not self._thread.is_alive(), "the generation did not end"
+        return again(self._generation)

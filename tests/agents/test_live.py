@@ -1,0 +1,321 @@
+"""While an answer comes: what viewers see, what the row holds, and how it is ended early."""
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from agents import sweeper, worker
+from agents.loop import the_loop
+from agents.taking import take
+from loom.commands import landing
+from loom.models import Call, Event, Generation, Grove, Participant, Tree
+from tests.agents.conftest import Running, Say, again, run
+from tests.agents.watching import Watcher
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import HOLD, holds, says, stalls, tokens
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def until_row(generation: Generation, chunk: int) -> Generation:
+    """The row, once it holds the pieces up to `chunk`; written four times a second."""
+    for _ in range(400):
+        row = again(generation)
+        if row.chunk >= chunk:
+            return row
+        the_loop().run(_a_moment())
+    raise AssertionError("the row was not written")
+
+
+async def _a_moment() -> None:
+    import asyncio
+
+    await asyncio.sleep(0.02)
+
+
+def test_viewers_see_the_first_piece_at_once_and_the_row_keeps_it(
+    ask: Say, tree: Tree, provider: ScriptedProvider
+) -> None:
+    provider.script(holds("She ", HOLD, "was ", "cold."))
+    asked = ask()[0]
+    with Watcher(tree) as viewer:
+        running = Running(asked)
+        first = viewer.wait_for(1)[0]
+        assert first == {"type": "delta", "generation": asked.uid, "chunk": 1, "text": "She "}
+        row = until_row(asked, 1)
+        assert (row.status, row.text, row.chunk) == ("running", "She ", 1)
+        provider.release()
+        row = running.ended()
+        viewer.wait_for_text("She was cold.")
+    assert [one["chunk"] for one in viewer.deltas] == list(range(1, row.chunk + 1))
+    assert (row.text, row.status) == ("She was cold.", "done")
+
+
+def test_quick_pieces_are_merged_without_losing_any(
+    ask: Say, tree: Tree, provider: ScriptedProvider
+) -> None:
+    provider.script(tokens(300))
+    with Watcher(tree) as viewer:
+        row = run(ask()[0])
+        viewer.wait_for_text(row.text)
+    assert row.text == "".join(f"word{n} " for n in range(1, 301))
+    assert [one["chunk"] for one in viewer.deltas] == list(range(1, row.chunk + 1))
+    assert row.chunk < 100
+
+
+def test_what_is_stopped_keeps_its_text(ask: Say, tree: Tree, provider: ScriptedProvider) -> None:
+    provider.script(stalls("She ", "was "))
+    asked = ask()[0]
+    with Watcher(tree) as viewer:
+        running = Running(asked)
+        viewer.wait_for_text("She was ")
+        landing.ask_stop(again(asked))
+        row = running.ended()
+    assert (row.status, row.finish, row.text) == ("stopped", "interrupted:stopped", "She was ")
+    assert row.node is not None
+    assert row.node.text == "She was "
+    assert row.error is None
+    provider.wait_for_break()
+    assert row.call is not None
+    assert row.call.sealed_at is not None
+
+
+def test_what_is_stopped_before_its_first_word_makes_no_node(
+    ask: Say, provider: ScriptedProvider
+) -> None:
+    provider.script(stalls())
+    asked = ask()[0]
+    running = Running(asked)
+    provider.wait_for(1)
+    landing.ask_stop(again(asked))
+    row = running.ended()
+    assert (row.status, row.node, row.error) == ("stopped", None, None)
+
+
+def test_what_is_stopped_before_it_began_never_begins(ask: Say, provider: ScriptedProvider) -> None:
+    asked = ask()[0]
+    landing.ask_stop(asked)
+    assert run(asked).status == "stopped"
+    assert not provider.seen
+
+
+def interrupt_all(why: str) -> None:
+    the_loop().loop.call_soon_threadsafe(worker._interrupt_all, why)
+
+
+def test_a_worker_that_is_told_to_stop_keeps_what_came(
+    ask: Say, tree: Tree, provider: ScriptedProvider
+) -> None:
+    provider.script(stalls("She "))
+    asked = ask()[0]
+    with Watcher(tree) as viewer:
+        running = Running(asked)
+        viewer.wait_for(1)
+        interrupt_all("worker stopped")
+        row = running.ended()
+    assert (row.status, row.finish) == ("interrupted", "interrupted:worker stopped")
+    assert row.node is not None
+    assert row.node.finish == "interrupted:worker stopped"
+
+
+def test_a_worker_that_is_told_to_stop_puts_back_what_has_not_begun(
+    ask: Say, provider: ScriptedProvider
+) -> None:
+    provider.script(stalls(), says("later"))
+    asked = ask()[0]
+    running = Running(asked)
+    provider.wait_for(1)
+    interrupt_all("worker stopped")
+    row = running.ended()
+    assert row.status == "running"
+    assert row.leased_until is not None
+    assert row.leased_until <= timezone.now()
+    row = run(asked)
+    assert (row.status, row.text, row.tries) == ("done", "later", 2)
+    assert Event.objects.filter(kind="generation.started").count() == 1
+
+
+def expire(generation: Generation) -> None:
+    Generation.objects.filter(pk=generation.pk).update(leased_until=timezone.now())
+
+
+def test_text_of_a_lost_worker_lands_as_interrupted(ask: Say, provider: ScriptedProvider) -> None:
+    asked = ask()[0]
+    landing.take(asked.uid, lease="dead", seconds=60)
+    landing.progress(asked.uid, lease="dead", text="She was", chunk=3, seconds=60)
+    assert sweeper.sweep() == 0
+    expire(asked)
+    assert sweeper.sweep() == 1
+    row = again(asked)
+    assert (row.status, row.finish) == ("interrupted", "interrupted:worker lost")
+    assert row.node is not None
+    assert row.node.text == "She was"
+    assert not provider.seen
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the sweeper sends to the broker."""
+    uids: list[str] = []
+    monkeypatch.setattr(sweeper.jobs, "enqueue", lambda task, args, queue: uids.append(args[0]))
+    monkeypatch.setattr(sweeper, "_again", {})
+    return uids
+
+
+def test_a_lost_worker_that_had_nothing_is_followed_by_another(
+    ask: Say, provider: ScriptedProvider, sent: list[str]
+) -> None:
+    asked = ask()[0]
+    sent.clear()
+    landing.take(asked.uid, lease="dead", seconds=60)
+    expire(asked)
+    assert sweeper.sweep() == 1
+    assert sent == [asked.uid]
+    assert run(asked).status == "done"
+
+
+def test_what_three_workers_were_lost_over_is_given_up(
+    ask: Say, provider: ScriptedProvider
+) -> None:
+    asked = ask()[0]
+    for lease in ("one", "two", "three"):
+        assert landing.take(asked.uid, lease=lease, seconds=60)
+        expire(asked)
+    row = run(asked)
+    assert row.status == "failed"
+    assert not provider.seen
+
+
+def test_what_a_broker_forgot_is_sent_again(
+    ask: Say, sent: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ask()[0]
+    sent.clear()
+    assert sweeper.sweep() == 0
+    monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
+    assert sweeper.sweep() == 1
+    assert sent == [asked.uid]
+
+
+def test_a_run_whose_lease_went_to_another_writes_nothing_more(
+    ask: Say, tree: Tree, provider: ScriptedProvider
+) -> None:
+    provider.script(stalls("She "))
+    asked = ask()[0]
+    with Watcher(tree) as viewer:
+        running = Running(asked)
+        viewer.wait_for(1)
+        Generation.objects.filter(pk=asked.pk).update(lease="another")
+        row = running.ended()
+    assert (row.status, row.node) == ("running", None)
+    provider.wait_for_break()
+
+
+def test_two_tasks_for_one_generation_make_one_request(
+    ask: Say, provider: ScriptedProvider
+) -> None:
+    provider.script(stalls())
+    asked = ask()[0]
+    first = Running(asked)
+    provider.wait_for(1)
+    Running(asked).ended()
+    landing.ask_stop(again(asked))
+    first.ended()
+    assert len(provider.seen) == 1
+
+
+@pytest.fixture
+def embedded(settings: Settings, grove: Grove, provider: ScriptedProvider) -> Participant:
+    """The embedded model, played by the scripted provider."""
+    settings.LOCAL_MODEL_URL = provider.url
+    return Participant.objects.create(
+        grove=grove, kind="model", name="Muse", model_ref="local:smollm2"
+    )
+
+
+def test_candidates_of_the_embedded_model_share_one_call(
+    ask: Say, tree: Tree, provider: ScriptedProvider, embedded: Participant
+) -> None:
+    rows = ask('continue n:3 using agent:"Muse"')
+    with Watcher(tree):
+        run(rows[1])
+    rows = [again(row) for row in rows]
+    assert [row.status for row in rows] == ["done"] * 3
+    assert [row.text for row in rows] == ["word1 word2 word3 "] * 3
+    assert len({row.node_id for row in rows}) == 3
+    assert len({row.call_id for row in rows}) == 1
+    assert Call.objects.get().request["body"]["n"] == 3
+    assert len(provider.seen) == 1
+    sealed = Event.objects.get(kind="call.sealed").payload["nodes"]
+    assert len(sealed) == 3
+
+
+def test_one_of_many_candidates_is_stopped_alone(
+    ask: Say, tree: Tree, provider: ScriptedProvider, embedded: Participant
+) -> None:
+    provider.script(holds("She ", HOLD, "was"))
+    rows = ask('continue n:2 using agent:"Muse"')
+    with Watcher(tree) as viewer:
+        running = Running(rows[0])
+        viewer.wait_for(2)
+        landing.ask_stop(again(rows[0]))
+        for _ in range(400):
+            if again(rows[0]).status == "stopped":
+                break
+            the_loop().run(_a_moment())
+        provider.release()
+        running.ended()
+    assert [(again(row).status, again(row).text) for row in rows] == [
+        ("stopped", "She "),
+        ("done", "She was"),
+    ]
+
+
+def test_a_long_path_is_cut_in_front_for_the_embedded_model(
+    ask: Say, tree: Tree, provider: ScriptedProvider, embedded: Participant
+) -> None:
+    from loom.access import get_actor
+    from loom.commands.execute import Request, execute
+
+    user = tree.maker.user
+    assert user is not None
+    actor = get_actor(user, tree.grove)
+    execute(actor, tree, Request(f'respond "{"old words " * 1000}"'))
+    execute(actor, tree, Request('respond "the new end"'))
+    row = run(ask('continue using agent:"Muse"')[0])
+    assert row.note == "read the last 1,200 tokens"
+    message = provider.seen[0].json["messages"][-1]
+    assert message["content"].endswith("the new end")
+    assert 4700 < len(message["content"]) <= 4802
+    assert provider.seen[0].json["max_tokens"] == 256
+
+
+def test_text_that_needs_more_tokens_than_it_looks_is_cut_shorter(
+    ask: Say, provider: ScriptedProvider, embedded: Participant, tree: Tree
+) -> None:
+    from loom.access import get_actor
+    from loom.commands.execute import Request, execute
+    from tests.providers.scripts import fails
+
+    user = tree.maker.user
+    assert user is not None
+    execute(get_actor(user, tree.grove), tree, Request(f'respond "{"1 " * 4000}"'))
+    provider.script(fails(400, code="exceed_context_size_error"), says("ok"))
+    row = run(ask('continue using agent:"Muse"')[0])
+    assert (row.text, row.note) == ("ok", "read the last 600 tokens")
+
+
+def test_the_embedded_model_completes_a_buffer(
+    ask: Say, provider: ScriptedProvider, embedded: Participant, buffer: Tree
+) -> None:
+    row = run(ask('continue using agent:"Muse"', tree=buffer)[0])
+    assert row.text
+    assert provider.seen[0].path == "/v1/completions"
+    assert provider.seen[0].json["prompt"] == ""
+
+
+def test_taking_twice_gives_nothing_the_second_time(ask: Say) -> None:
+    asked = ask()[0]
+    assert take(asked.uid) is not None
+    assert take(asked.uid) is None
+    assert take("unknown") is None

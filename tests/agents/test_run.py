@@ -1,0 +1,262 @@
+"""A generation from its row to its node, against a provider over real HTTP."""
+
+import gzip
+import json
+
+import pytest
+from pytest_django import Settings
+
+from loom.access import Actor
+from loom.commands.execute import Request, execute
+from loom.log import streams
+from loom.models import Call, Event, Participant, Tree
+from tests.agents.conftest import Say, again, run
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import (
+    Script,
+    cuts,
+    fails,
+    nothing,
+    raw,
+    redirects,
+    says,
+    tokens,
+    used,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def kinds(tree: Tree) -> list[str]:
+    found = Event.objects.filter(stream__name=streams.name_of(tree)).order_by("seq")
+    return list(found.values_list("kind", flat=True))
+
+
+def test_what_a_model_answers_becomes_a_node(
+    ask: Say, provider: ScriptedProvider, tree: Tree, model: Participant, actor: Actor
+) -> None:
+    execute(actor, tree, Request('respond "Who is Marie?"'))
+    provider.script(says("She ", "was\n", " cold."))
+    row = run(ask("continue tokens:50 temperature:0.5")[0])
+    assert row.status == "done"
+    assert row.finish == "complete"
+    assert row.text == "She was\n cold."
+    assert row.usage == used(3)
+    assert row.node is not None
+    assert row.node.text == "She was\n cold."
+    assert row.node.author == model
+    assert row.node.parent_slot == row.point.slot
+    assert provider.seen[0].json == {
+        "model": "echo-1",
+        "messages": [
+            {"role": "system", "content": "You write plainly."},
+            {"role": "user", "content": "Who is Marie?"},
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "temperature": 0.5,
+        "max_tokens": 50,
+    }
+    assert kinds(tree)[-4:] == [
+        "generation.started",
+        "node.added",
+        "generation.ended",
+        "call.sealed",
+    ]
+
+
+def test_the_call_is_the_evidence(ask: Say, provider: ScriptedProvider, tree: Tree) -> None:
+    row = run(ask()[0])
+    call = row.call
+    assert call is not None
+    assert row.node is not None
+    assert row.node.call_uid == call.uid
+    assert row.node.configuration == call.configuration
+    assert len(call.configuration) == 64
+    assert call.request["body"] == provider.seen[0].json
+    assert call.request["url"] == f"{provider.url}/chat/completions"
+    body = gzip.decompress(call.response)
+    assert body.startswith(b"data: {")
+    assert body.endswith(b"data: [DONE]\n\n")
+    assert call.bytes == "exact"
+    assert call.status == 200
+    assert call.headers["content-type"].startswith("text/event-stream")
+    assert call.usage == used(3)
+    assert call.first_at is not None
+    assert call.sealed_at is not None
+    sealed = Event.objects.get(kind="call.sealed")
+    assert sealed.payload["nodes"] == [row.node.local_id]
+    assert sealed.payload["sha256"] == call.sha256
+
+
+def test_each_candidate_has_its_call(ask: Say, provider: ScriptedProvider) -> None:
+    provider.script(says("a"), says("b"), says("c"))
+    rows = [run(one) for one in ask("continue n:3")]
+    assert [row.text for row in rows] == ["a", "b", "c"]
+    assert len({row.call_id for row in rows}) == 3
+    assert all(len(row.batch) == 16 for row in rows)
+
+
+def test_a_generation_never_runs_twice(ask: Say, provider: ScriptedProvider) -> None:
+    row = run(ask()[0])
+    assert run(row).node == row.node
+    assert len(provider.seen) == 1
+
+
+def test_a_model_that_answers_nothing_makes_no_node(ask: Say, provider: ScriptedProvider) -> None:
+    provider.script(nothing())
+    row = run(ask()[0])
+    assert (row.status, row.finish, row.node) == ("failed", "interrupted:empty", None)
+    assert row.error is not None
+    assert row.error["message"] == "The model answered nothing."
+
+
+def test_tokens_used_up_count_as_complete(ask: Say, provider: ScriptedProvider) -> None:
+    provider.script(says("She was", finish="length"))
+    assert run(ask()[0]).finish == "complete"
+
+
+def test_half_characters_and_nul_are_replaced_and_the_bytes_stay(
+    ask: Say, provider: ScriptedProvider
+) -> None:
+    provider.script(Script((b'data: {"choices":[{"text":"a\\u0000b\\ud83d\xe6"}]}\n\n',)))
+    row = run(ask()[0])
+    assert row.text == "a\ufffdb\ufffd\ufffd"
+    assert row.call is not None
+    assert b"\\ud83d\xe6" in gzip.decompress(row.call.response)
+
+
+def test_a_broken_connection_keeps_what_came(ask: Say, provider: ScriptedProvider) -> None:
+    provider.script(cuts("She ", "was "))
+    row = run(ask()[0])
+    assert (row.status, row.finish, row.text) == ("failed", "interrupted:network", "She was ")
+    assert row.node is not None
+    assert row.node.text == "She was "
+    assert row.node.finish == "interrupted:network"
+    assert row.error is not None
+    assert row.error["code"] == "MODEL_ERROR"
+    assert row.error["retryable"] is True
+    assert len(provider.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("scripts", "calls"),
+    [
+        ([fails(500), fails(503), says("ok")], 3),
+        ([fails(429, retry_after="0"), says("ok")], 2),
+        ([cuts(), says("ok")], 2),
+        ([raw(b""), says("ok")], 2),
+        ([fails(400, "unknown field stream_options"), says("ok")], 2),
+    ],
+)
+def test_what_may_pass_is_tried_again_before_the_first_word(
+    ask: Say, provider: ScriptedProvider, scripts: list[Script], calls: int
+) -> None:
+    provider.script(*scripts)
+    row = run(ask()[0])
+    assert row.text == "ok"
+    assert len(provider.seen) == calls
+    assert Call.objects.filter(sealed_at__isnull=False).count() == calls
+
+
+@pytest.mark.parametrize(
+    ("script", "reason", "retryable", "calls"),
+    [
+        (fails(401, "bad key"), "auth", False, 1),
+        (fails(404, "no such model"), "not_found", False, 1),
+        (fails(400, "nonsense"), "invalid", False, 1),
+        (fails(400, "maximum context length"), "context", False, 1),
+        (fails(429, retry_after="900"), "rate", True, 1),
+        (fails(500, "oh"), "server", True, 3),
+        (redirects("http://169.254.169.254/"), "invalid", False, 1),
+        (says(finish="content_filter"), "filtered", False, 1),
+    ],
+)
+def test_what_does_not_pass_is_told(
+    ask: Say, provider: ScriptedProvider, script: Script, reason: str, retryable: bool, calls: int
+) -> None:
+    provider.default = script
+    row = run(ask()[0])
+    assert (row.status, row.finish) == ("failed", f"interrupted:{reason}")
+    assert row.node is None
+    assert row.error is not None
+    assert (row.error["reason"], row.error["retryable"]) == (reason, retryable)
+    assert len(provider.seen) == calls
+    assert Call.objects.filter(sealed_at__isnull=False).count() == calls
+
+
+def test_an_address_that_may_not_be_called_is_never_asked(
+    ask: Say, provider: ScriptedProvider, settings: Settings
+) -> None:
+    settings.PROVIDER_ALLOW = ()
+    row = run(ask()[0])
+    assert row.error is not None
+    assert row.error["code"] == "REJECTED"
+    assert row.error["hint"] == f"To allow it, add HEDDLE_PROVIDER_ALLOW={provider.entry}."
+    assert provider.connections == 0
+
+
+def test_a_model_without_an_address_is_unavailable(ask: Say, model: Participant) -> None:
+    Participant.objects.filter(pk=model.pk).update(base_url="", model_ref="nobody:x")
+    row = run(ask()[0])
+    assert row.error is not None
+    assert row.error["code"] == "UNAVAILABLE"
+    assert row.status == "failed"
+
+
+def test_a_path_that_must_not_be_cut_is_refused(
+    ask: Say, tree: Tree, actor: Actor, model: Participant, provider: ScriptedProvider
+) -> None:
+    execute(actor, tree, Request(f'respond "{"word " * 4000}"'))
+    Tree.objects.filter(pk=tree.pk).update(truncation="stopAtLimit")
+    row = run(ask()[0])
+    assert row.error is not None
+    assert row.error["code"] == "LIMIT_EXCEEDED"
+    assert not provider.seen
+
+
+def test_a_long_path_is_cut_and_says_so(
+    ask: Say, tree: Tree, actor: Actor, provider: ScriptedProvider
+) -> None:
+    for n in range(8):
+        execute(actor, tree, Request(f'respond "{n} {"word " * 600}"'))
+    row = run(ask()[0])
+    assert row.note == "left out 4 nodes in the middle"
+    assert row.call is not None
+    assert row.call.note == row.note
+    sent = json.dumps(provider.seen[0].json, ensure_ascii=False)
+    assert "[…]" in sent
+
+
+def test_somebody_who_may_not_any_more_gets_no_answer(
+    ask: Say, actor: Actor, provider: ScriptedProvider
+) -> None:
+    asked = ask()[0]
+    actor.grove.memberships.update(role="reader")
+    row = run(asked)
+    assert row.error is not None
+    assert row.error["code"] == "PERMISSION_DENIED"
+    assert not provider.seen
+
+
+def test_an_undone_continue_lands_pruned(
+    ask: Say, actor: Actor, tree: Tree, provider: ScriptedProvider
+) -> None:
+    asked = ask()[0]
+    type(asked).objects.filter(pk=asked.pk).update(discard=True)
+    row = run(asked)
+    assert row.node is not None
+    row.node.refresh_from_db()
+    assert row.node.pruned
+
+
+def test_an_answer_larger_than_a_node_is_cut_there(
+    ask: Say, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agents import candidate
+
+    monkeypatch.setattr(candidate, "MAX_NODE_BYTES", 10)
+    provider.script(tokens(5, word="é"))
+    row = run(ask()[0])
+    assert (row.text, row.finish) == ("é1 é2 é", "interrupted:too long")
+    assert again(row).status == "interrupted"
