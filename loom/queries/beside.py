@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from loom.access import Actor, visible_trees
 from loom.models import Link, Node
@@ -31,8 +31,11 @@ def counts_of(actor: Actor, node: Node) -> Counts:
 
 
 def annotations_of(node: Node) -> QuerySet[Node]:
-    """The annotations directly on a node that are not pruned, oldest first."""
-    return lookup.rows().filter(parent_slot=node.slot_id, kind="annotation", slot__pruned=False)
+    """The annotations directly on a node that are not pruned, oldest first; of each its
+    newest wording."""
+    newer = Node.objects.filter(slot=OuterRef("slot"), id__gt=OuterRef("id"), version_pruned=False)
+    notes = lookup.rows().filter(parent_slot=node.slot_id, kind="annotation", slot__pruned=False)
+    return notes.filter(~Exists(newer), version_pruned=False).order_by("slot_id")
 
 
 def versions_of(node: Node) -> QuerySet[Node]:
