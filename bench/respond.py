@@ -1,0 +1,37 @@
+"""One `respond` in a tree of 100,000 nodes, against one in a tree of 1,000.
+
+Run: python -m bench.respond [nodes] [nodes]
+"""
+
+import sys
+from itertools import count
+
+from bench.house import Deed, medians_ms, open_house, settle, tell
+
+
+def main(small: int, large: int) -> None:
+    """Builds both trees and prints medians and the ratio."""
+    from bench.trees import grow, make_owner
+    from loom.commands.execute import Request, execute
+
+    actor = make_owner("bench")
+    numbers = count()
+    deeds: dict[str, Deed] = {}
+    for size in (small, large):
+        tree, end = grow(actor, count=size, chain=min(size // 2, 100))
+
+        def respond(tree=tree, at=end.local_id) -> None:  # type: ignore[no-untyped-def]
+            line = f'respond {at} "another line of the story, number {next(numbers)}"'
+            execute(actor, tree, Request(line=line))
+
+        deeds[f"respond at {size:,} nodes"] = respond
+    settle()
+    names = list(deeds)
+    medians = medians_ms(deeds, rounds=200)
+    tell("respond", medians, {"large / small": (names[1], names[0], 1.2)})
+
+
+if __name__ == "__main__":
+    open_house()
+    given = [int(one) for one in sys.argv[1:]]
+    main(*(given + [1_000, 100_000][len(given) :]))
