@@ -1,0 +1,170 @@
+"""People: users, one-time links, keys, passwords, and the browsers they are signed in with."""
+
+import secrets
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.contrib.sessions.models import Session
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from loom.models import ApiKey, SigninLink, User, UserSession
+from loom.models.base import new_uid
+from loom.rules.hashes import digest
+from loom.rules.refusals import Refused, not_found
+
+LINK_HOURS = 24
+MAX_KEY_NAME = 80
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+def make_user(username: str, password: str = "", **fields: Any) -> User:
+    """A new user; without a password he comes in by one-time links. Refuses a bad or taken
+    name and a weak password."""
+    _demand_username(username)
+    user = User(username=username, **fields)
+    if password:
+        demand_password(password, user)
+        user.set_password(password)
+    else:
+        user.set_unusable_password()
+    user.save()
+    return user
+
+
+def _demand_username(username: str) -> None:
+    try:
+        UnicodeUsernameValidator()(username)
+    except ValidationError:
+        raise Refused(
+            "INVALID_SYNTAX",
+            "A name holds letters, digits and @ . + - _ only.",
+            hint="choose another name",
+        ) from None
+    if len(username) > 80:
+        raise Refused("INVALID_SYNTAX", "A name has at most 80 characters.", hint="shorten it")
+    if User.objects.filter(username__iexact=username).exists():
+        raise Refused("CONFLICT", f"The name {username} is taken.", hint="choose another name")
+
+
+def demand_password(password: str, user: User) -> None:
+    """Refuses a password that is too short, too common or too like the name."""
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise Refused(
+            "INVALID_SYNTAX", " ".join(error.messages), hint="choose a longer password"
+        ) from None
+
+
+def make_signin_link(user: User) -> str:
+    """The secret of a link that signs the user in once within a day."""
+    secret = secrets.token_urlsafe(32)
+    SigninLink.objects.create(
+        user=user,
+        digest=digest(secret),
+        expires_at=timezone.now() + timedelta(hours=LINK_HOURS),
+    )
+    return secret
+
+
+def find_signin_link(secret: str) -> SigninLink | None:
+    """The link, if it can still be used."""
+    return (
+        SigninLink.objects.select_related("user")
+        .filter(
+            digest=digest(secret),
+            used_at__isnull=True,
+            expires_at__gt=timezone.now(),
+            user__is_active=True,
+        )
+        .first()
+    )
+
+
+def redeem_signin(secret: str) -> User:
+    """Uses a link up and returns its user. NOT_FOUND where it is used, over or unknown."""
+    with transaction.atomic():
+        link = find_signin_link(secret)
+        used = link and SigninLink.objects.filter(pk=link.pk, used_at__isnull=True).update(
+            used_at=timezone.now()
+        )
+        if link is None or not used:
+            raise not_found("This sign-in link", "ask for another one; each works once")
+    return link.user
+
+
+def sign_in(request: HttpRequest, user: User) -> None:
+    """Signs the browser in, and notes it among the user's browsers."""
+    login(request, user, backend=BACKEND)
+    if not request.session.session_key:
+        request.session.save()
+    UserSession.objects.update_or_create(
+        session_key=request.session.session_key or "",
+        defaults={
+            "user": user,
+            "uid": new_uid(),
+            "agent": request.headers.get("User-Agent", "")[:200],
+        },
+    )
+
+
+def sign_out(request: HttpRequest) -> None:
+    """Signs the browser out."""
+    UserSession.objects.filter(session_key=request.session.session_key or "").delete()
+    logout(request)
+
+
+def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> None:
+    """Changes the password; every other browser of the user is signed out."""
+    if user.has_usable_password() and not user.check_password(old):
+        raise Refused("REJECTED", "The old password is not right.", hint="try again")
+    demand_password(new, user)
+    with transaction.atomic():
+        user.set_password(new)
+        user.save(update_fields=["password"])
+        for browser in user.browsers.exclude(session_key=request.session.session_key or ""):
+            _end(browser)
+    update_session_auth_hash(request, user)
+    UserSession.objects.filter(user=user).update(session_key=request.session.session_key or "")
+
+
+def end_session(user: User, uid: str) -> None:
+    """Signs one browser of the user out."""
+    browser = user.browsers.filter(uid=uid).first()
+    if browser is None:
+        raise not_found("This session")
+    with transaction.atomic():
+        _end(browser)
+
+
+def _end(browser: UserSession) -> None:
+    Session.objects.filter(session_key=browser.session_key).delete()
+    browser.delete()
+
+
+def make_key(user: User, name: str) -> tuple[ApiKey, str]:
+    """A new API key and its secret, which is shown this once."""
+    if not name or len(name) > MAX_KEY_NAME:
+        raise Refused(
+            "INVALID_SYNTAX",
+            f"A key has a name of at most {MAX_KEY_NAME} characters.",
+            hint="name it after where it is used",
+        )
+    secret = "hd_" + secrets.token_urlsafe(32)
+    key = ApiKey.objects.create(user=user, name=name, digest=digest(secret), hint=secret[-4:])
+    return key, secret
+
+
+def revoke_key(user: User, uid: str) -> None:
+    """Ends a key at once."""
+    revoked = user.api_keys.filter(uid=uid, revoked_at__isnull=True).update(
+        revoked_at=timezone.now()
+    )
+    if not revoked:
+        raise not_found("This key")

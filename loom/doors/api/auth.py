@@ -1,0 +1,84 @@
+"""Who asks: a bearer of an API key, or somebody whose browser is signed in."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from loom.models import ApiKey, User, UserSession
+from loom.rules.hashes import digest
+from loom.rules.refusals import Refused
+
+# How exact "last used" is: one write a minute for a key that is used all the time.
+FRESH = timedelta(minutes=1)
+
+
+class Bearer(BaseAuthentication):
+    """`Authorization: Bearer KEY`. Needs no CSRF token: no browser sends it by itself."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiKey] | None:
+        """The key's user, and the key; None without the header."""
+        given = request.META.get("HTTP_AUTHORIZATION", "")
+        if not given:
+            return None
+        scheme, _, secret = given.partition(" ")
+        if scheme.lower() != "bearer":
+            raise AuthenticationFailed("Only the scheme Bearer is known.")
+        key = (
+            ApiKey.objects.select_related("user")
+            .filter(digest=digest(secret.strip()), revoked_at__isnull=True, user__is_active=True)
+            .first()
+        )
+        if key is None:
+            raise AuthenticationFailed("This key is unknown or was revoked.")
+        _note_use(key)
+        return key.user, key
+
+    def authenticate_header(self, request: Request) -> str:
+        """What a 401 answers in `WWW-Authenticate`."""
+        return 'Bearer realm="Heddle"'
+
+
+def _note_use(key: ApiKey) -> None:
+    now = timezone.now()
+    if key.last_used_at is None or now - key.last_used_at > FRESH:
+        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
+
+
+class Cookie(SessionAuthentication):
+    """A signed-in browser. What changes something needs the CSRF token in `X-CSRFToken`."""
+
+    def authenticate(self, request: Request) -> tuple[User, None] | None:
+        """The browser's user; None where nobody is signed in."""
+        found = super().authenticate(request)
+        if found is None or not isinstance(found[0], User):
+            return None
+        _note_sight(request)
+        return found[0], None
+
+    def enforce_csrf(self, request: Request) -> None:
+        """Refuses a request that another site may have made the browser send."""
+        try:
+            super().enforce_csrf(request)
+        except Exception as error:
+            raise Refused(
+                "PERMISSION_DENIED",
+                "The CSRF token is missing or wrong.",
+                hint="send the cookie csrftoken as X-CSRFToken, or use an API key",
+            ) from error
+
+
+def _note_sight(request: Request) -> None:
+    now = timezone.now()
+    UserSession.objects.filter(
+        session_key=request._request.session.session_key or "", seen_at__lt=now - FRESH
+    ).update(seen_at=now)
+
+
+def user_of(request: Request) -> User:
+    """Who asks. UNAUTHENTICATED where nobody does."""
+    if not isinstance(request.user, User):
+        raise Refused("UNAUTHENTICATED", "Nobody is signed in.", hint="send a key")
+    return request.user

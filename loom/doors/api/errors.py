@@ -1,0 +1,181 @@
+"""What goes wrong becomes `{ok: false, code, message, hint, retryable}`, whatever it is."""
+
+import logging
+import math
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from django.http import Http404
+from django.http.multipartparser import MultiPartParserError
+from django.http.request import UnreadablePostError
+from drf_spectacular.utils import extend_schema
+from rest_framework import exceptions
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom.rules.refusals import Refused, not_found
+
+log = logging.getLogger("heddle.api")
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response | None:
+    """The answer to an error in a view; None for a fault of our own, which becomes a 500."""
+    refused = refusal_of(error)
+    if refused is None:
+        return None
+    if isinstance(error, IntegrityError | OperationalError | InterfaceError):
+        log.error("the database refused", exc_info=error)
+    return Response(body_of(refused), status=refused.status, headers=_headers(error))
+
+
+@extend_schema(exclude=True)
+@api_view(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@permission_classes([AllowAny])
+def nowhere(request: Request, path: str = "") -> Response:
+    """Every other address under /api/: NOT_FOUND."""
+    raise not_found("This address", "GET /api/schema/ lists all addresses")
+
+
+def body_of(refused: Refused) -> dict[str, object]:
+    """The error body; a refused line adds `reply`, `step`, and `canonical` where it was read."""
+    if not hasattr(refused, "step"):
+        return refused.body
+    body = {**refused.body, "reply": refused.reply, "step": refused.step}
+    canonical = getattr(refused, "canonical", "")
+    return {**body, "canonical": canonical} if canonical else body
+
+
+def refusal_of(error: Exception) -> Refused | None:
+    """The refusal that says what an error means; None where it means nothing to a caller."""
+    if isinstance(error, Refused):
+        return error
+    for kind, meaning in _MEANINGS:
+        if isinstance(error, kind):
+            return meaning(error)
+    return None
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    headers = {}
+    if getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = str(error.auth_header)  # type: ignore[attr-defined]
+    if getattr(error, "wait", None):
+        headers["Retry-After"] = str(math.ceil(error.wait))  # type: ignore[attr-defined]
+    return headers
+
+
+def _nobody(error: Any) -> Refused:
+    return Refused(
+        "UNAUTHENTICATED",
+        "Nobody is signed in.",
+        hint="send Authorization: Bearer KEY; manage.py apikey USER NAME makes a key",
+    )
+
+
+def _wrong_key(error: Any) -> Refused:
+    return Refused("UNAUTHENTICATED", str(error.detail), hint="send Authorization: Bearer KEY")
+
+
+def _denied(error: Any) -> Refused:
+    return Refused("PERMISSION_DENIED", "You may not do this.", hint="ask an owner of the grove")
+
+
+def _nothing(error: Any) -> Refused:
+    return not_found("This", "GET /api/schema/ lists all addresses")
+
+
+def _wrong_method(error: Any) -> Refused:
+    return Refused(
+        "INVALID_SYNTAX",
+        str(error.detail),
+        hint="the header Allow lists the methods of this address",
+        status=405,
+    )
+
+
+def _wrong_type(error: Any) -> Refused:
+    return Refused(
+        "INVALID_SYNTAX",
+        "The body's content type is not one that is read here.",
+        hint="send Content-Type: application/json",
+        status=415,
+    )
+
+
+def _wrong_accept(error: Any) -> Refused:
+    return Refused(
+        "INVALID_SYNTAX",
+        "There is no answer of the content type asked for.",
+        hint="send Accept: application/json",
+        status=406,
+    )
+
+
+def _too_many(error: Any) -> Refused:
+    return Refused(
+        "LIMIT_EXCEEDED",
+        "These were too many requests in a minute.",
+        hint="wait as many seconds as Retry-After says",
+    )
+
+
+def _too_big(error: Any) -> Refused:
+    return Refused("LIMIT_EXCEEDED", "The body is too big.", hint="send less", status=413)
+
+
+def _unreadable(error: Any) -> Refused:
+    return Refused("INVALID_SYNTAX", "The request could not be read.", hint="send it again")
+
+
+def _no_value(error: Any) -> Refused:
+    return Refused(
+        "INVALID_SYNTAX",
+        "The request holds a value that cannot be stored.",
+        hint="look for U+0000, half characters and numbers out of range",
+    )
+
+
+def _too_deep(error: Any) -> Refused:
+    return Refused("INVALID_SYNTAX", "The request is nested too deep.", hint="flatten it")
+
+
+def _lost_race(error: Any) -> Refused:
+    return Refused("CONFLICT", "Somebody was there first.", hint="look, and try again")
+
+
+def _down(error: Any) -> Refused:
+    return Refused("UNAVAILABLE", "The database does not answer.", hint="try again")
+
+
+def _otherwise(error: Any) -> Refused:
+    code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
+    return Refused(code, str(error.detail), status=error.status_code)  # type: ignore[arg-type]
+
+
+# The first that fits; an APIException that is not named stands last of its kind.
+_MEANINGS: tuple[tuple[type[Exception], Callable[[Any], Refused]], ...] = (
+    (exceptions.NotAuthenticated, _nobody),
+    (exceptions.AuthenticationFailed, _wrong_key),
+    (exceptions.PermissionDenied, _denied),
+    (exceptions.NotFound, _nothing),
+    (Http404, _nothing),
+    (exceptions.MethodNotAllowed, _wrong_method),
+    (exceptions.NotAcceptable, _wrong_accept),
+    (exceptions.UnsupportedMediaType, _wrong_type),
+    (exceptions.Throttled, _too_many),
+    (exceptions.APIException, _otherwise),
+    (RequestDataTooBig, _too_big),
+    (SuspiciousOperation, _unreadable),
+    (MultiPartParserError, _unreadable),
+    (UnreadablePostError, _unreadable),
+    (DataError, _no_value),
+    (UnicodeError, _no_value),
+    (RecursionError, _too_deep),
+    (IntegrityError, _lost_race),
+    (OperationalError, _down),
+    (InterfaceError, _down),
+)
