@@ -77,7 +77,9 @@ def put_back(uid: str, lease: str) -> None:
 
 
 def seal(call: Call, attempt: Attempt) -> None:
-    """Keeps what came back, without keys."""
+    """Keeps what came back, without keys. Nothing where its tree is being erased."""
+    if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
+        return
     body, is_exact = attempt.received
     received = Received(
         body=body,

@@ -157,7 +157,7 @@ def test_text_of_a_lost_worker_lands_as_interrupted(ask: Say, provider: Scripted
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the sweeper sends to the broker."""
     uids: list[str] = []
-    monkeypatch.setattr(sweeper.jobs, "enqueue", lambda task, args, queue: uids.append(args[0]))
+    monkeypatch.setattr("loom.log.jobs.enqueue", lambda task, args, queue: uids.append(args[0]))
     monkeypatch.setattr(sweeper, "_again", {})
     return uids
 

@@ -1,5 +1,12 @@
-"""Addresses of this door."""
+"""Addresses of this door, under `api/`."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from agents.doors.api import views
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("generations/<str:uid>", views.generation),
+    path("generations/<str:uid>/stop", views.stop),
+    path("calls/<str:uid>", views.call),
+    path("calls/<str:uid>/response", views.response),
+]
