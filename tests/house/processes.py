@@ -1,0 +1,102 @@
+"""Starting script/server for real, and seeing what it leaves behind."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 60.0
+
+
+class Server:
+    """One script/server, read line by line. The data folder marks its processes."""
+
+    def __init__(self, data: Path, *words: str, **env: str) -> None:
+        self.data = data
+        self.lines: list[str] = []
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("HEDDLE_", "DJANGO_", "REDIS_", "DATABASE_", "PYTEST_"))
+        }
+        # Without script/bootstrap, which must not install anything in the middle of a test.
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "config.supervisor", "--data", str(data), *words],
+            cwd=ROOT,
+            env=clean | env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Reads lines until one matches. Fails with all that was said when it ends before."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+            found = re.fullmatch(pattern, self.lines[-1])
+            if found:
+                return found
+        raise AssertionError("\n".join(["it ended:", *self.lines]))
+
+    def ready(self) -> str:
+        """The address, once it says that it is ready."""
+        return self.until(r"ready (http://\S+)")[1]
+
+    def rest(self) -> str:
+        """What else it says until it ends."""
+        out, _ = self.process.communicate(timeout=PATIENCE_S)
+        return str(out)
+
+    def stop(self) -> float:
+        """Sends SIGTERM; the seconds until it has ended."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(PATIENCE_S)
+        return time.monotonic() - began
+
+    def family(self) -> dict[int, str]:
+        """Pid and command line of every live process that works on the data folder."""
+        mark = f"HEDDLE_DATA={self.data.resolve()}".encode()
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                # The broker writes its title over its environment; it works in its folder.
+                is_broker = (folder / "cwd").readlink() == self.data.resolve() / "broker"
+                if is_broker or mark in (folder / "environ").read_bytes().split(b"\0"):
+                    found[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
+            except OSError:  # it ended meanwhile
+                continue
+        return found
+
+    def pid_of(self, words: str) -> int:
+        """The pid of the child whose command line holds `words`."""
+        return next(pid for pid, line in self.family().items() if words in line)
+
+
+@contextmanager
+def server(data: Path, *words: str, **env: str) -> Iterator[Server]:
+    """A running script/server; killed at the end, if need be."""
+    started = Server(data, "--port", "0", "--no-browser", *words, **env)
+    try:
+        yield started
+    finally:
+        started.process.kill()
+        started.process.wait(PATIENCE_S)
+        assert started.process.stdout is not None
+        started.process.stdout.close()
+
+
+def wait_for(condition: Callable[[], object], *, seconds: float = PATIENCE_S) -> None:
+    """Returns when `condition()` holds. Fails when it takes longer than any machine needs."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.05)

@@ -1,0 +1,119 @@
+"""What holds the house together: arrows between rooms, locks, migrations, documents."""
+
+import json
+import re
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import yaml
+from django.core.management import call_command
+
+from tests.house.sources import ROOT, files, text_of
+
+
+def _asked(name: str) -> set[str]:
+    """The packages that a .in file asks for, in the spelling of the index."""
+    lines = (line.split("#")[0].strip() for line in (ROOT / name).read_text().splitlines())
+    return {
+        re.split(r"[\[<>=!~ ;]", line)[0].lower() for line in lines if line and line[0] not in "-"
+    }
+
+
+def _wanted() -> set[str]:
+    packages = json.loads((ROOT / "package.json").read_text())
+    python = ("requirements.in", "requirements-dev.in", "requirements-model.in")
+    return {
+        *(package for name in python for package in _asked(name)),
+        *packages.get("dependencies", {}),
+        *packages.get("devDependencies", {}),
+    }
+
+
+def test_every_dependency_has_its_reason_and_nothing_else_has() -> None:
+    """Rows of docs/dependencies.md: | `name` | reason |."""
+    rows = (ROOT / "docs" / "dependencies.md").read_text().splitlines()
+    found = [re.match(r"\| `([^`]+)` \| (.+) \|$", row) for row in rows]
+    reasons = {match[1].lower(): match[2] for match in found if match}
+    assert reasons.keys() == _wanted()
+    assert all(len(reason.split()) >= 2 for reason in reasons.values())
+
+
+@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "requirements-model"])
+def test_the_locks_hold_what_is_asked_with_hashes(name: str) -> None:
+    lock = (ROOT / f"{name}.txt").read_text()
+    pinned = {match.lower() for match in re.findall(r"^([A-Za-z0-9_.-]+)==", lock, re.MULTILINE)}
+    spelled = {re.sub(r"[-_.]+", "-", package) for package in _asked(f"{name}.in")}
+    assert spelled <= {re.sub(r"[-_.]+", "-", package) for package in pinned}
+    assert lock.count("--hash=sha256:") >= len(pinned)
+
+
+def test_the_npm_lock_matches_what_is_asked() -> None:
+    asked = json.loads((ROOT / "package.json").read_text())
+    locked = json.loads((ROOT / "package-lock.json").read_text())["packages"][""]
+    for kind in ("dependencies", "devDependencies"):
+        assert asked.get(kind, {}) == locked.get(kind, {})
+        assert all(version[0].isdigit() for version in asked.get(kind, {}).values())
+
+
+def test_the_arrows_between_rooms_are_kept() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports", "--no-logo", "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.django_db
+def test_no_migration_is_missing() -> None:
+    out = StringIO()
+    try:
+        call_command("makemigrations", check=True, dry_run=True, stdout=out)
+    except SystemExit:
+        pytest.fail(f"run manage.py makemigrations:\n{out.getvalue()}")
+
+
+def test_migrations_import_no_code_of_the_program() -> None:
+    """Besides the maker of ids, a default that Django itself writes by its name."""
+    found = [
+        path.name
+        for path in files(".py")
+        if "migrations" in path.parts
+        and re.search(
+            r"^\s*(from|import) (?!loom\.models\.base$)(loom|agents|config)\b",
+            text_of(path),
+            re.MULTILINE,
+        )
+    ]
+    assert not found
+
+
+def test_the_readme_names_only_commands_that_are_there() -> None:
+    text = (ROOT / "README.md").read_text()
+    for script in set(re.findall(r"\bscript/([a-z]+)\b", text)):
+        assert (ROOT / "script" / script).is_file(), script
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", text):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_compose_file_starts_what_a_shared_installation_needs() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    assert services.keys() == {"prepare", "web", "worker", "proxy", "postgres", "redis"}
+    for name in ("prepare", "web", "worker"):
+        environment = services[name]["environment"]
+        assert environment["DATABASE_URL"].startswith("postgresql://")
+        assert environment["REDIS_URL"].startswith("redis://")
+    # Several web processes share the proxy's address, so none may take a port of its own.
+    assert "ports" not in services["web"]
+    assert "container_name" not in services["web"]
+
+
+def test_the_licence_is_whole() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text

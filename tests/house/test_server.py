@@ -1,0 +1,94 @@
+"""script/server as a whole: it starts, keeps its processes, says what is wrong, and ends."""
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.house.processes import ROOT, Server, server, wait_for
+
+pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("server")]
+
+
+def _health(url: str) -> dict[str, object]:
+    try:
+        found: dict[str, object] = httpx.get(f"{url}/healthz", timeout=10).json()
+    except httpx.TransportError:
+        return {}
+    return found
+
+
+def test_it_starts_keeps_its_processes_and_stops_without_a_trace(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--no-model") as running:
+        url = running.ready()
+        wait_for(lambda: _health(url).get("ok"))
+        assert _health(url)["processes"] == {
+            "web": "ok",
+            "database": "ok",
+            "broker": "ok",
+            "worker": "ok",
+            "model": "off",
+        }
+        for name in ("uvicorn", "celery", "valkey-server"):
+            before = running.pid_of(name)
+            os.kill(before, signal.SIGKILL)
+            wait_for(lambda gone=before: gone not in running.family())
+            wait_for(lambda: _health(url).get("ok"))
+            assert running.pid_of(name) != before
+        assert running.stop() < 10
+        assert running.process.returncode == 0
+        assert running.family() == {}
+        text = "".join(file.read_text() for file in (tmp_path / "data" / "logs").glob("*.log"))
+        assert "Traceback" not in text
+        second = tmp_path / "data"
+    with server(second, "--no-model") as running:
+        assert _health(running.ready())
+        assert running.stop() < 10
+
+
+def test_a_killed_supervisor_takes_its_children_along(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--no-model") as running:
+        running.ready()
+        assert len(running.family()) >= 3
+        running.process.kill()
+        wait_for(lambda: running.family() == {})
+
+
+def test_a_taken_port_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        started = Server(tmp_path, "--port", str(port), "--no-browser", "--no-model")
+        said = started.rest()
+    assert f"Port {port} of 127.0.0.1 is taken." in said
+    assert "Traceback" not in said
+    assert started.process.returncode == 1
+
+
+def test_two_cannot_use_one_data_folder(tmp_path: Path) -> None:
+    with server(tmp_path, "--no-model") as first:
+        first.ready()
+        with server(tmp_path, "--no-model") as second:
+            assert f"Another Heddle (process {first.process.pid}) uses" in second.rest()
+        assert first.stop() < 10
+
+
+def test_a_wrong_setting_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
+    with server(tmp_path, "--no-model", HEDDLE_SECRET="short") as running:
+        said = running.rest()
+    assert "HEDDLE_SECRET is shorter than 32 characters." in said
+    assert "Traceback" not in said
+
+
+def test_a_database_that_is_away_is_said(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/no/such/folder/heddle.sqlite3"
+    with server(tmp_path, "--no-model", DATABASE_URL=url) as running:
+        assert "The database could not be prepared." in running.rest()
+    assert running.family() == {}
+
+
+@pytest.mark.parametrize("script", ["bootstrap", "server", "test", "lint", "lock"])
+def test_each_habit_has_its_script(script: str) -> None:
+    assert os.access(ROOT / "script" / script, os.X_OK)

@@ -1,0 +1,109 @@
+"""One word, one meaning; no drawers; nothing of the machine it was written on."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.house.sources import ROOT, files, name_of, text_of
+
+# Words of other programs, and the one that Heddle has (ARCHITECTURE.md, Glossary).
+SYNONYMS = {
+    "conversation": "tree",
+    "chatroom": "grove",
+    "tenant": "grove",
+    "team": "grove",
+    "organisation": "grove",
+    "organization": "grove",
+    "bot": "participant",
+    "favourite": "bookmark",
+    "favorite": "bookmark",
+    "starred": "bookmark",
+    "regenerate": "continue",
+    "completion_node": "node",
+    "comment": "annotation",
+    "hyperlink": "link",
+    "tab": "window",
+    "breadcrumb": "path",
+    "ancestry": "path",
+}
+DRAWERS = {"utils", "util", "helpers", "helper", "services", "service", "common", "misc", "lib"}
+OURS = ("config", "loom", "agents")
+# Where the foreign word is the foreign thing: (file, word): reason, date.
+ALLOWED: dict[tuple[str, str], tuple[str, str]] = {}
+
+
+def _identifiers(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text_of(path))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def _words(identifier: str) -> set[str]:
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", identifier).lower().split("_")
+    return {word for part in parted for word in (part, part.removesuffix("s"))}
+
+
+def test_names_use_the_glossary() -> None:
+    found = {
+        f"{name_of(path)}: {identifier} (say {SYNONYMS[word]})"
+        for path in files(".py")
+        if path.relative_to(ROOT).parts[0] in OURS and "migrations" not in path.parts
+        for identifier in _identifiers(path)
+        for word in _words(identifier) & SYNONYMS.keys()
+        if (name_of(path), word) not in ALLOWED
+    }
+    assert not found
+
+
+def test_there_are_no_drawers() -> None:
+    found = [
+        name_of(path)
+        for path in files(".py", ".js")
+        if DRAWERS & {part.removesuffix(path.suffix) for part in path.relative_to(ROOT).parts}
+    ]
+    assert not found
+
+
+def test_there_are_no_signals_and_no_save_of_our_own() -> None:
+    found = []
+    for path in files(".py"):
+        if path.relative_to(ROOT).parts[0] not in OURS:
+            continue
+        text = text_of(path)
+        if re.search(r"django\.(db\.models|dispatch|core)\.?(signals|dispatch)?.*\bSignal\b", text):
+            found.append(f"{name_of(path)}: a signal")
+        if re.search(r"^\s+def (save|delete)\(self", text, re.MULTILINE):
+            found.append(f"{name_of(path)}: save() or delete() is overridden")
+    assert not found
+
+
+def test_nothing_names_the_machine_it_was_written_on() -> None:
+    """Paths of a home or a work folder, and marks of what is not finished."""
+    paths = re.compile(r"(?<![\w.])/(?:home/\w|Users/\w|root/|work/|tmp/w/)")
+    unfinished = re.compile(r"\b(?:TODO|FIXME|XXX)\b(?!.*#\d)")
+    found = []
+    for path in files(".py", ".js", ".mjs", ".css", ".html", ".md", ".toml", ".yml", ".json", ""):
+        if path == Path(__file__):
+            continue
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if paths.search(line):
+                found.append(f"{name_of(path)}:{number} names a path: {line.strip()[:80]}")
+            if unfinished.search(line):
+                found.append(f"{name_of(path)}:{number} is not finished: {line.strip()[:80]}")
+    assert not found
+
+
+def test_every_module_says_what_lives_in_it() -> None:
+    silent = [
+        name_of(path)
+        for path in files(".py")
+        if "migrations" not in path.parts
+        and text_of(path).strip()
+        and not ast.get_docstring(ast.parse(text_of(path)))
+    ]
+    assert not silent
