@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from config.health import healthz
+from loom.doors.api.urls import nowhere
 
 urlpatterns = [
     path("healthz", healthz),
@@ -10,4 +11,5 @@ urlpatterns = [
     path("", include("agents.doors.web.urls")),
     path("", include("loom.doors.api.urls")),
     path("api/", include("agents.doors.api.urls")),
+    nowhere,
 ]

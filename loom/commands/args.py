@@ -10,7 +10,6 @@ from loom.grammar.forms import Form, Part, PartKind, ValueKind
 from loom.grammar.refs import Ref, parse_ref
 
 
-
 @dataclass(frozen=True)
 class Written:
     """How one field stands on the line; names and meaning as in grammar.forms.Part."""

@@ -24,7 +24,8 @@ class Continue(Args):
     ref: Annotated[RefField | None, Written("ref", lead="from")] = None
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=10)] = 1
     tokens: Annotated[
-        int | None, Written("option", key="tokens", value="int", minimum=1, maximum=MAX_TOKENS)
+        int | None,
+        Written("option", key="tokens", value="int", minimum=1, maximum=MAX_TOKENS, shown="m"),
     ] = None
     temperature: Annotated[
         float | None, Written("option", key="temperature", value="float", minimum=0, maximum=2)

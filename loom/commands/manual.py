@@ -12,7 +12,7 @@ from loom.rules.refusals import Refused
 class Help(Args):
     """Of which verb."""
 
-    verb: Annotated[str, Written("type")] = ""
+    verb: Annotated[str, Written("word")] = ""
 
 
 @command("help", group="Meta", klass="look", letters="A")

@@ -65,17 +65,16 @@ def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> 
 
 def tree_of(context: Context, ref: Ref) -> Tree:
     """The tree a ref names or lies in; this one where it says none. Needs X for another."""
-    is_tree = ref.kind == "tree"
-    uid, name = (ref.id, ref.name) if is_tree else (ref.tree_id, ref.tree_name)
+    uid, name = ref.tree_id, ref.tree_name
     if (not uid and not name) or uid == context.tree.uid:
         return context.tree
     if "X" not in context.actor.letters:
         raise Refused(
             "CROSS_TREE", "This line names another tree.", hint="ask an owner for cross_tree"
         )
-    if uid:
+    if uid and access.visible_trees(context.actor.user).filter(uid=uid).exists():
         return access.get_tree(context.actor.user, uid)[1]
-    return _tree_named(context.actor, name)
+    return _tree_named(context.actor, name or uid)
 
 
 def _tree_named(actor: Actor, name: str) -> Tree:
@@ -135,8 +134,8 @@ def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
         agent = Participant.objects.filter(
             grove=context.actor.grove, kind="model", archived_at__isnull=True
         )
-        agent = agent.filter(name__iexact=ref.name) if ref.name else agent.filter(uid=ref.id)
-        one = agent.first()
+        word = ref.name or ref.id
+        one = agent.filter(uid=word).first() or agent.filter(name__iexact=word).first()
         if one is None:
             raise not_found(f'agent:"{ref.name or ref.id}"', _agents_hint(context.actor))
         found.append(one)

@@ -11,6 +11,7 @@ from loom.grammar.refs import Ref, parse_ref
 from loom.grammar.shown import quote
 from loom.models import Node, Tree
 from loom.queries import find as search
+from loom.queries import lookup
 from loom.queries.outline import Line, outline
 from loom.rules.refusals import Refused
 
@@ -53,7 +54,7 @@ def _start(context: Context, ref: Ref | None) -> Node:
         return get_node(context, Ref("root"))
     if ref.kind == "tree":
         own = tree_of(context, ref)
-        return get_node(context, Ref("root", tree_id=own.uid))
+        return lookup.root_of(own)
     return get_node(context, ref)
 
 

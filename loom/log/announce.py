@@ -30,8 +30,8 @@ def send(stream: str, message: dict[str, Any]) -> None:
         return
     try:
         async_to_sync(layer.group_send)(group_of(stream), message)
-    except Exception:  # the broker may be down: the log is the memory, heartbeats will tell
-        log.warning("could not ring %s", stream, exc_info=True)
+    except Exception as error:  # the broker may be down: the log is the memory, heartbeats tell
+        log.warning("could not ring %s: %s", stream, error)
 
 
 async def send_async(stream: str, message: dict[str, Any]) -> None:
@@ -41,5 +41,5 @@ async def send_async(stream: str, message: dict[str, Any]) -> None:
         return
     try:
         await layer.group_send(group_of(stream), message)
-    except Exception:
-        log.warning("could not ring %s", stream, exc_info=True)
+    except Exception as error:
+        log.warning("could not ring %s: %s", stream, error)

@@ -20,5 +20,5 @@ def enqueue(task: str, args: Sequence[Any], *, queue: str) -> None:
 def _send(task: str, args: Sequence[Any], queue: str) -> None:
     try:
         app.send_task(task, args=list(args), queue=queue, retry=False, ignore_result=True)
-    except Exception:
-        log.warning("could not enqueue %s, the sweeper will", task, exc_info=True)
+    except Exception as error:
+        log.warning("could not enqueue %s, the sweeper will: %s", task, error)

@@ -9,8 +9,8 @@ from pydantic_core import to_json
 from rest_framework.request import Request
 
 from loom.access import Actor
+from loom.doors.api.node_json import nodes_json
 from loom.models import Node, Tree, Workspace
-from loom.queries.nodes import node_bodies
 from loom.queries.path import path_ids, path_of
 from loom.queries.rows import NodeRow, rows_of
 
@@ -45,12 +45,12 @@ def path_pieces(
 ) -> Iterator[bytes]:
     """`{"nodes": […], "versions": {…}}` of a path, its texts read a thousand at a time."""
     versions: dict[str, str] = {}
-    opening = b'{"nodes":['
+    opening = '{"nodes":['
     for rows in _rows(actor, tree, workspace, end):
-        bodies = node_bodies(actor, tree, rows)
-        versions.update((body["slot"], body["id"]) for body in bodies)
-        yield opening + to_json(bodies)[1:-1]
-        opening = b","
+        nodes, standing = nodes_json(actor, tree, rows)
+        versions.update(standing)
+        yield (opening + nodes).encode()
+        opening = ","
     yield b'],"versions":' + to_json(versions) + b"}"
 
 

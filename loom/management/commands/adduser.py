@@ -1,0 +1,46 @@
+"""`manage.py adduser NAME [--grove G --role R]`: a new user and his one-time sign-in link."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from loom.commands import groves, people
+from loom.management.links import signin_link
+from loom.models import Grove
+from loom.rules.permissions import ROLES
+from loom.rules.refusals import Refused
+
+
+class Command(BaseCommand):
+    """Makes a user, a member of a grove if asked, and prints a link that works once."""
+
+    help = "Makes a user and prints a one-time sign-in link (24 hours)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """NAME, --grove (id or name) and --role."""
+        parser.add_argument("name")
+        parser.add_argument("--grove", default="")
+        parser.add_argument("--role", default="writer", choices=ROLES)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prints the link alone on the last line."""
+        try:
+            grove = self._grove(options["grove"])
+            user = people.make_user(options["name"])
+            if grove is not None:
+                groves.join(grove, user, options["role"])
+        except Refused as refused:
+            raise CommandError(f"{refused.message} {refused.hint}") from None
+        self.stdout.write(f"{user.username} signs in once, within 24 hours, at")
+        self.stdout.write(signin_link(user))
+
+    def _grove(self, named: str) -> Grove | None:
+        if not named:
+            return None
+        found = (
+            Grove.objects.filter(uid=named).first()
+            or Grove.objects.filter(name__iexact=named).first()
+        )
+        if found is None:
+            raise CommandError(f"There is no grove {named!r}.")
+        return found

@@ -1,0 +1,32 @@
+"""`manage.py apikey USER NAME`: a new API key, shown once."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from loom.commands import people
+from loom.models import User
+from loom.rules.refusals import Refused
+
+
+class Command(BaseCommand):
+    """Makes an API key and prints it, alone on the last line."""
+
+    help = "Makes an API key for a user and prints it once, alone on the last line."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """USER and NAME."""
+        parser.add_argument("user")
+        parser.add_argument("name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prints the key; only its digest is kept."""
+        user = User.objects.filter(username__iexact=options["user"], is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no user {options['user']!r}. adduser makes one.")
+        try:
+            _, secret = people.make_key(user, options["name"])
+        except Refused as refused:
+            raise CommandError(f"{refused.message} {refused.hint}") from None
+        self.stdout.write(f"A key for {user.username}. It is shown this once:")
+        self.stdout.write(secret)

@@ -1,0 +1,87 @@
+"""`manage.py firststart`: what a new installation begins with; run again it changes nothing."""
+
+import os
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from loom.access import get_actor
+from loom.commands import groves, growth, participants, people
+from loom.commands.execute import Request, execute
+from loom.commands.participants import Changes
+from loom.management.links import signin_link
+from loom.models import Grove, User
+
+LOCAL = {"model_ref": "local:smollm2", "max_tokens": 60, "temperature": 0.8, "context_limit": 2048}
+ANALYST = (
+    "You read along and help the writers see what their tree holds. You are exact, brief and kind."
+)
+OPENING = "The house stood empty at the end of the lane."
+
+
+class Command(BaseCommand):
+    """Makes the owner, a first grove with two participants, and one example tree."""
+
+    help = "Makes what a new installation begins with, and prints a one-time sign-in link."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prints a link while the owner has never signed in."""
+        owner = User.objects.filter(is_operator=True).first()
+        if owner is None:
+            owner = people.make_user("owner", is_operator=True)
+        if not Grove.objects.filter(memberships__user=owner).exists():
+            _plant(owner)
+        if owner.last_login is None:
+            self.stdout.write("Sign in once with this link, within 24 hours:")
+            self.stdout.write(signin_link(owner))
+
+
+def _plant(owner: User) -> None:
+    grove = groves.make_grove(owner, "First grove")
+    actor = get_actor(owner, grove)
+    participants.make_participant(actor, Changes(fields={"name": "Muse", **LOCAL}))
+    participants.make_participant(
+        actor,
+        Changes(
+            fields={"name": "Analyst", "persona": ANALYST, **_provider()},
+            api_key=_key() or None,
+            permissions=["loom_aware", "loom_write", "doc_read"],
+        ),
+    )
+    _example(owner, grove)
+
+
+def _key() -> str:
+    return os.environ.get("OPENAI_API_KEY", "")
+
+
+def _provider() -> dict[str, Any]:
+    """The first provider whose key the environment holds, else the embedded model."""
+    if not _key():
+        return dict(LOCAL)
+    return {
+        "model_ref": "openai:gpt-4o-mini",
+        "base_url": "https://api.openai.com/v1",
+        "max_tokens": 400,
+        "context_limit": 100_000,
+    }
+
+
+def _example(owner: User, grove: Grove) -> None:
+    """A small tree that shows siblings, a version, an annotation and a bookmark."""
+    actor = get_actor(owner, grove)
+    tree = growth.make_tree(actor, title="The house at the end of the lane", mode="buffer")
+
+    def say(line: str) -> str:
+        refs = execute(actor, tree, Request(line)).body["refs"]
+        return str(refs[0]) if refs else ""
+
+    opening = say(f'respond root "{OPENING}"')
+    visit = say(f'respond {opening} " She had not visited since her mother\'s death,"')
+    say(f'respond {visit} " and the windows seemed to watch her approach."')
+    gate = say(f'respond {visit} " yet the gate was new. Someone had painted it green."')
+    say(f'respond {opening} " Nobody in the village could say who had lived there last."')
+    say(f'edit {gate} " yet the gate was new, and painted the green of the old one." as:version')
+    say(f'annotate {gate} "Who painted it?" as:question')
+    say(f'bookmark {visit} "where the story turns"')
+    say(f"switch to {gate}")

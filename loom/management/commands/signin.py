@@ -1,0 +1,25 @@
+"""`manage.py signin NAME`: another one-time sign-in link."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from loom.management.links import signin_link
+from loom.models import User
+
+
+class Command(BaseCommand):
+    """Prints a link that signs a user in once."""
+
+    help = "Prints a one-time sign-in link (24 hours)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """NAME."""
+        parser.add_argument("name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prints the link alone on the last line."""
+        user = User.objects.filter(username__iexact=options["name"], is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no user {options['name']!r}. adduser makes one.")
+        self.stdout.write(signin_link(user))

@@ -1,0 +1,54 @@
+"""A running Heddle and a scripted provider for the tests that kill processes."""
+
+import socket
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.kills.heddle import Heddle
+from tests.providers.scripted import ScriptedProvider
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[ScriptedProvider]:
+    with ScriptedProvider() as running:
+        yield running
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def heddle(
+    tmp_path_factory: pytest.TempPathFactory, provider: ScriptedProvider
+) -> Iterator[Heddle]:
+    made = Heddle(tmp_path_factory.mktemp("data"), allow=provider.entry, port=_free_port())
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def client(heddle: Heddle) -> Iterator[httpx.Client]:
+    with heddle.client() as made:
+        yield made
+
+
+@pytest.fixture
+def tree(client: httpx.Client, provider: ScriptedProvider) -> str:
+    """A new tree, in a grove whose participant Scripted is the scripted provider."""
+    names = {one["name"] for one in client.get("/participants").json()["results"]}
+    if "Scripted" not in names:
+        body = {
+            "name": "Scripted",
+            "model_ref": "openai:scripted",
+            "base_url": provider.url,
+            "endpoint": "chat",
+        }
+        made = client.post("/participants", json=body)
+        assert made.status_code == 201, made.text
+    return str(client.post("/trees", json={"title": "Kills"}).json()["id"])

@@ -1,0 +1,108 @@
+"""A whole Heddle in real processes, as script/server starts it, on a data folder of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 90
+
+
+class Heddle:
+    """Starts the supervisor and speaks to it; children are killed by their name."""
+
+    def __init__(self, data: Path, *, allow: str, port: int) -> None:
+        self.data = data
+        self.url = f"http://127.0.0.1:{port}"
+        self._port = port
+        self._env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("HEDDLE_", "DJANGO_"))
+            and name not in ("REDIS_URL", "DATABASE_URL")
+        }
+        self._env |= {"HEDDLE_PROVIDER_ALLOW": allow, "HEDDLE_DATA": str(data)}
+        self._process: subprocess.Popen[str] | None = None
+        self.printed: list[str] = []
+
+    def start(self) -> None:
+        """Starts everything and waits for the line `ready http://…`."""
+        words = ["--no-model", "--no-browser", "--port", str(self._port), "--data", str(self.data)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "config.supervisor", *words],
+            cwd=ROOT,
+            env=self._env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.printed.append(line.rstrip())
+            if line.startswith("ready "):
+                return
+        raise AssertionError("Heddle did not start:\n" + "\n".join(self.printed))
+
+    def stop(self) -> None:
+        """Stops everything as a person would; fails when it takes more than ten seconds."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            self._process.wait(timeout=10)
+
+    def manage(self, *words: str) -> str:
+        """What a management command prints."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=ROOT,
+            env=self._env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    def client(self) -> httpx.Client:
+        """A client with a fresh API key of the owner."""
+        key = self.manage("apikey", "owner", "test").strip().splitlines()[-1]
+        headers = {"Authorization": f"Bearer {key}"}
+        return httpx.Client(base_url=f"{self.url}/api", headers=headers, timeout=30)
+
+    def pids(self, word: str) -> list[int]:
+        """The supervisor's children whose command line holds `word`."""
+        assert self._process is not None
+        listed = subprocess.run(
+            ["ps", "-o", "pid=,args=", "--ppid", str(self._process.pid)],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        rows = [line.strip().split(maxsplit=1) for line in listed.splitlines()]
+        return [int(pid) for pid, args in rows if word in args]
+
+    def kill(self, word: str) -> None:
+        """SIGKILL to the children whose command line holds `word`; there must be one."""
+        pids = self.pids(word)
+        assert pids, f"no child is called {word}"
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+
+
+def until(look: Callable[[], Any], *, seconds: float, what: str) -> Any:
+    """Looks again and again until the answer is true; fails with `what` after `seconds`."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            found = look()
+        except httpx.TransportError:  # the server is being restarted
+            found = None
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"not within {seconds} s: {what}")

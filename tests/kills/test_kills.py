@@ -1,0 +1,114 @@
+"""Processes killed in the middle: nothing acknowledged is lost, nothing is doubled."""
+
+import threading
+import uuid
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.kills.heddle import Heddle, until
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import holds, says, tokens
+
+pytestmark = pytest.mark.kill
+USING = 'using agent:"Scripted"'
+
+
+def say(client: httpx.Client, tree: str, line: str, **sent: Any) -> dict[str, Any]:
+    answer = client.post(f"/trees/{tree}/commands", json={"line": line, **sent})
+    assert answer.status_code in (200, 202), answer.text
+    return dict(answer.json())
+
+
+def generation(client: httpx.Client, uid: str) -> dict[str, Any]:
+    return dict(client.get(f"/generations/{uid}").json())
+
+
+def ended(client: httpx.Client, uid: str) -> dict[str, Any] | None:
+    row = generation(client, uid)
+    return row if row["status"] not in ("queued", "running") else None
+
+
+def test_a_killed_worker_leaves_the_text_that_was_shown(
+    heddle: Heddle, client: httpx.Client, tree: str, provider: ScriptedProvider
+) -> None:
+    provider.script(tokens(400, rate=20))
+    uid = say(client, tree, f"continue from root {USING}")["generations"][0]
+    shown = until(
+        lambda: generation(client, uid)["text"], seconds=15, what="some text of the generation"
+    )
+    heddle.kill("celery")
+    row = until(lambda: ended(client, uid), seconds=20, what="the generation's end")
+    assert row["status"] == "interrupted"
+    assert row["text"].startswith(shown)
+    node = client.get(f"/trees/{tree}/nodes/{row['node']}").json()
+    assert node["text"] == row["text"]
+    assert node["finish"].startswith("interrupted:")
+
+
+def test_what_was_queued_when_the_worker_died_is_done_by_the_next(
+    heddle: Heddle, client: httpx.Client, tree: str, provider: ScriptedProvider
+) -> None:
+    heddle.kill("celery")
+    provider.script(says("It ", "lives."))
+    uid = say(client, tree, f"continue from root {USING}")["generations"][0]
+    row = until(lambda: ended(client, uid), seconds=40, what="the generation's end")
+    assert (row["status"], row["text"]) == ("done", "It lives.")
+
+
+def test_a_killed_web_server_loses_no_acknowledged_text_and_doubles_none(
+    heddle: Heddle, client: httpx.Client, tree: str
+) -> None:
+    acknowledged: dict[str, str] = {}
+    stop = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            text, key = f"text {number}", uuid.uuid4().hex
+            while not stop.is_set():  # the client's own outbox: the same key until it is heard
+                try:
+                    body = {"line": f'respond root "{text}"', "key": key}
+                    answer = client.post(f"/trees/{tree}/commands", json=body)
+                except httpx.TransportError:
+                    stop.wait(0.1)
+                    continue
+                if answer.status_code == 200:
+                    acknowledged[answer.json()["refs"][0]] = text
+                    break
+            number += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(2):
+        before = len(acknowledged)
+        until(lambda: len(acknowledged) >= before + 10, seconds=60, what="ten more texts")  # noqa: B023
+        heddle.kill("uvicorn")
+    before = len(acknowledged)
+    until(lambda: len(acknowledged) >= before + 10, seconds=60, what="texts after the last kill")
+    stop.set()
+    writer.join()
+    nodes = client.get(f"/trees/{tree}/nodes", params={"limit": 1000}).json()["results"]
+    made = [row["id"] for row in nodes[1:]]
+    assert set(acknowledged) <= set(made)
+    # At most the one text whose answer was on its way when the test stopped is more.
+    assert len(made) - len(acknowledged) <= 1
+    texts = [client.get(f"/trees/{tree}/nodes/{one}").json()["text"] for one in made]
+    assert len(texts) == len(set(texts))
+
+
+def test_a_killed_broker_is_noticed_and_the_generation_still_ends(
+    heddle: Heddle, client: httpx.Client, tree: str, provider: ScriptedProvider
+) -> None:
+    provider.script(holds("Before. ", "\x00hold", "After."))
+    uid = say(client, tree, f"continue from root {USING}")["generations"][0]
+    until(lambda: generation(client, uid)["text"], seconds=15, what="some text")
+    heddle.kill("valkey")
+    provider.release()
+    row = until(lambda: ended(client, uid), seconds=30, what="the generation's end")
+    assert (row["status"], row["text"]) == ("done", "Before. After.")
+    provider.script(says("Again."))
+    again = say(client, tree, f"continue from root {USING}")["generations"][0]
+    row = until(lambda: ended(client, again), seconds=60, what="the next generation's end")
+    assert row["text"] == "Again."
