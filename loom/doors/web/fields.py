@@ -1,5 +1,7 @@
 """Fields of forms as text: nothing stripped, CRLF as LF, no U+0000."""
 
+import math
+
 from django.http import HttpRequest
 
 from loom.rules.refusals import Refused
@@ -24,6 +26,17 @@ def number_of(request: HttpRequest, name: str) -> float | None:
     if not value:
         return None
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
-        raise Refused("INVALID_SYNTAX", f"{name}: {value!r} is no number.") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise Refused("INVALID_SYNTAX", f"{name}: {value!r} is no number.", hint="Write digits.")
+    return number
+
+
+def whole_of(request: HttpRequest, name: str) -> int | None:
+    """A whole number, or None where the field is empty."""
+    number = number_of(request, name)
+    if number is not None and number != int(number):
+        raise Refused("INVALID_SYNTAX", f"{name}: {number} is no whole number.", hint="Round it.")
+    return None if number is None else int(number)

@@ -9,6 +9,7 @@ from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.who import cast_of
 from loom.models import Node
 from loom.queries.find import Hit, find_in_tree
+from loom.rules.ids import looks_like_id
 
 MAX_HITS = 20
 MAX_EXCERPTS = 100
@@ -30,7 +31,7 @@ def search(request: PersonRequest, uid: str) -> HttpResponse:
     hits = [
         {
             "id": hit.node.local_id,
-            "text": _around(hit),
+            "text": around(hit),
             "by": cast[hit.node.author_uid].shown,
             "colour": cast[hit.node.author_uid].colour,
         }
@@ -40,7 +41,7 @@ def search(request: PersonRequest, uid: str) -> HttpResponse:
     return JsonResponse({"hits": hits, "total": found.total})
 
 
-def _around(hit: Hit) -> str:
+def around(hit: Hit) -> str:
     """The text around the first match, on one line."""
     text = hit.node.text if hit.node is not None else ""
     start = max(0, hit.at - AROUND)
@@ -53,7 +54,9 @@ def _around(hit: Hit) -> str:
 def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
     """`{id: first words}` of the nodes `?ids=a,b`, at most 100."""
     _, tree = access.get_tree(request.user, uid)
-    ids = [one for one in request.GET.get("ids", "").split(",") if one][:MAX_EXCERPTS]
+    ids = [
+        one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)
+    ]
     found = Node.objects.filter(tree=tree, local_id__in=ids)
     words = {
         local_id: " ".join(text[: EXCERPT * 2].split())[:EXCERPT]

@@ -29,7 +29,7 @@ def person(view: PersonView[P]) -> OpenView[P]:
     script asked (`X-Part`, htmx)."""
 
     @wraps(view)
-    def gated(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not request.user.is_authenticated:
             if is_part(request):
                 return HttpResponse("Sign in again to go on.", status=401)
@@ -46,7 +46,7 @@ def anybody(view: OpenView[P]) -> OpenView[P]:
     """A view for everybody; refusals become pages."""
 
     @wraps(view)
-    def gated(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
         except Refused as refused:

@@ -12,10 +12,11 @@ from loom.access import Actor
 from loom.commands import growth
 from loom.doors.web import sentences
 from loom.doors.web.gate import PersonRequest, person
+from loom.doors.web.places import known_node
 from loom.doors.web.shown import age_of, nodes_shown
 from loom.doors.web.who import cast_of
 from loom.models import Call, Event, Generation, Mark, Node, Step, Tree, Workspace
-from loom.queries import beside, lookup
+from loom.queries import beside
 from loom.queries.rows import row_of
 from loom.queries.standing import standing_of
 from loom.rules import addresses
@@ -39,7 +40,7 @@ class VersionShown:
 
 
 def _node(tree: Tree, local_id: str) -> Node:
-    node = lookup.find_node(tree, local_id.lower())
+    node = known_node(tree, local_id)
     if node is None:
         raise not_found(f"[{local_id}]")
     return node
@@ -110,7 +111,7 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
         .select_related("participant")
         .order_by("-at", "-id")[:MAX_BOOKMARKS]
     )
-    ids = {addresses.node_id(mark.item) for mark in marks} - {None}
+    ids = {addresses.node_id(mark.item) or 0 for mark in marks}
     nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, tree=tree)}
     shown = []
     for mark in marks:

@@ -7,6 +7,7 @@ from loom.models import Node, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.path import path_ids
 from loom.queries.rows import NodeRow, rows_of
+from loom.rules.ids import looks_like_id
 from loom.rules.refusals import Refused, not_found
 
 
@@ -33,7 +34,7 @@ def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Plac
 
 def node_named(tree: Tree, local_id: str) -> Node:
     """The text node of that id. Annotations lead to what they are about. NOT_FOUND else."""
-    node = lookup.find_node(tree, local_id.lower())
+    node = known_node(tree, local_id)
     for _ in range(8):  # a reply hangs below a note: a few steps lead to the text
         if node is None:
             raise not_found(f"[{local_id}]", "Open the tree without it.")
@@ -42,6 +43,12 @@ def node_named(tree: Tree, local_id: str) -> Node:
         node = lookup.newest_version(node.parent_slot)
         node = lookup.rows().get(pk=node.pk)
     raise not_found(f"[{local_id}]", "Open the tree without it.")
+
+
+def known_node(tree: Tree, local_id: str) -> Node | None:
+    """The node of that id; None too where it can be no id."""
+    wanted = local_id.lower()
+    return lookup.find_node(tree, wanted) if looks_like_id(wanted) else None
 
 
 def stretch_of(place: Place, *, after: str, before: str, limit: int) -> tuple[list[NodeRow], bool]:
@@ -64,7 +71,7 @@ def stretch_of(place: Place, *, after: str, before: str, limit: int) -> tuple[li
 
 
 def _slot_of(tree: Tree, local_id: str, slots: list[int]) -> int:
-    node = lookup.find_node(tree, local_id)
+    node = known_node(tree, local_id)
     if node is None or node.slot_id not in slots:
         raise _not_joined(local_id)
     return int(node.slot_id)

@@ -1,19 +1,64 @@
 """Addresses of this door."""
 
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, register_converter
+from django.urls.converters import StringConverter
 
-from loom.doors.web import finding, lines, panels, trees
+from loom.doors.web import (
+    about,
+    coming_in,
+    finding,
+    groves,
+    lines,
+    members,
+    panels,
+    participants,
+    settings,
+    trees,
+)
+
+
+class Uid(StringConverter):
+    """An opaque id of ours: nothing else reaches the database."""
+
+    regex = "[a-z0-9]{1,32}"
+
+
+class LocalId(StringConverter):
+    """The local id of a node."""
+
+    regex = "[A-Za-z0-9]{1,8}"
+
+
+register_converter(Uid, "uid")
+register_converter(LocalId, "local")
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("trees/<str:uid>", trees.page),
-    path("trees/<str:uid>/path", trees.path),
-    path("trees/<str:uid>/above", trees.above),
-    path("trees/<str:uid>/weave", trees.weave),
-    path("trees/<str:uid>/line", lines.run),
-    path("trees/<str:uid>/search", finding.search),
-    path("trees/<str:uid>/excerpts", finding.excerpts),
-    path("trees/<str:uid>/bookmarks", panels.bookmarks),
-    path("trees/<str:uid>/history", panels.history),
-    path("trees/<str:uid>/nodes/<str:local_id>", panels.details),
-    path("trees/<str:uid>/nodes/<str:local_id>/text", panels.whole),
+    path("", groves.home),
+    path("signin", coming_in.sign_in),
+    path("signin/<str:secret>", coming_in.by_link),
+    path("signout", coming_in.sign_out),
+    path("invitations/<str:secret>", coming_in.by_invitation),
+    path("settings", settings.page),
+    path("settings/<slug:deed>", settings.change),
+    path("groves/<uid:uid>", groves.page),
+    path("groves/<uid:uid>/trees", groves.make_tree),
+    path("groves/<uid:uid>/people", members.page),
+    path("groves/<uid:uid>/people/<slug:deed>", members.change),
+    path("groves/<uid:uid>/participants", participants.page),
+    path("groves/<uid:uid>/participants/new", participants.add),
+    path("groves/<uid:uid>/participants/<uid:participant>", participants.change),
+    path("groves/<uid:uid>/participants/<uid:participant>/archive", participants.archive),
+    path("trees/<uid:uid>", trees.page),
+    path("trees/<uid:uid>/about", about.page),
+    path("trees/<uid:uid>/about/<slug:deed>", about.change),
+    path("trees/<uid:uid>/path", trees.path),
+    path("trees/<uid:uid>/above", trees.above),
+    path("trees/<uid:uid>/weave", trees.weave),
+    path("trees/<uid:uid>/line", lines.run),
+    path("trees/<uid:uid>/search", finding.search),
+    path("trees/<uid:uid>/excerpts", finding.excerpts),
+    path("trees/<uid:uid>/bookmarks", panels.bookmarks),
+    path("trees/<uid:uid>/history", panels.history),
+    path("trees/<uid:uid>/nodes/<local:local_id>", panels.details),
+    path("trees/<uid:uid>/nodes/<local:local_id>/text", panels.whole),
 ]

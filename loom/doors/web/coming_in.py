@@ -1,0 +1,113 @@
+"""Coming in and going out: password, one-time link, invitation.
+
+A link's page only shows a button: previews of messages open links, and must not use them up.
+"""
+
+from django.contrib.auth import authenticate
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from loom.commands import invitations, people
+from loom.doors.web.attempts import count_wrong, demand_patience
+from loom.doors.web.fields import text_of, word_of
+from loom.doors.web.gate import anybody
+from loom.models import User
+from loom.rules.refusals import Refused, not_found
+
+
+def _next(request: HttpRequest) -> str:
+    """Where the sender wanted to go, if that is an address of this site."""
+    wanted = request.POST.get("next") or request.GET.get("next") or "/"
+    safe = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()})
+    return wanted if safe else "/"
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@anybody
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """The form for name and password; sent, it leads to where the sender wanted to go."""
+    context: dict[str, object] = {"next": _next(request)}
+    if request.method == "POST":
+        try:
+            people.sign_in(request, _known(request))
+            return HttpResponseRedirect(_next(request))
+        except Refused as refused:
+            context |= {"refused": refused, "name": word_of(request, "username")}
+    elif request.user.is_authenticated:
+        return HttpResponseRedirect(_next(request))
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/signin.html", context, status=status)
+
+
+def _known(request: HttpRequest) -> User:
+    """Whose name and password the form holds."""
+    name = word_of(request, "username")
+    demand_patience(request, name)
+    user = authenticate(request, username=name, password=text_of(request, "password"))
+    if not isinstance(user, User):
+        count_wrong(request, name)
+        raise Refused(
+            "UNAUTHENTICATED",
+            "This name and password do not go together.",
+            hint="Try again, or ask for a one-time link.",
+        )
+    return user
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@anybody
+def by_link(request: HttpRequest, secret: str) -> HttpResponse:
+    """A one-time link: its button signs in and uses it up."""
+    if request.method == "POST":
+        people.sign_in(request, people.redeem_signin(secret))
+        return HttpResponseRedirect("/")
+    link = people.find_signin_link(secret)
+    if link is None:
+        raise not_found("This sign-in link", "Ask for another one; each works once, for a day.")
+    return render(request, "pages/signin_link.html", {"name": str(link.user)})
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@anybody
+def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
+    """An invitation: somebody new chooses name and password; who is signed in just joins."""
+    found = invitations.find_invitation(secret)
+    if found is None:
+        raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
+    context: dict[str, object] = {"grove": found.grove.name, "role": found.role}
+    if request.method == "POST":
+        try:
+            _accept(request, secret)
+            return HttpResponseRedirect(f"/groves/{found.grove.uid}")
+        except Refused as refused:
+            context |= {"refused": refused, "name": word_of(request, "username")}
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/invitation.html", context, status=status)
+
+
+def _accept(request: HttpRequest, secret: str) -> None:
+    if isinstance(request.user, User):
+        invitations.accept(secret, user=request.user)
+        return
+    password = text_of(request, "password")
+    if not password:
+        raise Refused("INVALID_SYNTAX", "A password is needed.", hint="Choose one.")
+    member = invitations.accept(secret, username=word_of(request, "username"), password=password)
+    people.sign_in(request, member.user)
+
+
+@require_POST
+@anybody
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Signs this browser out."""
+    people.sign_out(request)
+    return HttpResponseRedirect("/signin")

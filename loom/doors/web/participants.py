@@ -1,0 +1,132 @@
+"""The participants of a grove, and the form by which owners add and change models."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from loom import access
+from loom.access import Actor
+from loom.commands import participants
+from loom.commands.participants import Changes
+from loom.doors.web.fields import number_of, text_of, whole_of, word_of
+from loom.doors.web.gate import PersonRequest, person
+from loom.doors.web.groves import frame
+from loom.doors.web.who import cast_of
+from loom.models import Participant
+from loom.rules.refusals import Refused
+
+ENDPOINTS = ("chat", "completion")
+
+
+@never_cache
+@require_GET
+@person
+def page(request: PersonRequest, uid: str) -> HttpResponse:
+    """Who takes part: people and models."""
+    actor, grove = access.get_grove(request.user, uid)
+    cast = cast_of(actor)
+    rows = Participant.objects.filter(grove=grove, archived_at__isnull=True).order_by("kind", "id")
+    context = {
+        **frame(request, actor, "participants"),
+        "models": [(one, cast[one.uid]) for one in rows if one.kind == "model"],
+        "people": [(one, cast[one.uid]) for one in rows if one.kind == "human"],
+    }
+    return render(request, "pages/participants.html", context)
+
+
+@never_cache
+@sensitive_post_parameters("api_key")
+@require_http_methods(["GET", "POST"])
+@person
+def add(request: PersonRequest, uid: str) -> HttpResponse:
+    """The form of a new model participant."""
+    actor, _ = access.get_grove(request.user, uid, role="owner")
+    return _form(request, actor, None)
+
+
+@never_cache
+@sensitive_post_parameters("api_key")
+@require_http_methods(["GET", "POST"])
+@person
+def change(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
+    """The form of one that is there."""
+    access.get_grove(request.user, uid, role="owner")
+    actor, one = access.get_participant(request.user, participant, role="owner")
+    return _form(request, actor, one)
+
+
+@require_POST
+@person
+def archive(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
+    """Takes a model out of the grove."""
+    actor, one = access.get_participant(request.user, participant, role="owner")
+    participants.archive_participant(actor, one)
+    messages.success(request, f"{one.name} takes part no more; what it wrote stays.")
+    return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants")
+
+
+def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> HttpResponse:
+    context: dict[str, object] = {
+        **frame(request, actor, "participants"),
+        "one": one,
+        "endpoints": ENDPOINTS,
+        "given": _shown(one),
+    }
+    if request.method == "POST":
+        try:
+            made = _store(request, actor, one)
+            messages.success(request, f"{made.name} is saved.")
+            return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants")
+        except Refused as refused:
+            context |= {"refused": refused, "given": request.POST}
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/participant.html", context, status=status)
+
+
+def _shown(one: Participant | None) -> dict[str, object]:
+    if one is None:
+        return {"endpoint": "chat", "context_limit": 4096}
+    names = "name model_ref base_url endpoint persona temperature max_tokens context_limit".split()
+    return {
+        **{name: getattr(one, name) for name in names},
+        "stop": "\n".join(str(stop).replace("\n", "\\n") for stop in one.stop),
+        "prefill": "prefill" in one.capabilities,
+    }
+
+
+def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Participant:
+    key = word_of(request, "api_key")
+    changes = Changes(fields=_fields(request, one), api_key=key or None)
+    if one is None:
+        return participants.make_participant(actor, changes)
+    return participants.change_participant(actor, one, changes)
+
+
+def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
+    endpoint = request.POST.get("endpoint", "chat")
+    temperature = number_of(request, "temperature")
+    limit = whole_of(request, "context_limit") or 4096
+    most = whole_of(request, "max_tokens")
+    if endpoint not in ENDPOINTS:
+        raise Refused("INVALID_SYNTAX", "There is no such endpoint.", hint="chat or completion")
+    if temperature is not None and not 0 <= temperature <= 2:
+        raise Refused("LIMIT_EXCEEDED", "A temperature is from 0 to 2.", hint="0.9 is usual")
+    if not 256 <= limit <= 10_000_000 or (most is not None and not 1 <= most <= 1_000_000):
+        raise Refused("LIMIT_EXCEEDED", "These token limits are out of range.", hint="4096")
+    rest = [name for name in (one.capabilities if one else []) if name != "prefill"]
+    stops = text_of(request, "stop").split("\n")
+    return {
+        "name": word_of(request, "name"),
+        "model_ref": word_of(request, "model_ref"),
+        "base_url": word_of(request, "base_url"),
+        "endpoint": endpoint,
+        "persona": text_of(request, "persona"),
+        "temperature": temperature,
+        "max_tokens": most,
+        "context_limit": limit,
+        "stop": [stop.replace("\\n", "\n") for stop in stops if stop],
+        "capabilities": [*rest, "prefill"] if request.POST.get("prefill") else rest,
+    }
