@@ -1,6 +1,7 @@
 """Who asks: a bearer of an API key, or somebody whose browser is signed in."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
