@@ -21,6 +21,7 @@ def main(count: int, depth: int) -> None:
     """Builds the tree and prints medians and ratios."""
     from rest_framework.test import APIClient
 
+    import config.asgi  # noqa: F401 (the collector is set up there as in a web process)
     from bench.trees import grow, make_owner
     from loom.queries.path import path_ids, path_of
     from loom.queries.rows import columns, fetch

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from loom.access import Actor, visible_trees
 from loom.models import ORDINAL_BITS
@@ -13,18 +14,30 @@ from loom.rules import addresses
 Tally = dict[str, int]
 
 
+class Hanging(NamedTuple):
+    """What hangs at the nodes of a batch: `below` counts slots by slot above and kind,
+    `links` by node id. What is pruned or may not be seen is not counted."""
+
+    below: dict[tuple[int, str], int]
+    links: Counter[int]
+
+
+def hanging_at(actor: Actor, rows: Sequence[NodeRow]) -> Hanging:
+    """What hangs at the nodes; two queries, three where there are links."""
+    return Hanging(counted_below({row.slot_id for row in rows}), _links(actor, rows))
+
+
 def tallies_of(
     actor: Actor, rows: Sequence[NodeRow], facts: Facts, *, descendants: bool = False
 ) -> dict[int, Tally]:
-    """The `counts` of each node, by node id. What is pruned or may not be seen is not counted."""
-    below = counted_below({row.slot_id for row in rows})
-    links = _links(actor, rows)
+    """The `counts` of each node, by node id; `descendants` costs a walk for each."""
+    below, links = hanging_at(actor, rows)
     tallies = {}
     for row in rows:
         tally = {
             "children": below.get((row.slot_id, "text"), 0),
             "annotations": below.get((row.slot_id, "annotation"), 0),
-            "links": links.get(row.id, 0),
+            "links": links[row.id],
             "versions": len(facts.versions.get(row.slot_id, (None,))),
         }
         if descendants:

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from django.http import HttpResponse
 from django.utils.cache import patch_vary_headers
@@ -18,16 +19,16 @@ from loom.queries.rows import NodeRow, rows_of
 # them. Above it, it keeps the memory of a process small.
 DEEP = 5_000
 _BATCH = 1_000
+_PIECE = 50
 _LEVEL = 3  # measured on a skeleton of 100,000 nodes: 31 ms, and within 1% of level 6
 
 
 def packed(request: Request, pieces: Iterable[bytes], *, small: bool) -> HttpResponse:
     """The JSON answer made of `pieces`, gzipped piece by piece where the client takes that
     and it is not small."""
-    if small or "gzip" not in request.headers.get("Accept-Encoding", ""):
-        response = HttpResponse(b"".join(pieces), content_type="application/json")
-    else:
-        response = HttpResponse(b"".join(_gzip(pieces)), content_type="application/json")
+    is_plain = small or "gzip" not in request.headers.get("Accept-Encoding", "")
+    response = HttpResponse(pieces if is_plain else _gzip(pieces), content_type="application/json")
+    if not is_plain:
         response["Content-Encoding"] = "gzip"
     patch_vary_headers(response, ["Accept-Encoding"])
     return response
@@ -49,8 +50,10 @@ def path_pieces(
     for rows in _rows(actor, tree, workspace, end):
         nodes, standing = nodes_json(actor, tree, rows)
         versions.update(standing)
-        yield (opening + nodes).encode()
-        opening = ","
+        # Small pieces: one of megabytes would be copied, page by page, once more.
+        while some := ",".join(islice(nodes, _PIECE)):
+            yield (opening + some).encode()
+            opening = ","
     yield b'],"versions":' + to_json(versions) + b"}"
 
 

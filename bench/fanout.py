@@ -1,0 +1,152 @@
+"""An event from a command to 100 sockets, against a bare group_send over the same broker.
+
+Both from the request's leaving to the last socket's frame, in one server process, in turn.
+Run: python -m bench.fanout [sockets] [rounds]
+"""
+
+import asyncio
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+import httpx
+import websockets
+
+from bench.house import open_house
+
+AIM = 1.5
+KEY = "bench-key"
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def serve(port: int) -> subprocess.Popen[bytes]:
+    """The web process, as script/server starts it, with the yardstick beside."""
+    words = ["--ws-per-message-deflate", "false", "--no-access-log", "--log-level", "warning"]
+    argv = [sys.executable, "-m", "uvicorn", "bench.bare:application", "--port", str(port)]
+    return subprocess.Popen([*argv, *words], env=os.environ)
+
+
+def make_tree() -> str:
+    """A tree whose maker has the key KEY; its uid."""
+    from bench.trees import make_owner
+    from loom.commands import growth
+    from loom.models import ApiKey
+    from loom.rules.hashes import digest
+
+    actor = make_owner("bench")
+    ApiKey.objects.create(user=actor.user, name="bench", digest=digest(KEY), hint="-key")
+    return growth.make_tree(actor, title="Fan-out").uid
+
+
+class Crowd:
+    """Sockets that each wait for one frame which holds a mark."""
+
+    def __init__(self, url: str, count: int, headers: dict[str, str]) -> None:
+        self.url, self.count, self.headers = url, count, headers
+        self.mark = ""
+        self.missing = 0
+        self.all_told = asyncio.Event()
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def gather(self) -> None:
+        """Connects everybody; each has been greeted where the server greets."""
+        for _ in range(self.count):
+            line = await websockets.connect(
+                self.url, additional_headers=self.headers, compression=None
+            )
+            self.tasks.append(asyncio.create_task(self._listen(line)))
+
+    async def _listen(self, line: websockets.ClientConnection) -> None:
+        async for frame in line:
+            if self.mark and self.mark in str(frame):
+                self.missing -= 1
+                if not self.missing:
+                    self.all_told.set()
+
+    async def told(self, mark: str, deed: Callable[[], Awaitable[object]]) -> float:
+        """Milliseconds from the deed's beginning until every socket has heard the mark."""
+        self.mark, self.missing = mark, self.count
+        self.all_told.clear()
+        began = time.perf_counter()
+        doing = asyncio.ensure_future(deed())
+        await self.all_told.wait()
+        taken_ms = (time.perf_counter() - began) * 1000
+        await doing
+        return taken_ms
+
+
+async def measure(port: int, tree: str, sockets: int, rounds: int) -> dict[str, list[float]]:
+    """All times in milliseconds, by name; the two take turns."""
+    base, bearer = f"127.0.0.1:{port}", {"Authorization": f"Bearer {KEY}"}
+    heddle = Crowd(f"ws://{base}/ws/trees/{tree}?since=0", sockets, bearer)
+    bare = Crowd(f"ws://{base}/bare", sockets, {})
+    taken: dict[str, list[float]] = {"command to sockets": [], "bare group_send": []}
+    async with httpx.AsyncClient(base_url=f"http://{base}", headers=bearer) as client:
+        await heddle.gather()
+        await bare.gather()
+        frame = ""
+        for number in range(-10, rounds):  # the first ten warm up
+            mark = f"mark-{number}-"
+            line = {"line": f'→ respond "{mark} and a sentence of the usual length of one."'}
+            commands = f"/api/trees/{tree}/commands"
+            ours = await heddle.told(mark, lambda: client.post(commands, json=line))  # noqa: B023
+            if not frame:
+                frame = await _event_frame(client, tree)
+            text = f"{mark}{frame}"
+            theirs = await bare.told(mark, lambda: client.post("/bare", content=text))  # noqa: B023
+            if number >= 0:
+                taken["command to sockets"].append(ours)
+                taken["bare group_send"].append(theirs)
+        for task in heddle.tasks + bare.tasks:
+            task.cancel()
+    return taken
+
+
+async def _event_frame(client: httpx.AsyncClient, tree: str) -> str:
+    """A frame as long as the ones that Heddle sends."""
+    events = (await client.get(f"/api/trees/{tree}/events?since=0")).json()["events"]
+    added = [event for event in events if event["kind"] == "node.added"]
+    return json.dumps({"type": "event", "event": added[-1]}, ensure_ascii=False)
+
+
+def p95(many: list[float]) -> float:
+    """The 95th percentile."""
+    return statistics.quantiles(many, n=20)[-1]
+
+
+def main(sockets: int, rounds: int) -> None:
+    """Serves, measures, prints."""
+    tree, port = make_tree(), _free_port()
+    server = serve(port)
+    try:
+        while True:
+            try:
+                httpx.get(f"http://127.0.0.1:{port}/healthz")
+                break
+            except httpx.TransportError:
+                time.sleep(0.05)
+        taken = asyncio.run(measure(port, tree, sockets, rounds))
+    finally:
+        server.terminate()
+        server.wait()
+    print(f"fan-out to {sockets} sockets, {rounds} rounds")
+    for name, many in taken.items():
+        print(f"  {name:<24} p50 {statistics.median(many):8.2f} ms   p95 {p95(many):8.2f} ms")
+    ratio = p95(taken["command to sockets"]) / p95(taken["bare group_send"])
+    print(f"  p95 / p95 × {ratio:.2f}   aim ≤ {AIM:g} {'met' if ratio <= AIM else 'MISSED'}")
+
+
+if __name__ == "__main__":
+    open_house()
+    os.environ["HEDDLE_ORIGINS"] = "http://127.0.0.1"
+    given = [int(one) for one in sys.argv[1:]]
+    main(*(given + [100, 200][len(given) :]))
