@@ -37,6 +37,10 @@ class Order:
     configuration: str
     note: str = ""
 
+    def shared(self, many: int) -> "Order":
+        """The same for many candidates in one answer."""
+        return replace(self, ask=replace(self.ask, many=many))
+
     def narrower(self) -> "Order | None":
         """The same with half the window, where a provider's window proved too wide for this
         text; None where there is none, or it is as small as is useful."""
@@ -46,7 +50,7 @@ class Order:
         return _order(self, replace(self.reading, window=window // 2))
 
 
-def order_of(generation: Generation, *, many: int = 1) -> Order:
+def order_of(generation: Generation) -> Order:
     """What a generation asks for, read now. Raises Refused (who asked may no longer, the key
     is another's, the path is too long) or Broken (no provider)."""
     participant, tree = generation.participant, generation.tree
@@ -60,7 +64,6 @@ def order_of(generation: Generation, *, many: int = 1) -> Order:
         temperature=_first(generation.temperature, participant.temperature),
         max_tokens=_first(generation.tokens, participant.max_tokens, provider.max_tokens),
         stop=tuple(participant.stop),
-        many=many,
         key=open_sealed(sealed, participant.base_url) if sealed else "",
     )
     reading = _reading(generation, provider)

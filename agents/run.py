@@ -105,13 +105,19 @@ class Run:
     async def _try(self, attempt: Attempt) -> Failure | None:
         """One attempt, from its call's row to the last thing told."""
         going = [one.generation for one in self._open]
-        self._call = await in_thread(begin, self._order, attempt, going)
+        # The row is written while the request goes out: neither waits for the other, but
+        # nothing is shown before the row is there.
+        beginning = asyncio.create_task(in_thread(begin, self._order, attempt, going))
         self._attempt = attempt
-        async with contextlib.aclosing(attempt.told(self._transport, self._limits)) as telling:
-            async for told in telling:
-                if isinstance(told, Failure):
-                    return told
-                self._hear(told)
+        try:
+            async with contextlib.aclosing(attempt.told(self._transport, self._limits)) as telling:
+                async for told in telling:
+                    await asyncio.shield(beginning)
+                    if isinstance(told, Failure):
+                        return told
+                    self._hear(told)
+        finally:
+            self._call = await asyncio.shield(beginning)
         return None
 
     def _hear(self, told: Told) -> None:

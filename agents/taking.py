@@ -1,11 +1,10 @@
 """Taking generations from the queue under a lease, and what becomes of those a worker lost."""
 
-import threading
 from dataclasses import dataclass
 from typing import Any
 
 from agents.providers.failures import Broken
-from agents.reading import Order, order_of, whom
+from agents.reading import Order, order_of
 from loom.commands import landing
 from loom.models import Generation
 from loom.models.base import new_uid
@@ -14,10 +13,6 @@ from loom.rules.refusals import Refused
 LEASE_S = 12
 MAX_TRIES = 3
 LOST = "interrupted:worker lost"
-
-# Candidates of one line come as tasks of their own at one moment; the first of them takes
-# all that may share a call.
-_taking = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -29,22 +24,36 @@ class Held:
     order: Order
 
 
-def take(uid: str) -> Held | None:
-    """The generation, with those it shares its call with, and what to ask; None where it is
-    held, has ended, or cannot be run: then it has been landed with the reason."""
+def take(uid: str) -> list[Held]:
+    """The generation and the other candidates of its line, by calls, and what to ask; none
+    where it is held or has ended, or cannot be run: then it has been landed with the reason.
+
+    They come as tasks of their own at one moment; the first takes all, so that the path is
+    read once.
+    """
     lease = new_uid()
-    with _taking:
-        taken = landing.take(uid, lease=lease, seconds=LEASE_S)
-        if taken is None:
-            return None
-        if _was_lost(taken, lease):
-            return None
-        try:
-            mates = _mates(taken, lease) if whom(taken.participant)[0].shares else []
-        except Broken as broken:
-            end(taken, lease, error=broken.failure.error)
-            return None
-    return _with_order(lease, (taken, *mates))
+    taken = landing.take_together(uid, lease=lease, seconds=LEASE_S)
+    going = [one for one in taken if not _was_lost(one, lease)]
+    if not going:
+        return []
+    try:
+        order = order_of(going[0])
+    except Refused as refused:
+        error = refused.body
+    except Broken as broken:
+        error = broken.failure.error
+    else:
+        return _by_calls(lease, going, order)
+    for one in going:
+        end(one, lease, error=error)
+    return []
+
+
+def _by_calls(lease: str, going: list[Generation], order: Order) -> list[Held]:
+    """One call for all where the provider shares them out, else a call for each."""
+    if order.provider.shares and len(going) > 1:
+        return [Held(lease, tuple(going), order.shared(len(going)))]
+    return [Held(lease, (one,), order) for one in going]
 
 
 def _was_lost(taken: Generation, lease: str) -> bool:
@@ -58,36 +67,6 @@ def _was_lost(taken: Generation, lease: str) -> bool:
     else:
         return False
     return True
-
-
-def _mates(taken: Generation, lease: str) -> list[Generation]:
-    """The other candidates of the same line that nobody has begun, taken too."""
-    waiting = Generation.objects.filter(
-        batch=taken.batch,
-        participant=taken.participant,
-        point=taken.point,
-        tokens=taken.tokens,
-        temperature=taken.temperature,
-        status="queued",
-        stop_asked=False,
-    )
-    found = [
-        landing.take(uid, lease=lease, seconds=LEASE_S)
-        for uid in waiting.order_by("index").values_list("uid", flat=True)
-    ]
-    return [one for one in found if one is not None]
-
-
-def _with_order(lease: str, taken: tuple[Generation, ...]) -> Held | None:
-    try:
-        return Held(lease, taken, order_of(taken[0], many=len(taken)))
-    except Refused as refused:
-        error = refused.body
-    except Broken as broken:
-        error = broken.failure.error
-    for one in taken:
-        end(one, lease, error=error)
-    return None
 
 
 def end(

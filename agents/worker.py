@@ -1,5 +1,6 @@
 """The runs of this process: begun from tasks, ended together when the worker is told to stop."""
 
+import asyncio
 from collections.abc import Sequence
 
 from django.conf import settings
@@ -19,25 +20,26 @@ _ending: list[str] = []
 
 
 def run_generation(uid: str) -> None:
-    """Runs a generation, and those that share its call, until they have landed. Harmless
+    """Runs a generation, and the other candidates of its line, until they have landed. Harmless
     where somebody else holds it or it has ended."""
     if _ending:
         return  # the row stays queued; the sweeper of the next worker sends it again
     held = take(uid)
-    if held is not None:
+    if held:
         the_loop().run(live(held))
 
 
-async def live(held: Held) -> None:
-    """Runs one call on the loop."""
-    run = Run(held, _transport(settings.PROVIDER_ALLOW), LIMITS, backoff_s=BACKOFF_S)
-    _runs.add(run)
+async def live(held: Sequence[Held]) -> None:
+    """Runs calls on the loop, side by side."""
+    transport = _transport(settings.PROVIDER_ALLOW)
+    runs = [Run(one, transport, LIMITS, backoff_s=BACKOFF_S) for one in held]
+    _runs.update(runs)
     if _ending:
-        run.interrupt(_ending[0])
+        _interrupt_all(_ending[0])
     try:
-        await run()
+        await asyncio.gather(*(run() for run in runs))
     finally:
-        _runs.discard(run)
+        _runs.difference_update(runs)
 
 
 def _transport(allow: Sequence[str]) -> CheckedTransport:

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from loom.commands import growth
@@ -39,19 +38,41 @@ class Received:
 def take(generation_uid: str, *, lease: str, seconds: int) -> Generation | None:
     """The generation, now running under `lease` for `seconds`; None where it has ended,
     is held by somebody else, or its tree is being erased."""
+    taken = take_together(generation_uid, lease=lease, seconds=seconds, mates=False)
+    return taken[0] if taken else None
+
+
+def take_together(
+    generation_uid: str, *, lease: str, seconds: int, mates: bool = True
+) -> list[Generation]:
+    """The generation and after it the other candidates of its line that the same participant
+    has not begun, all now running under `lease`; none where the first is not free."""
     now = timezone.now()
-    free = Q(status="queued") | Q(status="running", leased_until__lt=now)
+    named = Generation.objects.filter(uid=generation_uid, tree__erasing_at__isnull=True)
     with transaction.atomic():
-        rows = Generation.objects.select_for_update().filter(uid=generation_uid)
-        row = rows.filter(free, tree__erasing_at__isnull=True).first()
-        if row is None:
-            return None
-        row.status, row.lease, row.tries = "running", lease, row.tries + 1
-        row.leased_until = now + timedelta(seconds=seconds)
-        row.save(update_fields=["status", "lease", "leased_until", "tries"])
-    return Generation.objects.select_related(
-        "tree__grove", "participant__grove", "asked_by", "point__author", "point__tree", "call"
-    ).get(pk=row.pk)
+        line = named.values_list("batch", "participant_id").first()
+        if line is None:
+            return []
+        # Locked in order of id, so that two workers cannot wait for each other.
+        rows = Generation.objects.select_for_update().order_by("id")
+        found = rows.filter(batch=line[0], participant=line[1], status__in=OPEN)
+        taken = [row for row in found if _is_free(row, generation_uid, now, mates)]
+        if all(row.uid != generation_uid for row in taken):
+            return []
+        for row in taken:
+            row.status, row.lease, row.tries = "running", lease, row.tries + 1
+            row.leased_until = now + timedelta(seconds=seconds)
+        Generation.objects.bulk_update(taken, ["status", "lease", "leased_until", "tries"])
+    held = Generation.objects.select_related(
+        "tree__grove", "participant", "asked_by__user", "point__author", "call"
+    ).filter(pk__in=[row.pk for row in taken])
+    return sorted(held, key=lambda row: (row.uid != generation_uid, row.index))
+
+
+def _is_free(row: Generation, wanted: str, now: datetime, mates: bool) -> bool:
+    if row.uid != wanted:
+        return mates and row.status == "queued" and not row.stop_asked
+    return row.status == "queued" or (row.leased_until is not None and row.leased_until < now)
 
 
 def begin_call(generation: Generation, call: Call) -> None:

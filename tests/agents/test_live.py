@@ -224,6 +224,17 @@ def test_two_tasks_for_one_generation_make_one_request(
     assert len(provider.seen) == 1
 
 
+def test_the_first_task_of_a_line_takes_all_its_candidates(
+    ask: Say, provider: ScriptedProvider
+) -> None:
+    first, second, third = ask("continue n:3")
+    landing.ask_stop(second)
+    held = take(third.uid)
+    assert [one.generations for one in held] == [(third,), (first,)]
+    assert take(first.uid) == []
+    assert again(second).status == "stopped"
+
+
 @pytest.fixture
 def embedded(settings: Settings, grove: Grove, provider: ScriptedProvider) -> Participant:
     """The embedded model, played by the scripted provider."""
@@ -316,6 +327,6 @@ def test_the_embedded_model_completes_a_buffer(
 
 def test_taking_twice_gives_nothing_the_second_time(ask: Say) -> None:
     asked = ask()[0]
-    assert take(asked.uid) is not None
-    assert take(asked.uid) is None
-    assert take("unknown") is None
+    assert len(take(asked.uid)) == 1
+    assert take(asked.uid) == []
+    assert take("unknown") == []

@@ -92,7 +92,8 @@ def test_the_call_is_the_evidence(ask: Say, provider: ScriptedProvider, tree: Tr
 def test_each_candidate_has_its_call(ask: Say, provider: ScriptedProvider) -> None:
     provider.script(says("a"), says("b"), says("c"))
     rows = [run(one) for one in ask("continue n:3")]
-    assert [row.text for row in rows] == ["a", "b", "c"]
+    assert {row.text for row in rows} == {"a", "b", "c"}
+    assert len(provider.seen) == 3
     assert len({row.call_id for row in rows}) == 3
     assert all(len(row.batch) == 16 for row in rows)
 
