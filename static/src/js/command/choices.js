@@ -12,9 +12,9 @@ import { json } from "../live/api.js";
 /** @type {Promise<Command[]> | null} */
 let catalogue = null;
 
-/** The registry, asked for once. @param {string} tree @returns {Promise<Command[]>} */
-function commands(tree) {
-  catalogue ??= json(`/api/commands?tree=${tree}`).then((body) => body.commands ?? body.results ?? body);
+/** The registry, asked for once. @returns {Promise<Command[]>} */
+function commands() {
+  catalogue ??= json("/api/commands").then((body) => body.results);
   catalogue.catch(() => (catalogue = null));
   return catalogue;
 }
@@ -41,7 +41,7 @@ export function verbChoices(known, typed) {
 /** @param {import("../tree/page.js").TreePage} page @param {string} text @param {string} search @param {AbortSignal} signal @returns {Promise<Choice[]>} */
 export async function choicesFor(page, text, search, signal) {
   const arrow = /^\s*(→|->|>)\s*(.*)$/s.exec(text);
-  if (arrow) return verbChoices(await commands(page.settings.tree), arrow[2]);
+  if (arrow) return verbChoices(await commands(), arrow[2]);
   const query = text.trim();
   if (!query) return [];
   const direct = /^\[?([a-z]\d[a-z]\d(?:[a-z\d]{0,4}))\]?$/i.exec(query);

@@ -3,8 +3,8 @@
 
 import { Refused } from "../live/api.js";
 import { choicesFor } from "../command/choices.js";
+import { frame, option } from "../command/frame.js";
 import { History } from "../command/history.js";
-import { make } from "../tree/forms.js";
 import { bare } from "../tree/lines.js";
 import { pageOf } from "../tree/page.js";
 import { speak } from "../tree/speak.js";
@@ -12,14 +12,15 @@ import { speak } from "../tree/speak.js";
 /** @typedef {import("../command/choices.js").Choice} Choice */
 
 export class LoomCommand extends HTMLElement {
+  /** @type {Choice[]} */
+  choices = [];
+  active = -1;
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
     const { signal } = this.stop;
     this.history = new History(localStorage, `heddle.lines.${this.page.settings.me}`);
-    /** @type {Choice[]} */
-    this.choices = [];
-    this.active = -1;
     this.build();
     document.addEventListener("keydown", (event) => this.opened(event), { signal });
     document.addEventListener("click", (event) => {
@@ -34,16 +35,11 @@ export class LoomCommand extends HTMLElement {
   }
 
   build() {
-    this.input = /** @type {HTMLInputElement} */ (make("input", { type: "text", autocomplete: "off", spellcheck: false, placeholder: "Search this tree, or type → for a command" }));
-    for (const [name, value] of Object.entries({ role: "combobox", "aria-expanded": "true", "aria-controls": "command-choices", "aria-autocomplete": "list", "aria-label": "Search or command" })) this.input.setAttribute(name, value);
-    this.list = make("div", { id: "command-choices" });
-    this.list.setAttribute("role", "listbox");
-    this.list.setAttribute("aria-label", "Suggestions");
-    this.said = make("div", { className: "command-answer" });
-    this.said.setAttribute("role", "status");
-    const foot = make("p", { className: "command-foot" }, make("span", { textContent: "↑ ↓ choose" }), make("span", { textContent: "Tab completes" }), make("span", { textContent: "Enter runs" }), make("span", { textContent: "Esc closes" }));
-    this.dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "command" }, this.input, this.list, this.said, foot));
-    this.dialog.setAttribute("aria-label", "Search and commands");
+    const { dialog, input, list, said } = frame();
+    this.dialog = dialog;
+    this.input = input;
+    this.list = list;
+    this.said = said;
     this.replaceChildren(this.dialog);
     this.input.addEventListener("input", () => this.typed());
     this.dialog.addEventListener("keydown", (event) => this.pressed(event));
@@ -112,14 +108,7 @@ export class LoomCommand extends HTMLElement {
   /** @param {Choice[]} choices */
   draw(choices) {
     this.choices = choices;
-    this.list?.replaceChildren(
-      ...choices.map((choice, index) => {
-        const option = make("div", { id: `choice-${index}` }, ...choice.parts.map(({ kind, text }) => make(kind === "id" ? "code" : "span", { className: kind, textContent: text })));
-        option.setAttribute("role", "option");
-        if (choice.colour !== undefined) option.dataset.who = String(choice.colour);
-        return option;
-      }),
-    );
+    this.list?.replaceChildren(...choices.map(option));
     this.choose(choices.length && !this.isCommand ? 0 : -1);
   }
 
@@ -139,7 +128,7 @@ export class LoomCommand extends HTMLElement {
     event.stopPropagation();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && !this.input?.value && this.history) this.recall(step);
-    else if (step) this.choose(Math.max(-1, Math.min((this.choices?.length ?? 0) - 1, (this.active ?? -1) + step)));
+    else if (step) this.choose(Math.max(-1, Math.min(this.choices.length - 1, this.active + step)));
     else if (event.key === "Tab" && !event.shiftKey && this.complete()) event.preventDefault();
     else if (event.key === "Enter" && !event.isComposing) this.enter();
     else return;
@@ -156,7 +145,7 @@ export class LoomCommand extends HTMLElement {
   }
 
   complete() {
-    const choice = this.choices?.[Math.max(0, this.active ?? 0)];
+    const choice = this.choices[Math.max(0, this.active)];
     if (!choice?.complete || !this.input) return false;
     this.input.value = choice.complete;
     this.typed();
@@ -173,7 +162,7 @@ export class LoomCommand extends HTMLElement {
   }
 
   enter() {
-    const choice = this.choices?.[this.active ?? -1];
+    const choice = this.choices[this.active];
     if (choice?.go) {
       this.dialog?.close();
       return this.page?.go(choice.go);

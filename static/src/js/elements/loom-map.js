@@ -12,18 +12,21 @@ import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 
 export class LoomMap extends HTMLElement {
+  camera = new Camera();
+  /** @type {Scene | null} */
+  scene = null;
+  /** @type {number | null} the slot that is shown as the top; null: the whole tree */
+  hoisted = null;
+  /** @type {Set<number>} slots that a search has found */
+  hits = new Set();
+  ask = 0;
+  touched = false;
+  frameAsked = 0;
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
     const { signal } = this.stop;
-    this.camera = new Camera();
-    /** @type {Scene | null} */
-    this.scene = null;
-    /** @type {number | null} */
-    this.hoisted = null;
-    /** @type {Set<number>} */
-    this.hits = new Set();
-    this.ask = 0;
     this.build();
     this.worker = new Worker(this.closest("loom-tree")?.getAttribute("data-layout-worker") ?? "", { type: "module" });
     this.worker.onmessage = ({ data }) => this.placed(data);
@@ -180,8 +183,8 @@ export class LoomMap extends HTMLElement {
   }
 
   redraw() {
-    this.frameAsked ??= requestAnimationFrame(() => {
-      this.frameAsked = undefined;
+    this.frameAsked ||= requestAnimationFrame(() => {
+      this.frameAsked = 0;
       this.paint();
     });
   }
@@ -192,6 +195,6 @@ export class LoomMap extends HTMLElement {
     if (!pen || !store || !this.scene || !this.ink || !this.page) return;
     const scale = devicePixelRatio || 1;
     pen.setTransform(scale, 0, 0, scale, 0, 0);
-    draw(pen, this.scene, this.camera, factsOf(this.page, store, this.hits ?? new Set()), this.ink, this.extent());
+    draw(pen, this.scene, this.camera, factsOf(this.page, store, this.hits), this.ink, this.extent());
   }
 }

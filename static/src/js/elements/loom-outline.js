@@ -10,15 +10,18 @@ const SPARE = 8;
 const MOST_INDENT = 14;
 
 export class LoomOutline extends HTMLElement {
+  /** @type {Set<number>} the slots that are unfolded */
+  open = new Set();
+  /** @type {import("../tree/outline.js").Row[]} */
+  rows = [];
+  active = 0;
+  stale = true;
+  wanted = true;
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
     const { signal } = this.stop;
-    /** @type {Set<number>} */
-    this.open = new Set();
-    /** @type {import("../tree/outline.js").Row[]} */
-    this.rows = [];
-    this.active = 0;
     this.list = make("div", { className: "outline" });
     this.list.setAttribute("role", "tree");
     this.list.setAttribute("aria-label", "Outline of the tree");
@@ -48,7 +51,7 @@ export class LoomOutline extends HTMLElement {
   /** Unfolds the way to where the reader stands, and shows it. */
   follow() {
     const store = this.page?.store;
-    if (!store || !this.page || !this.open) return;
+    if (!store || !this.page) return;
     for (const slot of store.pathTo(this.page.position)) this.open.add(slot);
     this.stale = true;
     this.wanted = true;
@@ -71,8 +74,8 @@ export class LoomOutline extends HTMLElement {
 
   rebuild() {
     const store = this.page?.store;
-    if (!store || !this.open || !this.list) return;
-    const active = this.rows?.[this.active ?? 0]?.slot;
+    if (!store || !this.list) return;
+    const active = this.rows[this.active]?.slot;
     this.rows = rowsOf(store, this.open);
     this.active = Math.max(0, this.rows.findIndex((row) => row.slot === active));
     this.list.style.blockSize = `${this.rows.length * HEIGHT}px`;
@@ -82,7 +85,7 @@ export class LoomOutline extends HTMLElement {
   /** @param {string} id */
   indexOf(id) {
     const slot = this.page?.store?.slotOf(id);
-    return this.rows?.findIndex((row) => row.slot === slot) ?? -1;
+    return this.rows.findIndex((row) => row.slot === slot);
   }
 
   /** Scrolls a row into sight and makes it the one that keys act on. @param {number} index */
@@ -97,7 +100,7 @@ export class LoomOutline extends HTMLElement {
 
   paint() {
     const store = this.page?.store;
-    if (!store || !this.isSeen || !this.list || !this.rows || !this.page) return;
+    if (!store || !this.isSeen || !this.list || !this.page) return;
     const pane = /** @type {HTMLElement} */ (this.parentElement);
     const first = Math.max(0, Math.floor(pane.scrollTop / HEIGHT) - SPARE);
     const last = Math.min(this.rows.length, Math.ceil((pane.scrollTop + pane.clientHeight) / HEIGHT) + SPARE);
@@ -111,7 +114,7 @@ export class LoomOutline extends HTMLElement {
 
   /** @param {number} index @param {import("../tree/store.js").TreeStore} store @param {Set<number>} path */
   item(index, store, path) {
-    const row = /** @type {import("../tree/outline.js").Row} */ (this.rows?.[index]);
+    const row = /** @type {import("../tree/outline.js").Row} */ (this.rows[index]);
     const id = store.standing(row.slot);
     const who = this.page?.cast.get(store.authors[row.slot]);
     const twig = make("span", { className: "twig", textContent: row.children ? (row.isOpen ? "−" : "+") : "·" });
@@ -142,29 +145,29 @@ export class LoomOutline extends HTMLElement {
     const item = /** @type {Element} */ (event.target).closest("[data-index]");
     if (!item) return;
     this.active = Number(item.getAttribute("data-index"));
-    if (/** @type {Element} */ (event.target).closest(".twig")) this.fold(!this.rows?.[this.active].isOpen);
+    if (/** @type {Element} */ (event.target).closest(".twig")) this.fold(!this.rows[this.active].isOpen);
     else this.visit();
   }
 
   visit() {
-    const row = this.rows?.[this.active ?? 0];
+    const row = this.rows[this.active];
     const store = this.page?.store;
     if (row && store) this.page?.go(store.standing(row.slot));
   }
 
   /** @param {boolean} isOpen */
   fold(isOpen) {
-    const row = this.rows?.[this.active ?? 0];
+    const row = this.rows[this.active];
     if (!row) return;
-    if (isOpen) this.open?.add(row.slot);
-    else this.open?.delete(row.slot);
+    if (isOpen) this.open.add(row.slot);
+    else this.open.delete(row.slot);
     this.rebuild();
     this.paint();
   }
 
   /** @param {KeyboardEvent} event */
   pressed(event) {
-    const row = this.rows?.[this.active ?? 0];
+    const row = this.rows[this.active];
     if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
     const to = { ArrowDown: 1, ArrowUp: -1, PageDown: 12, PageUp: -12, Home: -Infinity, End: Infinity }[event.key];
     if (to !== undefined) this.step(to);
@@ -178,7 +181,7 @@ export class LoomOutline extends HTMLElement {
 
   /** @param {number} by */
   step(by) {
-    this.show(Math.min((this.rows?.length ?? 1) - 1, Math.max(0, (this.active ?? 0) + by)));
+    this.show(Math.min(this.rows.length - 1, Math.max(0, this.active + by)));
     this.paint();
     this.focusActive();
   }
@@ -186,7 +189,7 @@ export class LoomOutline extends HTMLElement {
   /** @param {import("../tree/outline.js").Row} row */
   toParent(row) {
     const parent = this.page?.store?.parents[row.slot];
-    const index = this.rows?.findIndex((one) => one.slot === parent) ?? -1;
-    if (index >= 0) this.step(index - (this.active ?? 0));
+    const index = this.rows.findIndex((one) => one.slot === parent);
+    if (index >= 0) this.step(index - this.active);
   }
 }

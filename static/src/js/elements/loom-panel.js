@@ -5,12 +5,14 @@ import { part, Refused } from "../live/api.js";
 import { pageOf } from "../tree/page.js";
 
 export class LoomPanel extends HTMLElement {
+  node = "";
+  drawn = "";
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
     const { signal } = this.stop;
     this.node = this.page.position;
-    this.drawn = "";
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("moved", () => this.look(this.page?.position ?? ""), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });

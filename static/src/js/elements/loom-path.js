@@ -3,6 +3,7 @@
 
 import { part, Refused } from "../live/api.js";
 import { pageOf } from "../tree/page.js";
+import { Stick } from "../tree/stick.js";
 import { parsed, reconcile, remember } from "../tree/reconcile.js";
 import { slotsTouched } from "../tree/touched.js";
 
@@ -22,11 +23,17 @@ export class LoomPath extends HTMLElement {
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("redraw", () => this.refresh(), { signal });
     this.addEventListener("click", (event) => this.above(event), { signal });
+    const thread = /** @type {HTMLElement} */ (this.closest("main"));
+    this.stick = new Stick(thread, /** @type {Element} */ (this.parentElement));
+    this.page.addEventListener("said", (event) => {
+      if (/** @type {CustomEvent} */ (event).detail.answer.generations?.length) this.stick?.toEnd();
+    }, { signal });
     this.mark();
     this.toEnd();
   }
 
   disconnectedCallback() {
+    this.stick?.stop();
     this.stop?.abort();
     this.move?.abort();
     clearTimeout(this.timer);
@@ -118,10 +125,11 @@ export class LoomPath extends HTMLElement {
     if (!thread) return;
     requestAnimationFrame(() => {
       const last = this.nodes().at(-1);
-      const box = last?.getBoundingClientRect();
       // A long last node is read from its start, a short one with what hangs below it.
-      if (box && box.height > thread.clientHeight * 0.6) last?.scrollIntoView({ block: "start" });
-      else thread.scrollTop = thread.scrollHeight;
+      if (last && last.getBoundingClientRect().height > thread.clientHeight * 0.6) {
+        this.stick?.release();
+        last.scrollIntoView({ block: "start" });
+      } else this.stick?.toEnd();
     });
   }
 

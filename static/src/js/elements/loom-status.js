@@ -7,11 +7,14 @@ import { speak } from "../tree/speak.js";
 const WORDS = { waiting: "connecting", live: "live", offline: "offline, trying again", gone: "closed" };
 
 export class LoomStatus extends HTMLElement {
+  /** @type {keyof typeof WORDS} */
+  state = "waiting";
+  reason = "";
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
     const { signal } = this.stop;
-    this.state = "waiting";
     this.page.addEventListener("state", (event) => this.told(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("event", () => this.draw(), { signal });
     this.page.addEventListener("here", () => this.draw(), { signal });
@@ -36,7 +39,7 @@ export class LoomStatus extends HTMLElement {
   }
 
   draw() {
-    const words = this.state === "gone" ? (this.reason ?? "") : WORDS[/** @type {keyof typeof WORDS} */ (this.state)];
+    const words = this.state === "gone" ? this.reason : WORDS[this.state];
     const waiting = this.page?.outbox.waiting ?? 0;
     this.querySelector(".dot")?.setAttribute("data-state", this.state === "gone" ? "offline" : this.state);
     this.put(this, "[data-live]", waiting ? `${words} · ${waiting} not sent yet, kept here` : words);

@@ -11,13 +11,14 @@ const isOurs = (/** @type {Element} */ card) => card.matches(".card:not(.failed)
 const isComing = (/** @type {Element} */ card) => card.classList.contains("coming");
 
 export class LoomWeave extends HTMLElement {
+  /** @type {Map<string, string>} texts of running generations as far as they came */
+  texts = new Map();
+  /** the line that asked last, for "more like these" */
+  asked = "";
+  taken = "";
+
   connectedCallback() {
     this.page = pageOf();
-    /** @type {Map<string, string>} texts of running generations as far as they came */
-    this.texts = new Map();
-    /** @type {string} the line that asked last, for "more like these" */
-    this.asked = "";
-    this.taken = "";
     this.stop = new AbortController();
     const { signal } = this.stop;
     this.page.addEventListener("delta", (event) => this.grow(/** @type {CustomEvent} */ (event).detail), { signal });

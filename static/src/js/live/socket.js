@@ -27,6 +27,7 @@ export class LiveSocket extends EventTarget {
     this.timer = 0;
     this.watch = 0;
     this.closed = false;
+    this.heard = 0;
     this.wake = this.wake.bind(this);
   }
 

@@ -31,6 +31,7 @@ export class Scene {
   constructor(slots, layout) {
     this.slots = slots;
     this.layout = layout;
+    this.keptSet = new Set(layout.kept);
     this.places = new Map(slots.map((slot, place) => [slot, place]));
     /** @type {number[]} drawn places by row, then from left to right: for labels and pointing */
     this.ordered = [...layout.kept].sort((one, other) => layout.y[one] - layout.y[other] || layout.x[one] - layout.x[other]);
@@ -45,7 +46,6 @@ export class Scene {
 
   /** @param {number} place */
   isKept(place) {
-    this.keptSet ??= new Set(this.layout.kept);
     return this.keptSet.has(place);
   }
 

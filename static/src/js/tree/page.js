@@ -115,6 +115,7 @@ export class TreePage extends EventTarget {
 
   /** Moves this tab to a node. @param {string} id @param {{replace?: boolean, history?: boolean}} [how] */
   go(id, { replace = false, history: keep = true } = {}) {
+    id = this.store?.textOf(id) ?? id;
     if (!id || id === this.position) return;
     const from = this.position;
     this.position = id;

@@ -86,6 +86,16 @@ export class TreeStore {
     return this.versions.get(slot) ?? [slot];
   }
 
+  /** The text that a node is, or is about: notes and replies lead to it. @param {string} id */
+  textOf(id) {
+    let place = this.places.get(id);
+    if (place === undefined || this.kinds[place] === "text") return id;
+    while (place !== undefined && place !== null && this.kinds[place] !== "text") {
+      place = this.parents[place] ?? undefined;
+    }
+    return place === undefined ? id : this.standing(place);
+  }
+
   /** Whether a slot itself is pruned. @param {number} slot */
   isPruned(slot) {
     return (this.flags[slot] & PRUNED) !== 0;
