@@ -1,11 +1,31 @@
 """Celery shells around verbs that take long; each may be run twice."""
 
-from celery import shared_task
+import logging
+from typing import Any
 
-from loom.commands import forest
+from celery import shared_task
+from celery.signals import worker_ready
+from django.db import DatabaseError, close_old_connections
+
+from loom.commands import erasing
+from loom.log import jobs
+
+log = logging.getLogger("heddle.tasks")
 
 
 @shared_task(name="loom.tasks.erase_tree")
 def erase_tree(uid: str) -> None:
     """Deletes the rows of an erased tree."""
-    forest.erase_rows(uid)
+    erasing.erase_rows(uid)
+
+
+@worker_ready.connect
+def begin_again(**_: Any) -> None:
+    """What an earlier worker left half done, or a broker forgot, is asked for again."""
+    try:
+        for uid in erasing.waiting():
+            jobs.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
+    except DatabaseError:
+        log.warning("could not look for what was left half done", exc_info=True)
+    finally:
+        close_old_connections()

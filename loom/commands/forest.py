@@ -1,75 +1,80 @@
 """Trees as wholes: their head, the archive, and erasing. Growing them is in `growth`."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
-from loom.access import Actor
+from loom.access import Actor, demand_role, get_actor
+from loom.commands.groves import owned
 from loom.log import streams
+from loom.log.announce import access_changed
 from loom.log.jobs import enqueue
-from loom.models import (
-    Call,
-    Event,
-    Generation,
-    Import,
-    Link,
-    Mark,
-    Node,
-    NodeSource,
-    Receipt,
-    Step,
-    Stream,
-    Tree,
-    VersionChoice,
-    Workspace,
-)
+from loom.models import Generation, Stream, Tree
 from loom.rules.hashes import instant
-from loom.rules.refusals import Refused
+from loom.rules.refusals import Refused, not_found
 
 TRUNCATIONS = ("truncateMiddle", "rollingWindow", "stopAtLimit")
+FIELDS = ("title", "description", "system_context", "summary", "truncation")
 MAX_TITLE = 300
-BATCH = 2000
 
 
-def change_tree(actor: Actor, tree: Tree, fields: dict[str, Any]) -> Tree:
+def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
     """Changes title, description, system_context, summary, truncation or `archived`.
 
-    An archived tree is read only: nothing but `archived` may be sent to it.
+    An archived tree is read only: nothing but `archived` may be sent to it, or other fields
+    together with `archived: false`. What is as it was makes no event.
     """
-    archived = fields.pop("archived", None)
-    if "title" in fields and len(fields["title"]) > MAX_TITLE:
-        raise Refused("LIMIT_EXCEEDED", f"A title has at most {MAX_TITLE} characters.")
+    fields = {name: value for name, value in changes.items() if name in FIELDS}
+    archived = changes.get("archived")
+    _demand_fields(fields)
+    with transaction.atomic():
+        writer = streams.lock(tree, actor=actor.participant.uid)
+        demand_role(get_actor(actor.user, tree.grove), "writer")
+        row = Tree.objects.select_related("grove").get(pk=tree.pk)
+        if row.erasing_at is not None:
+            raise not_found("This tree")
+        if row.archived_at is not None and archived is not False and fields:
+            raise Refused(
+                "REJECTED", "This tree is archived and read only.", hint="send archived: false"
+            )
+        changed = {name: value for name, value in fields.items() if getattr(row, name) != value}
+        for name, value in changed.items():
+            setattr(row, name, value)
+        if archived is not None and archived != (row.archived_at is not None):
+            row.archived_at = timezone.now() if archived else None
+            changed["archived_at"] = instant(row.archived_at) if row.archived_at else None
+        if changed:
+            row.touched_at = timezone.now()
+            row.save(update_fields=[*changed, "touched_at"])
+            writer.append("tree.changed", {"tree": row.uid, **changed})
+        writer.flush()
+    return row
+
+
+def _demand_fields(fields: Mapping[str, Any]) -> None:
+    if len(fields.get("title", "")) > MAX_TITLE:
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"A title has at most {MAX_TITLE} characters.",
+            hint="shorten it",
+            status=413,
+        )
     if fields.get("truncation", TRUNCATIONS[0]) not in TRUNCATIONS:
         raise Refused(
             "INVALID_SYNTAX", "There is no such truncation.", hint=" or ".join(TRUNCATIONS)
         )
-    with transaction.atomic():
-        writer = streams.lock(tree, actor=actor.participant.uid)
-        row = Tree.objects.get(pk=tree.pk)
-        if row.archived_at is not None and archived is None and fields:
-            raise Refused(
-                "REJECTED", "This tree is archived and read only.", hint="send archived: false"
-            )
-        for name, value in fields.items():
-            setattr(row, name, value)
-        if archived is not None:
-            row.archived_at = (row.archived_at or timezone.now()) if archived else None
-        row.save(update_fields=[*fields, "archived_at"])
-        body: dict[str, Any] = {"tree": row.uid, **fields}
-        body["archived_at"] = instant(row.archived_at) if row.archived_at else None
-        writer.append("tree.changed", body)
-        writer.flush()
-    return row
 
 
 def erase(actor: Actor, tree: Tree, title: str) -> None:
     """Erases an archived tree whose title was typed again. From now on it is nowhere to be
     seen; its rows go in batches, and one event of the grove stays. There is no undo."""
-    with transaction.atomic():
-        grove = streams.lock(tree.grove, actor=actor.participant.uid)
+    with owned(actor) as grove:
         streams.lock(tree)
         row = Tree.objects.get(pk=tree.pk)
+        if row.erasing_at is not None:
+            raise not_found("This tree")
         if row.archived_at is None:
             raise Refused("REJECTED", "Only an archived tree is erased.", hint="archive it first")
         if title != row.title:
@@ -79,57 +84,5 @@ def erase(actor: Actor, tree: Tree, title: str) -> None:
         Stream.objects.filter(name=streams.name_of(tree)).update(erasing=True)
         Generation.objects.filter(tree=tree).update(stop_asked=True)
         grove.append("tree.erased", {"tree": tree.uid, "title": row.title})
-        grove.flush()
+        access_changed(actor.grove.uid, actor.user.pk)
         enqueue("loom.tasks.erase_tree", [tree.uid], queue="transfer")
-
-
-def erase_rows(tree_uid: str) -> None:
-    """Deletes what an erased tree leaves, in batches; may be stopped and run again."""
-    tree = Tree.objects.filter(uid=tree_uid, erasing_at__isnull=False).first()
-    if tree is None:
-        return
-    workspaces = list(Workspace.objects.filter(tree=tree).values_list("uid", flat=True))
-    names = [streams.name_of(tree), *(f"workspace:{uid}" for uid in workspaces)]
-    Stream.objects.filter(name__in=names).update(erasing=True)
-    _batches(Event.objects.filter(stream__name__in=names))
-    Step.objects.filter(workspace__tree=tree).update(undoes=None)
-    for rows in (
-        Step.objects.filter(workspace__tree=tree),
-        Receipt.objects.filter(tree=tree),
-        VersionChoice.objects.filter(workspace__tree=tree),
-        Workspace.objects.filter(tree=tree),
-        Mark.objects.filter(tree=tree),
-        Link.objects.filter(tree=tree),
-        NodeSource.objects.filter(node__tree=tree),
-        Generation.objects.filter(tree=tree),
-        Call.objects.filter(tree=tree),
-    ):
-        _batches(rows)
-    Import.objects.filter(tree=tree).update(tree=None)
-    _erase_nodes(tree)
-    Stream.objects.filter(name__in=names).delete()
-    tree.delete()
-
-
-def _batches(rows: Any) -> None:
-    """Deletes rows a batch at a time, each in its own transaction: others may write between."""
-    while True:
-        ids = list(rows.order_by("-pk").values_list("pk", flat=True)[:BATCH])
-        if not ids:
-            return
-        with transaction.atomic():
-            rows.model.objects.filter(pk__in=ids)._raw_delete(rows.db)
-
-
-def _erase_nodes(tree: Tree) -> None:
-    """Nodes point at older ones only, so the newest go first."""
-    while True:
-        ids = list(Node.objects.filter(tree=tree).order_by("-id").values_list("id")[:BATCH])
-        if not ids:
-            return
-        with transaction.atomic(), connection.cursor() as cursor:
-            low, high = ids[-1][0], ids[0][0]
-            cursor.execute(
-                "DELETE FROM loom_node WHERE tree_id = %s AND id BETWEEN %s AND %s",
-                [tree.pk, low, high],
-            )

@@ -20,15 +20,9 @@ MAX_USES = 1000
 def make_invitation(actor: Actor, *, role: str, days: float, uses: int) -> tuple[Invitation, str]:
     """A new invitation and its secret, which is shown this once."""
     kind = groves.demand_role_name(role)
-    if not 0 < days <= MAX_DAYS or not 1 <= uses <= MAX_USES:
-        raise Refused(
-            "LIMIT_EXCEEDED",
-            f"An invitation lasts at most {MAX_DAYS} days and has 1 to {MAX_USES} uses.",
-            hint="days:7 uses:1 is usual",
-        )
+    _demand_bounds(days, uses)
     secret = secrets.token_urlsafe(32)
-    with transaction.atomic():
-        writer = streams.lock(actor.grove, actor=actor.participant.uid)
+    with groves.owned(actor) as writer:
         made = Invitation.objects.create(
             grove=actor.grove,
             role=kind,
@@ -38,8 +32,22 @@ def make_invitation(actor: Actor, *, role: str, days: float, uses: int) -> tuple
             uses_left=uses,
         )
         writer.append("invitation.added", {"invitation": invitation_body(made)})
-        writer.flush()
     return made, secret
+
+
+def _demand_bounds(days: float, uses: int) -> None:
+    if not days > 0 or uses < 1:
+        raise Refused(
+            "INVALID_SYNTAX",
+            "An invitation lasts longer than now and has at least one use.",
+            hint="7 days and 1 use are usual",
+        )
+    if days > MAX_DAYS or uses > MAX_USES:
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"An invitation lasts at most {MAX_DAYS} days and has at most {MAX_USES} uses.",
+            hint="7 days and 1 use are usual",
+        )
 
 
 def invitation_body(one: Invitation) -> dict[str, object]:
@@ -53,19 +61,16 @@ def invitation_body(one: Invitation) -> dict[str, object]:
     }
 
 
-def revoke_invitation(actor: Actor, uid: str) -> None:
-    """Ends an invitation at once."""
-    with transaction.atomic():
-        writer = streams.lock(actor.grove, actor=actor.participant.uid)
-        found = Invitation.objects.filter(
-            grove=actor.grove, uid=uid, revoked_at__isnull=True
-        ).first()
+def revoke_invitation(actor: Actor, uid: str) -> Invitation:
+    """Ends an invitation at once; NOT_FOUND where it is not the grove's or was ended."""
+    with groves.owned(actor) as writer:
+        found = actor.grove.invitations.filter(uid=uid, revoked_at__isnull=True).first()
         if found is None:
             raise not_found("This invitation")
         found.revoked_at = timezone.now()
         found.save(update_fields=["revoked_at"])
         writer.append("invitation.removed", {"invitation": invitation_body(found)})
-        writer.flush()
+    return found
 
 
 def find_invitation(secret: str) -> Invitation | None:
@@ -88,21 +93,23 @@ def accept(
     """Makes somebody new, or a user who is signed in, a member; one use goes.
 
     Under the grove's lock, so that no invitation is used more often than it may be.
+    NOT_FOUND where it is used up, CONFLICT where the name is taken or he is a member.
     """
-    found = find_invitation(secret)
-    if found is None:
-        raise _spent()
+    grove = _found(secret).grove
     with transaction.atomic():
-        streams.lock(found.grove)
-        found = find_invitation(secret)
-        if found is None:
-            raise _spent()
-        if user is None:
-            user = people.make_user(username, password or " ")
-        member = groves.join(found.grove, user, groves.demand_role_name(found.role))
-        Invitation.objects.filter(pk=found.pk).update(uses_left=found.uses_left - 1)
+        writer = streams.lock(grove)
+        found = _found(secret)
+        who = user or people.make_user(username, people.demand_some(password))
+        role = groves.demand_role_name(found.role)
+        member = groves.enter(writer, grove, who, role, invitation=found.uid)
+        found.uses_left -= 1
+        found.save(update_fields=["uses_left"])
+        writer.flush()
     return member
 
 
-def _spent() -> Refused:
-    return not_found("This invitation", "it was used, revoked or is over; ask for a new one")
+def _found(secret: str) -> Invitation:
+    found = find_invitation(secret)
+    if found is None:
+        raise not_found("This invitation", "it was used, revoked or is over; ask for a new one")
+    return found

@@ -1,19 +1,19 @@
 """Model participants: who may be asked to write, with what settings, and whose key."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands.groves import demand_name
+from loom.commands.groves import demand_name, owned
 from loom.commands.sealing import seal
-from loom.log import streams
 from loom.models import Participant
 from loom.rules.addresses_allowed import why_refused
-from loom.rules.permissions import NAMES, OF_ROLE, broken_rule
+from loom.rules.hashes import instant
+from loom.rules.permissions import NAMES, NEEDS, OF_ROLE, Role, broken_rule
 from loom.rules.refusals import Refused
 
 MAX_NAME = 80
@@ -34,45 +34,59 @@ PLAIN = (
     "budget",
     "tool_filter",
 )
+CHOICES = {
+    "endpoint": ("chat", "completion"),
+    "archetype": ("reader", "writer", "editor", "auditor"),
+    "budget": ("quick", "standard", "thorough"),
+}
+RANGES = {
+    "temperature": (0, 2),
+    "max_tokens": (1, 1_000_000),
+    "context_limit": (256, 10_000_000),
+    "authority": (0, 3),
+}
+_MODEL_REF = re.compile(r"[A-Za-z0-9_.-]+:[^\s\x00-\x1f\x7f]+\Z")
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What a caller sent: `fields` of `PLAIN`; a new key, or None to leave the old one;
-    permissions and loom_aware, None where they were not sent."""
+    """What a caller sent: `fields` of `PLAIN`; a new key ("" takes the old one away, None
+    leaves it); permissions, loom_aware and archived, None where they were not sent."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     api_key: str | None = None
     permissions: list[str] | None = None
     loom_aware: bool | None = None
+    archived: bool | None = None
 
 
-def participant_body(one: Participant, role: str = "") -> dict[str, Any]:
-    """A participant as API and events show it; a key is shown as `has_key` only."""
-    permissions = one.permissions
+def participant_body(one: Participant, role: Role | None = None) -> dict[str, Any]:
+    """A participant as API and events show it; `role` is a person's, None where he is no
+    member. A key is shown as `has_key` only."""
+    permissions = list(one.permissions)
     if one.kind == "human":
-        permissions = [name for letter, name in NAMES.items() if letter in _letters(role)]
+        letters = OF_ROLE[role] if role else frozenset()
+        permissions = [name for letter, name in NAMES.items() if letter in letters]
     return {
         "id": one.uid,
         "grove": one.grove.uid,
         "kind": one.kind,
+        "user": one.user.username if one.user else None,
         **{name: getattr(one, name) for name in PLAIN},
-        "loom_aware": one.kind == "model" and "loom_aware" in permissions,
+        "loom_aware": "loom_aware" in permissions,
         "permissions": permissions,
         "has_key": bool(one.sealed_key),
-        "archived_at": one.archived_at,
+        "created_at": instant(one.created_at),
+        "archived_at": instant(one.archived_at) if one.archived_at else None,
     }
-
-
-def _letters(role: str) -> frozenset[str]:
-    return frozenset(OF_ROLE.get(role, frozenset()))  # type: ignore[call-overload]
 
 
 def make_participant(actor: Actor, changes: Changes) -> Participant:
     """A new model participant of the actor's grove."""
-    if not changes.fields.get("name"):
-        raise Refused("INVALID_SYNTAX", "A participant needs a name.", hint="send name")
-    return _store(actor, Participant(grove=actor.grove, kind="model"), changes, "added")
+    for name in ("name", "model_ref"):
+        if not changes.fields.get(name):
+            raise Refused("INVALID_SYNTAX", f"A participant needs a {name}.", hint=f"send {name}")
+    return _store(actor, Participant(grove=actor.grove, kind="model"), changes)
 
 
 def change_participant(actor: Actor, one: Participant, changes: Changes) -> Participant:
@@ -81,64 +95,84 @@ def change_participant(actor: Actor, one: Participant, changes: Changes) -> Part
         raise Refused(
             "REJECTED", "A person is changed among the members.", hint="PATCH the grove's members"
         )
-    return _store(actor, one, changes, "changed")
+    return _store(actor, one, changes)
 
 
-def archive_participant(actor: Actor, one: Participant) -> None:
+def archive_participant(actor: Actor, one: Participant) -> Participant:
     """Takes a model out of the grove; what it wrote stays its own."""
     if one.kind == "human":
         raise Refused(
             "REJECTED", "A person is removed among the members.", hint="DELETE the grove's member"
         )
-    with transaction.atomic():
-        writer = streams.lock(actor.grove, actor=actor.participant.uid)
-        one.archived_at = one.archived_at or timezone.now()
-        one.save(update_fields=["archived_at"])
-        writer.append("participant.changed", {"participant": event_body(one)})
-        writer.flush()
+    return _store(actor, one, Changes(archived=True))
 
 
-def _store(actor: Actor, one: Participant, changes: Changes, deed: str) -> Participant:
-    with transaction.atomic():
-        writer = streams.lock(actor.grove, actor=actor.participant.uid)
-        _apply(one, changes)
-        _demand_free_name(one)
-        one.save()
-        writer.append(f"participant.{deed}", {"participant": event_body(one)})
-        writer.flush()
-    return one
-
-
-def event_body(one: Participant) -> dict[str, Any]:
-    """The body for an event: times as text."""
-    from loom.rules.hashes import instant
-
-    body = participant_body(one)
-    return {**body, "archived_at": instant(one.archived_at) if one.archived_at else None}
+def _store(actor: Actor, one: Participant, changes: Changes) -> Participant:
+    """Applies the changes to the row as it is under the grove's lock."""
+    with owned(actor) as writer:
+        row = one if one.pk is None else Participant.objects.select_related("grove").get(pk=one.pk)
+        before = None if row.pk is None else participant_body(row)
+        _apply(row, changes)
+        _demand_free_name(row)
+        row.save()
+        body = participant_body(row)
+        if body != before or changes.api_key is not None:
+            kind = "participant.changed" if before else "participant.added"
+            writer.append(kind, {"participant": body})
+    return row
 
 
 def _apply(one: Participant, changes: Changes) -> None:
-    before = one.base_url
+    before = _bound_to(one)
     for name, value in changes.fields.items():
+        _demand_value(name, value)
         setattr(one, name, value)
     demand_name(one.name, most=MAX_NAME)
-    _demand_callable(one.base_url)
-    if one.base_url != before:
+    if "model_ref" in changes.fields and not _MODEL_REF.match(one.model_ref):
+        raise Refused(
+            "INVALID_SYNTAX", "A model_ref is provider:identifier.", hint="such as openai:gpt-5"
+        )
+    if "base_url" in changes.fields:
+        _demand_callable(one.base_url)
+    if _bound_to(one) != before:
         one.sealed_key = ""
     if changes.api_key is not None:
         one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
     one.permissions = _permissions(one, changes)
+    if changes.archived is not None:
+        one.archived_at = (one.archived_at or timezone.now()) if changes.archived else None
+
+
+def _bound_to(one: Participant) -> str:
+    """Whom a key was given for: the address, or where none is set the provider's own."""
+    return one.base_url or one.model_ref.partition(":")[0]
+
+
+def _demand_value(name: str, value: Any) -> None:
+    if name in CHOICES and value not in CHOICES[name]:
+        raise Refused(
+            "INVALID_SYNTAX", f"There is no {name} {value!r}.", hint=" or ".join(CHOICES[name])
+        )
+    low, high = RANGES.get(name, (0, 0))
+    if name in RANGES and value is not None and not low <= value <= high:
+        raise Refused(
+            "LIMIT_EXCEEDED" if value > high else "INVALID_SYNTAX",
+            f"{name} is from {low} to {high}.",
+            hint=f"{name}: {low}",
+        )
 
 
 def _permissions(one: Participant, changes: Changes) -> list[str]:
-    """The permission list; `loom_aware: true` without a list is the list of that one."""
+    """The permission list. `loom_aware: true` without a list is the list of that one;
+    `false` without a list takes it away with what needs it."""
     names = changes.permissions
     if names is None:
         names = list(one.permissions)
         if changes.loom_aware is True and "loom_aware" not in names:
             names = ["loom_aware"]
         if changes.loom_aware is False:
-            names = []
+            gone = {"loom_aware", *(NAMES[one] for one, base in NEEDS.items() if base == "A")}
+            names = [name for name in names if name not in gone]
     sentence = broken_rule(names)
     if not sentence and changes.loom_aware not in (None, "loom_aware" in names):
         sentence = "loom_aware and the list of permissions contradict each other."
@@ -148,16 +182,14 @@ def _permissions(one: Participant, changes: Changes) -> list[str]:
 
 
 def _demand_callable(base_url: str) -> None:
-    if not base_url:
-        return
-    sentence = why_refused(base_url, settings.PROVIDER_ALLOW)
+    sentence = why_refused(base_url, settings.PROVIDER_ALLOW) if base_url else ""
     if sentence:
         raise Refused("REJECTED", sentence, hint="add the line, and start Heddle again")
 
 
 def _demand_free_name(one: Participant) -> None:
-    others = Participant.objects.filter(grove=one.grove, name__iexact=one.name)
-    if others.exclude(pk=one.pk).exists():
+    others = Participant.objects.filter(grove=one.grove).exclude(pk=one.pk)
+    if one.name.casefold() in {name.casefold() for name in others.values_list("name", flat=True)}:
         raise Refused(
             "CONFLICT", f"The grove has a participant called {one.name}.", hint="use another name"
         )

@@ -9,16 +9,18 @@ from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from loom.models import ApiKey, SigninLink, User, UserSession
+from loom.log.announce import access_changed
+from loom.models import ApiKey, Membership, SigninLink, User, UserSession
 from loom.models.base import new_uid
 from loom.rules.hashes import digest
 from loom.rules.refusals import Refused, not_found
 
 LINK_HOURS = 24
+MAX_NAME = 80
 MAX_KEY_NAME = 80
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -33,8 +35,16 @@ def make_user(username: str, password: str = "", **fields: Any) -> User:
         user.set_password(password)
     else:
         user.set_unusable_password()
-    user.save()
+    try:
+        with transaction.atomic():
+            user.save()
+    except IntegrityError:  # somebody took the name between the look and the write
+        raise _taken(username) from None
     return user
+
+
+def _taken(username: str) -> Refused:
+    return Refused("CONFLICT", f"The name {username} is taken.", hint="choose another name")
 
 
 def _demand_username(username: str) -> None:
@@ -46,10 +56,22 @@ def _demand_username(username: str) -> None:
             "A name holds letters, digits and @ . + - _ only.",
             hint="choose another name",
         ) from None
-    if len(username) > 80:
-        raise Refused("INVALID_SYNTAX", "A name has at most 80 characters.", hint="shorten it")
+    if len(username) > MAX_NAME:
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"A name has at most {MAX_NAME} characters.",
+            hint="shorten it",
+            status=413,
+        )
     if User.objects.filter(username__iexact=username).exists():
-        raise Refused("CONFLICT", f"The name {username} is taken.", hint="choose another name")
+        raise _taken(username)
+
+
+def demand_some(password: str) -> str:
+    """The password, if there is one at all."""
+    if not password:
+        raise Refused("INVALID_SYNTAX", "A password is needed.", hint="choose one")
+    return password
 
 
 def demand_password(password: str, user: User) -> None:
@@ -101,46 +123,56 @@ def redeem_signin(secret: str) -> User:
 
 def sign_in(request: HttpRequest, user: User) -> None:
     """Signs the browser in, and notes it among the user's browsers."""
+    before = request.session.session_key or ""
     login(request, user, backend=BACKEND)
-    if not request.session.session_key:
-        request.session.save()
+    request.session.save()
+    UserSession.objects.filter(session_key=before).delete()
     UserSession.objects.update_or_create(
         session_key=request.session.session_key or "",
         defaults={
             "user": user,
             "uid": new_uid(),
-            "agent": request.headers.get("User-Agent", "")[:200],
+            "agent": request.headers.get("User-Agent", "")[:200].replace("\0", ""),
         },
     )
 
 
 def sign_out(request: HttpRequest) -> None:
-    """Signs the browser out."""
+    """Signs the browser out; its sockets close."""
     UserSession.objects.filter(session_key=request.session.session_key or "").delete()
+    user = request.user
     logout(request)
+    if isinstance(user, User):
+        _tell_sockets(user)
 
 
 def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> None:
-    """Changes the password; every other browser of the user is signed out."""
+    """Changes the password; every other browser of the user is signed out. API keys stay."""
     if user.has_usable_password() and not user.check_password(old):
         raise Refused("REJECTED", "The old password is not right.", hint="try again")
-    demand_password(new, user)
+    demand_password(demand_some(new), user)
+    here = request.session.session_key or ""
     with transaction.atomic():
         user.set_password(new)
         user.save(update_fields=["password"])
-        for browser in user.browsers.exclude(session_key=request.session.session_key or ""):
+        for browser in user.browsers.exclude(session_key=here):
             _end(browser)
-    update_session_auth_hash(request, user)
-    UserSession.objects.filter(user=user).update(session_key=request.session.session_key or "")
+        if here:
+            update_session_auth_hash(request, user)  # which gives this browser another key
+            request.session.save()
+            kept = UserSession.objects.filter(user=user, session_key=here)
+            kept.update(session_key=request.session.session_key or "")
+        _tell_sockets(user)
 
 
 def end_session(user: User, uid: str) -> None:
-    """Signs one browser of the user out."""
+    """Signs one browser of the user out; its sockets close."""
     browser = user.browsers.filter(uid=uid).first()
     if browser is None:
         raise not_found("This session")
     with transaction.atomic():
         _end(browser)
+        _tell_sockets(user)
 
 
 def _end(browser: UserSession) -> None:
@@ -148,12 +180,18 @@ def _end(browser: UserSession) -> None:
     browser.delete()
 
 
+def _tell_sockets(user: User) -> None:
+    groves = Membership.objects.filter(user=user).values_list("grove__uid", flat=True)
+    for uid in groves:
+        access_changed(uid, user.pk)
+
+
 def make_key(user: User, name: str) -> tuple[ApiKey, str]:
     """A new API key and its secret, which is shown this once."""
-    if not name or len(name) > MAX_KEY_NAME:
+    if not name.strip() or "\0" in name or len(name) > MAX_KEY_NAME:
         raise Refused(
             "INVALID_SYNTAX",
-            f"A key has a name of at most {MAX_KEY_NAME} characters.",
+            f"A key has a name of 1 to {MAX_KEY_NAME} characters.",
             hint="name it after where it is used",
         )
     secret = "hd_" + secrets.token_urlsafe(32)
@@ -162,9 +200,9 @@ def make_key(user: User, name: str) -> tuple[ApiKey, str]:
 
 
 def revoke_key(user: User, uid: str) -> None:
-    """Ends a key at once."""
-    revoked = user.api_keys.filter(uid=uid, revoked_at__isnull=True).update(
-        revoked_at=timezone.now()
-    )
-    if not revoked:
-        raise not_found("This key")
+    """Ends a key at once; sockets opened by it close."""
+    with transaction.atomic():
+        keys = user.api_keys.filter(uid=uid, revoked_at__isnull=True)
+        if not keys.update(revoked_at=timezone.now()):
+            raise not_found("This key")
+        _tell_sockets(user)

@@ -23,6 +23,12 @@ def ring(stream: str, seq: int) -> None:
     transaction.on_commit(lambda: send(stream, {"type": "bell", "stream": stream, "seq": seq}))
 
 
+def access_changed(grove_uid: str, user_id: int) -> None:
+    """After commit: what a user may do in a grove has changed, and his sockets are looked at."""
+    message = {"type": "access", "grove": grove_uid, "user": user_id}
+    transaction.on_commit(lambda: send(f"grove:{grove_uid}", message))
+
+
 def send(stream: str, message: dict[str, Any]) -> None:
     """Sends a message that is not stored (bell, delta) to the stream's listeners, now."""
     layer = get_channel_layer()
