@@ -25,15 +25,19 @@ class Facts:
     hidden: set[int] = field(default_factory=set)  # slots below a pruned one
 
 
-def facts_of(tree_id: int, rows: Sequence[NodeRow]) -> Facts:
-    """The facts about nodes of one tree; six to nine queries, whatever their number."""
+def facts_of(tree_id: int, rows: Sequence[NodeRow], hidden: set[int] | None = None) -> Facts:
+    """The facts about nodes of one tree; six to nine queries, whatever their number.
+
+    `hidden` are the slots among them below a pruned one, where the caller knows them.
+    """
     facts = Facts()
     _names(facts, rows)
     _versions(facts, rows)
     _sources(facts, tree_id, rows)
     _marks(facts, rows)
-    slots = {row.slot_id for row in rows}
-    facts.hidden = hiding.below_pruned(tree_id, slots)
+    if hidden is None:
+        hidden = hiding.below_pruned(tree_id, {row.slot_id for row in rows})
+    facts.hidden = hidden
     return facts
 
 

@@ -93,7 +93,9 @@ def test_a_deep_path_is_read_in_pieces(
     actor: Actor, tree: Tree, owner: User, api: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nodes = chain(tree, actor.participant, *(f"ü{number}" for number in range(7)))
+    flag(nodes[2], pruned=True)
     whole = _get(api(owner), tree, f"path?node={nodes[-1].local_id}")
+    assert [one["hidden"] for one in whole["nodes"]] == [False] * 4 + [True] * 4
     for module in ("packing", "reading"):
         monkeypatch.setattr(f"loom.doors.api.{module}.DEEP", 3)
     monkeypatch.setattr("loom.doors.api.packing._BATCH", 3)

@@ -32,10 +32,13 @@ _TRUTH = ("false", "true")
 
 
 def nodes_json(
-    actor: Actor, tree: Tree, rows: Sequence[NodeRow]
+    actor: Actor, tree: Tree, rows: Sequence[NodeRow], hidden: set[int] | None = None
 ) -> tuple[Iterator[str], dict[str, str]]:
-    """The body of each node, and the version that stands by slot, both by local id."""
-    facts = facts_of(tree.pk, rows)
+    """The body of each node, and the version that stands by slot, both by local id.
+
+    `hidden` as in facts_of.
+    """
+    facts = facts_of(tree.pk, rows, hidden)
     hanging = hanging_at(actor, rows)
     versions = {facts.local_ids[row.slot_id]: row.local_id for row in rows}
     return _written(rows, tree.uid, facts, hanging), versions

@@ -47,8 +47,14 @@ def path_pieces(
     """`{"nodes": […], "versions": {…}}` of a path, its texts read a thousand at a time."""
     versions: dict[str, str] = {}
     opening = '{"nodes":['
+    is_pruned = False
     for rows in _rows(actor, tree, workspace, end):
-        nodes, standing = nodes_json(actor, tree, rows)
+        hidden = set()
+        for row in rows:
+            if is_pruned:
+                hidden.add(row.slot_id)
+            is_pruned = is_pruned or row.pruned
+        nodes, standing = nodes_json(actor, tree, rows, hidden)
         versions.update(standing)
         # Small pieces: one of megabytes would be copied, page by page, once more.
         while some := ",".join(islice(nodes, _PIECE)):
