@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Refused } from "./api.js";
+import { Outbox } from "./outbox.js";
+
+/** A storage that lives in memory, as a browser's does. */
+function storage() {
+  const kept = new Map();
+  return {
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => void kept.set(name, value),
+    removeItem: (name) => void kept.delete(name),
+  };
+}
+
+const offline = () => new Refused({ message: "No connection." }, 0);
+const at = (line) => ({ reply: line, position: "a1b2" });
+const noWait = () => Promise.resolve();
+
+test("lines go one after another", async () => {
+  const sent = [];
+  let release;
+  const post = async (_, { line }) => {
+    sent.push(`${line} begins`);
+    if (line === "one") await new Promise((done) => (release = done));
+    sent.push(`${line} ends`);
+    return at(line);
+  };
+  const outbox = new Outbox("/c", { post });
+  const both = Promise.all([outbox.send("one", ""), outbox.send("two", "")]);
+  await new Promise((done) => setImmediate(done));
+  release();
+  await both;
+  assert.deepEqual(sent, ["one begins", "one ends", "two begins", "two ends"]);
+});
+
+test("without a connection a line is tried again with the same key", async () => {
+  const keys = [];
+  const post = async (_, letter) => {
+    keys.push(letter.key);
+    if (keys.length < 3) throw offline();
+    return at(letter.line);
+  };
+  const outbox = new Outbox("/c", { post, wait: noWait });
+  await outbox.send("respond x", "");
+  assert.equal(keys.length, 3);
+  assert.equal(new Set(keys).size, 1);
+});
+
+test("a refusal is not tried again, and the next line goes", async () => {
+  const post = async (_, { line }) => {
+    if (line === "bad") throw new Refused({ code: "REJECTED", message: "no" }, 409);
+    return at(line);
+  };
+  const outbox = new Outbox("/c", { post });
+  await assert.rejects(outbox.send("bad", ""), /no/);
+  assert.equal((await outbox.send("good", "")).reply, "good");
+});
+
+test("what was not sent survives the page, and goes from the next one", async () => {
+  const store = storage();
+  const never = new Outbox("/c", { store, post: async () => { throw offline(); }, wait: () => new Promise(() => {}) });
+  never.send("respond kept", "a1b2");
+  await new Promise((done) => setImmediate(done));
+  const [left] = never.left();
+  const sent = [];
+  const next = new Outbox("/c", { store, post: async (_, letter) => { sent.push(letter); return at(letter.line); } });
+  await Promise.all(next.resume());
+  assert.deepEqual(sent, [left]);
+  assert.deepEqual(next.left(), []);
+});
+
+test("it tells how many lines wait", async () => {
+  let tries = 0;
+  const post = async (_, { line }) => {
+    tries += 1;
+    if (tries === 1) throw offline();
+    return at(line);
+  };
+  const told = [];
+  const outbox = new Outbox("/c", { store: storage(), post, wait: noWait });
+  outbox.addEventListener("waiting", (event) => told.push(event.detail));
+  await outbox.send("respond x", "");
+  assert.deepEqual(told, [1, 0]);
+});

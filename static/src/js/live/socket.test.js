@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+import { LiveSocket } from "./socket.js";
+
+const page = Object.assign(new EventTarget(), { visibilityState: "visible" });
+globalThis.document = page;
+globalThis.window = new EventTarget();
+globalThis.location = { protocol: "https:", host: "heddle.test" };
+
+let opened;
+class Wire {
+  constructor(url) {
+    this.url = url;
+    this.readyState = 0;
+    this.sent = [];
+    opened.push(this);
+  }
+  accept() {
+    this.readyState = 1;
+    this.onopen();
+  }
+  hear(frame) {
+    this.onmessage({ data: JSON.stringify(frame) });
+  }
+  send(text) {
+    this.sent.push(text);
+  }
+  close() {
+    this.readyState = 3;
+  }
+}
+
+function socket(seq = { now: 7 }) {
+  const made = new LiveSocket("/ws/trees/t", () => seq.now, {
+    open: (url) => new Wire(url),
+    backoff: { next: () => 1000, reset() {} },
+  });
+  const states = [];
+  made.addEventListener("state", (event) => states.push(event.detail.state));
+  return { made, states };
+}
+
+beforeEach(() => {
+  opened = [];
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout", "Date"] });
+});
+
+test("it begins where the page is, and over TLS where the page is", () => {
+  const { made } = socket();
+  made.start();
+  assert.equal(opened[0].url, "wss://heddle.test/ws/trees/t?since=7");
+  made.stop();
+});
+
+test("frames are told as they come", () => {
+  const { made } = socket();
+  const frames = [];
+  made.addEventListener("frame", (event) => frames.push(event.detail));
+  made.start();
+  opened[0].accept();
+  opened[0].hear({ type: "heartbeat", seq: 7 });
+  assert.deepEqual(frames, [{ type: "heartbeat", seq: 7 }]);
+  made.stop();
+});
+
+test("after a cut it says so and resumes from the cursor of then", () => {
+  const seq = { now: 7 };
+  const { made, states } = socket(seq);
+  made.start();
+  opened[0].accept();
+  seq.now = 9;
+  opened[0].onclose({ code: 1006 });
+  mock.timers.tick(1000);
+  opened[1].accept();
+  assert.match(opened[1].url, /since=9$/);
+  assert.deepEqual(states, ["live", "offline", "live"]);
+  made.stop();
+});
+
+test("silence is a dead connection", () => {
+  const { made } = socket();
+  made.start();
+  opened[0].accept();
+  mock.timers.tick(44_000);
+  opened[0].hear({ type: "heartbeat", seq: 7 });
+  mock.timers.tick(44_000);
+  assert.equal(opened.length, 1);
+  mock.timers.tick(2_000);
+  assert.equal(opened.length, 2);
+  made.stop();
+});
+
+test("who may not see the tree any more is not tried again", () => {
+  const { made, states } = socket();
+  made.start();
+  opened[0].accept();
+  opened[0].onclose({ code: 4404 });
+  mock.timers.tick(100_000);
+  assert.equal(opened.length, 1);
+  assert.deepEqual(states, ["live", "gone"]);
+  made.stop();
+});
+
+test("coming back to a page whose connection is alive changes nothing", () => {
+  const { made } = socket();
+  made.start();
+  page.dispatchEvent(new Event("visibilitychange"));
+  opened[0].accept();
+  page.dispatchEvent(new Event("visibilitychange"));
+  assert.equal(opened.length, 1);
+  made.stop();
+});
+
+test("frames of a connection that was dropped are not heard", () => {
+  const { made } = socket();
+  const frames = [];
+  made.addEventListener("frame", (event) => frames.push(event.detail));
+  made.start();
+  opened[0].accept();
+  made.resync();
+  assert.equal(opened[0].onmessage, null);
+  assert.equal(frames.length, 0);
+  made.stop();
+});

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TreeStore } from "./store.js";
+import { slotsTouched } from "./touched.js";
+
+/** root > a > (b, c), b in two versions b and b', a note n on a. */
+function tree() {
+  return new TreeStore({
+    seq: 9,
+    ids: ["root", "a", "b", "c", "b'", "n"],
+    parents: [null, 0, 1, 1, 1, 1],
+    slots: [0, 1, 2, 3, 2, 5],
+    kinds: ["text", "text", "text", "text", "text", "annotation"],
+    authors: [0, 0, 1, 1, 0, 0],
+    participants: [{ id: "ada" }, { id: "muse" }],
+    flags: [0, 0, 0, 0, 0, 0],
+    lengths: [0, 3, 3, 3, 3, 3],
+  });
+}
+const ids = (store, slots) => slots.map((slot) => store.ids[slot]);
+const node = (id, parent, slot = id, kind = "text") => ({ id, parent, slot, kind, author: { id: "muse" }, text: "x" });
+
+test("continuations are text slots in order of creation", () => {
+  const store = tree();
+  assert.deepEqual(ids(store, store.childrenOf(1)), ["b", "c"]);
+});
+
+test("the newest version stands, unless another was chosen or it is pruned", () => {
+  const store = tree();
+  assert.equal(store.standing(2), "b'");
+  store.choices.set("b", "b");
+  assert.equal(store.standing(2), "b");
+  store.choices.clear();
+  store.flag({ node: "b'", flag: "version_pruned", value: true });
+  assert.equal(store.standing(2), "b");
+});
+
+test("the path leads from the root, whatever the version", () => {
+  const store = tree();
+  assert.deepEqual(ids(store, store.pathTo("b'")), ["root", "a", "b"]);
+});
+
+test("a node that comes by an event hangs where it belongs, once", () => {
+  const store = tree();
+  assert.equal(store.add(node("d", "b'")), true);
+  assert.equal(store.add(node("d", "b'")), false);
+  assert.deepEqual(ids(store, store.childrenOf(2)), ["d"]);
+  store.add(node("c'", "a", "c"));
+  assert.equal(store.standing(3), "c'");
+});
+
+test("a pruned slot is no sibling any more, and comes back", () => {
+  const store = tree();
+  store.flag({ node: "b", flag: "pruned", value: true });
+  assert.deepEqual(ids(store, store.childrenOf(1)), ["c"]);
+  assert.deepEqual(store.size(), { nodes: 6, branches: 1 });
+  store.flag({ node: "b", flag: "pruned", value: false });
+  assert.deepEqual(store.size(), { nodes: 6, branches: 2 });
+});
+
+test("what hangs below a pruned slot is no branch", () => {
+  const store = tree();
+  store.add(node("d", "b"));
+  store.add(node("e", "b"));
+  store.flag({ node: "b", flag: "pruned", value: true });
+  assert.equal(store.size().branches, 1);
+});
+
+test("down leads where up came from", () => {
+  const store = tree();
+  assert.equal(store.ids[store.onward(1)], "b");
+  store.visit("c");
+  assert.equal(store.ids[store.onward(1)], "c");
+  assert.equal(store.ids[store.leafBelow(0)], "c");
+});
+
+test("siblings have ends", () => {
+  const store = tree();
+  assert.equal(store.ids[store.sibling(2, 1)], "c");
+  assert.equal(store.sibling(3, 1), undefined);
+  assert.equal(store.sibling(0, 1), undefined);
+});
+
+test("a note leads to the text it is about", () => {
+  const store = tree();
+  store.add(node("reply", "n", "reply", "annotation"));
+  assert.equal(store.textOf("reply"), "a");
+  assert.equal(store.textOf("b"), "b");
+  assert.equal(store.textOf("gone"), "gone");
+});
+
+test("an event touches its slot, the one above, and the text a reply is about", () => {
+  const store = tree();
+  store.add(node("reply", "n", "reply", "annotation"));
+  const touched = (kind, payload) => ids(store, slotsTouched(store, { kind, payload }));
+  assert.deepEqual(touched("node.added", { node: { id: "c" } }), ["c", "a"]);
+  assert.deepEqual(touched("node.added", { node: { id: "reply" } }), ["reply", "n", "a"]);
+  assert.deepEqual(touched("mark.added", { mark: { item: "tree:x" } }), []);
+  assert.deepEqual(touched("turn.started", {}), []);
+});
+
+test("a chain of 100,000 nodes is walked without recursion", () => {
+  const count = 100_000;
+  const places = Array.from({ length: count }, (_, place) => place);
+  const store = new TreeStore({
+    seq: 1,
+    ids: places.map((place) => `n${place}`),
+    parents: places.map((place) => (place ? place - 1 : null)),
+    slots: places,
+    kinds: places.map(() => "text"),
+    authors: places.map(() => 0),
+    participants: [{ id: "ada" }],
+    flags: places.map(() => 0),
+    lengths: places.map(() => 1),
+  });
+  assert.equal(store.pathTo(`n${count - 1}`).length, count);
+  assert.equal(store.leafBelow(0), count - 1);
+  assert.equal(store.size().branches, 1);
+});
