@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from loom.commands import growth
@@ -54,19 +55,24 @@ def take_together(
         if line is None:
             return []
         # Locked in order of id, so that two workers cannot wait for each other.
-        rows = Generation.objects.select_for_update().order_by("id")
-        found = rows.filter(batch=line[0], participant=line[1], status__in=OPEN)
+        rows = Generation.objects.select_for_update(of=("self",)).select_related(*_READ)
+        found = rows.filter(batch=line[0], participant=line[1], status__in=OPEN).order_by("id")
         taken = [row for row in found if _is_free(row, generation_uid, now, mates)]
         if all(row.uid != generation_uid for row in taken):
             return []
         for row in taken:
             row.status, row.lease, row.tries = "running", lease, row.tries + 1
             row.leased_until = now + timedelta(seconds=seconds)
-        Generation.objects.bulk_update(taken, ["status", "lease", "leased_until", "tries"])
-    held = Generation.objects.select_related(
-        "tree__grove", "participant", "asked_by__user", "point__author", "call"
-    ).filter(pk__in=[row.pk for row in taken])
-    return sorted(held, key=lambda row: (row.uid != generation_uid, row.index))
+        Generation.objects.filter(pk__in=[row.pk for row in taken]).update(
+            status="running",
+            lease=lease,
+            tries=F("tries") + 1,
+            leased_until=now + timedelta(seconds=seconds),
+        )
+    return sorted(taken, key=lambda row: (row.uid != generation_uid, row.index))
+
+
+_READ = ("tree__grove", "participant", "asked_by__user", "point__author", "call")
 
 
 def _is_free(row: Generation, wanted: str, now: datetime, mates: bool) -> bool:
