@@ -1,11 +1,14 @@
 """Search: one meaning on both databases."""
 
+import random
+
 import pytest
 
 from loom.access import Actor
 from loom.commands import growth
 from loom.models import Grove, Tree, VersionChoice
 from loom.queries.find import find_in_grove, find_in_tree
+from loom.queries.ranking import fold
 from loom.rules.refusals import Refused
 from tests.queries.growing import add, chain, flag, version
 
@@ -153,3 +156,29 @@ def test_a_query_of_nothing_or_too_much_is_refused(
     with pytest.raises(Refused) as refused:
         find_in_tree(actor, tree, None, query)
     assert refused.value.code == code
+
+
+PIECES = (
+    "river Äther ÄTHER ß STRASSE straße Σ ς σ λόγος ΛΌΓΟΣ Ночь ночь 海辺 のカフカ → “x” % _ \\ '' "
+    '"" * ( ) NEAR AND 1 22 333 İ ı K ſ Ა 👩‍🚀 é e\u0301 \n \t a b'
+).split(" ")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_found_is_what_a_plain_look_through_all_texts_finds(
+    actor: Actor, tree: Tree, seed: int
+) -> None:
+    dice = random.Random(seed)
+    texts = ["".join(dice.choices([*PIECES, " "], k=dice.randint(1, 9))) for _ in range(30)]
+    texts = [text or "?" for text in texts]
+    for text in texts:
+        add(tree, actor.participant, text, None)
+    for _ in range(60):
+        text = dice.choice(texts)
+        start = dice.randrange(len(text))
+        query = text[start : start + dice.randint(1, 6)]
+        query = dice.choice([query, query.upper(), query.lower()])
+        if not query.strip():
+            continue
+        expected = sorted(text for text in texts if fold(query) in fold(text))
+        assert _texts(actor, tree, query) == expected, (query, seed)
