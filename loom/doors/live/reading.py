@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from loom.doors.live import frames
@@ -11,6 +13,8 @@ from loom.doors.live.ring import Entry
 from loom.models import ApiKey, Event, Generation, Membership, Node, Stream, Tree
 from loom.queries import feed
 from loom.rules.permissions import ROLES
+
+Verdict = str | int  # a role, or the code a socket is closed with
 
 
 @dataclass(frozen=True)
@@ -64,45 +68,59 @@ def node_exists(tree_id: int, local_id: str) -> bool:
     return Node.objects.filter(tree_id=tree_id, local_id=local_id.lower()).exists()
 
 
-def standing(passes: set[Pass]) -> dict[Pass, str | int]:
+def news(
+    stream: str, seq: int, limit: int, passes: set[Pass]
+) -> tuple[list[Entry], dict[Pass, Verdict]]:
+    """The next events, and who may still hear them: asked after the events were read, so
+    that whoever was removed before one of them is not told it. Two queries."""
+    entries = entries_after(stream, seq, limit)
+    return entries, memberships(passes) if entries else {}
+
+
+def memberships(passes: set[Pass]) -> dict[Pass, Verdict]:
+    """For each pass the role its user has now, or 4404; one query."""
+    roles = _members(passes)
+    return {one: roles.get((one.user_id, one.grove_id), (4404, ""))[0] for one in passes}
+
+
+def standing(passes: set[Pass]) -> dict[Pass, Verdict]:
     """For each pass the role it gives now, or the code its socket is closed with.
 
-    Four queries, however many passes there are.
+    Besides memberships: keys, sessions, passwords and trees. At most four queries.
     """
-    members = {
-        (user, grove): (role, password)
-        for user, grove, role, password in Membership.objects.filter(
-            user_id__in={p.user_id for p in passes},
-            grove_id__in={p.grove_id for p in passes},
-            user__is_active=True,
-        ).values_list("user_id", "grove_id", "role", "user__password")
-    }
-    keys = set(
-        ApiKey.objects.filter(
-            pk__in={p.key_id for p in passes if p.key_id}, revoked_at__isnull=True
-        ).values_list("pk", flat=True)
+    members = _members(passes)
+    keys = _those(ApiKey.objects.filter(revoked_at__isnull=True), "pk", {p.key_id for p in passes})
+    sessions = _those(
+        Session.objects.filter(expire_date__gt=timezone.now()),
+        "session_key",
+        {p.session_key for p in passes},
     )
-    sessions = set(
-        Session.objects.filter(
-            session_key__in={p.session_key for p in passes if p.session_key},
-            expire_date__gt=timezone.now(),
-        ).values_list("session_key", flat=True)
-    )
-    trees = set(
-        Tree.objects.filter(
-            pk__in={p.tree_id for p in passes if p.tree_id}, erasing_at__isnull=True
-        ).values_list("pk", flat=True)
-    )
+    trees = _those(Tree.objects.filter(erasing_at__isnull=True), "pk", {p.tree_id for p in passes})
 
-    def verdict(one: Pass) -> str | int:
-        role, password = members.get((one.user_id, one.grove_id), ("", ""))
-        if one.key_id is not None and one.key_id not in keys:
+    def verdict(one: Pass) -> Verdict:
+        role, password = members.get((one.user_id, one.grove_id), (4404, one.password))
+        if one.key_id and one.key_id not in keys:
             return 4401
         if one.session_key and (one.session_key not in sessions or password != one.password):
-            # Who is no member any more has no password here; the tree is simply not his.
-            return 4401 if role or one.session_key not in sessions else 4404
-        if not role or (one.tree_id is not None and one.tree_id not in trees):
-            return 4404
-        return role
+            return 4401
+        return 4404 if one.tree_id and one.tree_id not in trees else role
 
     return {one: verdict(one) for one in passes}
+
+
+def _members(passes: set[Pass]) -> dict[tuple[int, int], tuple[Verdict, str]]:
+    rows = Membership.objects.filter(
+        user_id__in={p.user_id for p in passes},
+        grove_id__in={p.grove_id for p in passes},
+        user__is_active=True,
+    )
+    columns = rows.values_list("user_id", "grove_id", "role", "user__password")
+    return {(user, grove): (role, password) for user, grove, role, password in columns.order_by()}
+
+
+def _those(rows: QuerySet[Any], column: str, asked: set[Any]) -> set[Any]:
+    """The asked values that are still there; no query where none is asked."""
+    wanted = {value for value in asked if value}
+    if not wanted:
+        return set()
+    return set(rows.filter(**{f"{column}__in": wanted}).values_list(column, flat=True))
