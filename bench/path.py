@@ -5,7 +5,7 @@ Run: python -m bench.path [nodes] [depth]
 
 import sys
 
-from bench.house import medians_ms, open_house, settle, tell
+from bench.house import Deed, medians_ms, open_house, settle, tell
 
 BARE = """
     WITH RECURSIVE up(id, above) AS (
@@ -15,6 +15,10 @@ BARE = """
     ) SELECT {columns} FROM up
     JOIN loom_node v ON v.id = up.id JOIN loom_participant a ON a.id = v.author_id
 """
+
+
+NARROW, WIDE = "bare query (id, local id, text)", "bare query (the columns of a path)"
+IDS, TUPLES, GET = "path, ids of the versions that stand", "path, as tuples", "GET path"
 
 
 def main(count: int, depth: int) -> None:
@@ -34,33 +38,21 @@ def main(count: int, depth: int) -> None:
     address = f"/api/trees/{tree.uid}/path?node={end.local_id}"
     answer = client.get(address)
     assert answer.status_code == 200, answer.content
-    bare = BARE.format(columns="v.id, v.local_id, v.text")
-    wide = BARE.format(columns=columns("v"))
-    medians = medians_ms(
-        {
-            "bare query (id, local id, text)": lambda: fetch(bare, [end.pk]),
-            "bare query (the columns of a path)": lambda: fetch(wide, [end.pk]),
-            "path, ids of the versions that stand": lambda: path_ids(actor, tree, None, end),
-            "path, as tuples": lambda: path_of(actor, tree, None, end),
-            "GET path": lambda: client.get(address),
-        },
-        rounds=25,
-    )
+    narrow, wide = (BARE.format(columns=one) for one in ("v.id, v.local_id, v.text", columns("v")))
+    deeds: dict[str, Deed] = {
+        NARROW: lambda: fetch(narrow, [end.pk]),
+        WIDE: lambda: fetch(wide, [end.pk]),
+        IDS: lambda: path_ids(actor, tree, None, end),
+        TUPLES: lambda: path_of(actor, tree, None, end),
+        GET: lambda: client.get(address),
+    }
     tell(
         f"path of {depth:,} in {count:,} nodes, {len(answer.content):,} bytes",
-        medians,
+        medians_ms(deeds, rounds=25),
         {
-            "tuples / bare, same columns": (
-                "path, as tuples",
-                "bare query (the columns of a path)",
-                2,
-            ),
-            "ids / bare": (
-                "path, ids of the versions that stand",
-                "bare query (id, local id, text)",
-                2,
-            ),
-            "GET / bare": ("GET path", "bare query (id, local id, text)", 10),
+            "tuples / bare, same columns": (TUPLES, WIDE, 2),
+            "ids / bare": (IDS, NARROW, 2),
+            "GET / bare": (GET, NARROW, 10),
         },
     )
 

@@ -47,51 +47,48 @@ def nodes_json(
 def _written(rows: Sequence[NodeRow], tree: str, facts: Facts, hanging: Hanging) -> Iterator[str]:
     authors: dict[str, str] = {}
     flags_of = {flags: _flags(flags) for flags in {row.flags for row in rows}}
+    marked = facts.sources.keys() | facts.bookmarks.keys() | facts.tags.keys()
     local_ids, below, links = facts.local_ids, hanging.below, hanging.links
     for row in rows:
         # Taken apart at once: reading fields one by one is what costs here.
-        key, local_id, slot, above, depth, kind, text, who, _, _, at, upon, digest, bits, rest = row
+        key, local_id, slot, above, depth, kind, text, who, _, _, at, upon, digest, bits, _ = row
         if who not in authors:
             authors[who] = _json({"id": who, "name": row.author_name, "kind": row.author_kind})
         written = _json(text)
-        if rest is None:
-            form, edited, ending, proof = _PLAIN
-            proof %= who
-            content = f'[{{"type":"text","text":{written}}}]'
-        else:
-            form, edited, ending, proof = _rest(row, facts)
-            content = _json(row.content)
+        form, edited, ending, proof, content = _rest(row, facts, written)
+        sources, bookmarks, tags = _marks(facts, key) if key in marked else ("[]", "[]", "[]")
         versions = facts.versions.get(slot)
-        yield _NODE % (
-            local_id,
-            tree,
-            kind,
-            form,
-            written,
-            content,
-            authors[who],
-            "null" if above is None else f'"{local_ids[above]}"',
-            local_ids[slot],
-            depth,
-            f'["{local_id}"]' if versions is None else _json(versions),
-            edited,
-            _json(facts.sources[key]) if key in facts.sources else "[]",
-            at,
-            flags_of[bits] % _TRUTH[slot in facts.hidden],
-            ending,
-            _json(facts.bookmarks[key]) if key in facts.bookmarks else "[]",
-            _json(facts.tags[key]) if key in facts.tags else "[]",
+        parent = "null" if above is None else f'"{local_ids[above]}"'
+        standing = f'["{local_id}"]' if versions is None else _json(versions)
+        flags = flags_of[bits] % _TRUTH[slot in facts.hidden]
+        head = (local_id, tree, kind, form, written, content, authors[who], parent)
+        place = (local_ids[slot], depth, standing, edited, sources, at, flags, ending)
+        proven = (
+            bookmarks,
+            tags,
             digest,
             proof,
             content,
             at,
             kind,
             f'"{upon}"' if upon else "null",
+        )
+        yield _NODE % (
+            *head,
+            *place,
+            *proven,
             below.get((slot, "text"), 0),
             below.get((slot, "annotation"), 0),
             links.get(key, 0),
             1 if versions is None else len(versions),
         )
+
+
+def _marks(facts: Facts, key: int) -> tuple[str, str, str]:
+    """Sources, bookmarks and tags of a node that has some."""
+    found = facts.sources.get(key), facts.bookmarks.get(key), facts.tags.get(key)
+    sources, bookmarks, tags = (_json(many or []) for many in found)
+    return sources, bookmarks, tags
 
 
 def _json(value: Any) -> str:
@@ -107,8 +104,11 @@ def _flags(bits: int) -> str:
     )
 
 
-def _rest(row: NodeRow, facts: Facts) -> tuple[str, str, str, str]:
-    """The same parts as in _PLAIN, of a node that has more than a text."""
+def _rest(row: NodeRow, facts: Facts, written: str) -> tuple[str, str, str, str, str]:
+    """Form, what it was edited from, how it ended, the rest of its proof, and its content."""
+    if row.rest is None:
+        form, origin, end, proven = _PLAIN
+        return form, origin, end, proven % row.author_uid, _one_block(written)
     more = row.more
     edited, edited_hash = facts.edited.get(more.edited_from_id or 0, (None, None))
     ending = {
@@ -125,4 +125,9 @@ def _rest(row: NodeRow, facts: Facts) -> tuple[str, str, str, str]:
     }
     parts = {"form": more.form}, {"edited_from": edited}, ending, proof
     form, origin, end, proven = (_json(part)[1:-1] for part in parts)
-    return form, origin, end, proven
+    content = _one_block(written) if more.blocks is None else _json(row.content)
+    return form, origin, end, proven, content
+
+
+def _one_block(written: str) -> str:
+    return f'[{{"type":"text","text":{written}}}]'
