@@ -16,6 +16,7 @@ ALLOWED_HOSTS = sorted(
     {origin.split("://")[1].split("/")[0].rsplit(":", 1)[0] for origin in ORIGINS}
 )
 CSRF_TRUSTED_ORIGINS = list(ORIGINS)
+CSRF_FAILURE_VIEW = "loom.doors.web.errors.forbidden"
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -157,19 +158,23 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["loom.doors.api.body.BoundedJSON"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "loom.doors.api.schema.Schema",
     "EXCEPTION_HANDLER": "loom.doors.api.errors.answer",
     "DEFAULT_THROTTLE_CLASSES": ["loom.doors.api.limits.PerKey"],
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS is 405 like any other method that is not there
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Heddle",
     "VERSION": "0.1.0",
+    "OAS_VERSION": "3.1.0",  # whose schemas are those that pydantic writes
     "DESCRIPTION": "People and language models write together in one branching tree.",
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
+    "COMPONENT_SPLIT_PATCH": False,
+    "POSTPROCESSING_HOOKS": ["loom.doors.api.schema.with_errors"],
 }
 
 # Requests a minute for one API key or session (MM, "Rate limit per key").

@@ -12,7 +12,7 @@ from loom.grammar.shown import quote
 from loom.log.jobs import enqueue
 from loom.models import Generation, Node, Participant, Workspace
 from loom.models.base import new_uid
-from loom.rules.refusals import Refused
+from loom.rules.refusals import Refused, not_found
 
 MAX_TOKENS = 8192
 ENDED = ("done", "stopped", "interrupted", "failed")
@@ -119,6 +119,8 @@ def outcome_of(uids: list[str]) -> tuple[bool, Reply, list[dict[str, Any]]]:
         .select_related("point", "node__author", "participant")
         .order_by("id")
     )
+    if not rows:
+        raise not_found("This tree")  # it was erased meanwhile
     nodes = [row.node for row in rows if row.node is not None]
     errors = [row.error for row in rows if row.error]
     point = rows[0].point.local_id

@@ -1,25 +1,51 @@
 """The caller's own account over the API: who he is, his keys, his browsers."""
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from loom import access
 from loom.commands import people
-from loom.doors.api import shapes
+from loom.doors.api import bodies, shapes
+from loom.doors.api.auth import user_of
 from loom.doors.api.body import read
-from loom.doors.api.paging import paged
+from loom.doors.api.paging import PAGES, paged
+from loom.doors.api.schema import operation
 from loom.models import ApiKey, UserSession
+from loom.queries.accounts import browsers_of, grove_body
 from loom.rules.hashes import instant
 
 
-@extend_schema(tags=["account"], summary="Who calls", responses=OpenApiTypes.OBJECT)
+@operation("GET", "account me", "Who calls", answers=shapes.Me)
 @api_view(["GET"])
 def me(request: Request) -> Response:
-    """The signed-in user."""
-    user = request.user
-    return Response({"user": user.username, "name": str(user), "theme": user.theme})
+    """The caller and his groves."""
+    user = user_of(request)
+    groves = access.visible_groves(user).order_by("id")
+    return Response(
+        {
+            "user": user.username,
+            "name": str(user),
+            "theme": user.theme,
+            "has_password": user.has_usable_password(),
+            "groves": [grove_body(access.get_actor(user, one), one) for one in groves],
+        }
+    )
+
+
+@operation(
+    "POST",
+    "account password",
+    "Change the password; all other browsers are signed out",
+    body=bodies.PasswordSent,
+    answers=shapes.Gone,
+)
+@api_view(["POST"])
+def password(request: Request) -> Response:
+    """Changes the caller's password."""
+    given = read(request, bodies.PasswordSent)
+    people.change_password(request._request, user_of(request), old=given.old, new=given.new)
+    return Response({"ok": True})
 
 
 def _key(key: ApiKey) -> dict[str, object]:
@@ -32,50 +58,54 @@ def _key(key: ApiKey) -> dict[str, object]:
     }
 
 
-@extend_schema(methods=["GET"], tags=["account"], summary="API keys", responses=shapes.Page)
-@extend_schema(
-    methods=["POST"],
-    tags=["account"],
-    summary="Make an API key, shown once",
-    request=shapes.KeyBody,
-    responses={201: OpenApiTypes.OBJECT},
+@operation("GET", "account keys", "API keys", answers=shapes.KeyPage, asks=PAGES)
+@operation(
+    "POST",
+    "account make_key",
+    "Make an API key, shown this once",
+    body=bodies.KeySent,
+    answers=shapes.NewKey,
+    status=201,
 )
 @api_view(["GET", "POST"])
 def api_keys(request: Request) -> Response:
     """The caller's keys that are not revoked; or a new one with its secret."""
-    if request.method == "GET":
-        return paged(request, request.user.api_keys.filter(revoked_at__isnull=True), _key)
-    key, secret = people.make_key(request.user, read(request, shapes.KeyBody).name)
-    return Response({**_key(key), "key": secret}, status=201)
+    user = user_of(request)
+    if request.method == "POST":
+        key, secret = people.make_key(user, read(request, bodies.KeySent).name)
+        return Response({**_key(key), "key": secret}, status=201)
+    return paged(request, user.api_keys.filter(revoked_at__isnull=True), _key)
 
 
-@extend_schema(tags=["account"], summary="Revoke an API key", responses=shapes.Gone)
+@operation("DELETE", "account revoke_key", "Revoke an API key", answers=shapes.Gone)
 @api_view(["DELETE"])
 def api_key(request: Request, uid: str) -> Response:
     """Ends a key at once."""
-    people.revoke_key(request.user, uid)
+    people.revoke_key(user_of(request), uid)
     return Response({"ok": True})
 
 
-def _session(one: UserSession) -> dict[str, object]:
-    return {
-        "id": one.uid,
-        "agent": one.agent,
-        "created_at": instant(one.created_at),
-        "seen_at": instant(one.seen_at),
-    }
-
-
-@extend_schema(tags=["account"], summary="Signed-in browsers", responses=shapes.Page)
+@operation("GET", "account sessions", "Signed-in browsers", answers=shapes.SessionPage, asks=PAGES)
 @api_view(["GET"])
 def sessions(request: Request) -> Response:
     """The browsers the caller is signed in with."""
-    return paged(request, request.user.browsers.all(), _session)
+    here = request._request.session.session_key
+
+    def body(one: UserSession) -> dict[str, object]:
+        return {
+            "id": one.uid,
+            "agent": one.agent,
+            "created_at": instant(one.created_at),
+            "seen_at": instant(one.seen_at),
+            "here": one.session_key == here,
+        }
+
+    return paged(request, browsers_of(user_of(request)), body)
 
 
-@extend_schema(tags=["account"], summary="Sign a browser out", responses=shapes.Gone)
+@operation("DELETE", "account end_session", "Sign a browser out", answers=shapes.Gone)
 @api_view(["DELETE"])
 def session(request: Request, uid: str) -> Response:
     """Signs one browser out."""
-    people.end_session(request.user, uid)
+    people.end_session(user_of(request), uid)
     return Response({"ok": True})

@@ -1,10 +1,8 @@
 """Who asks: a bearer of an API key, or somebody whose browser is signed in."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
@@ -84,25 +82,3 @@ def user_of(request: Request) -> User:
     if not isinstance(request.user, User):
         raise Refused("UNAUTHENTICATED", "Nobody is signed in.", hint="send a key")
     return request.user
-
-
-class BearerInSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the OpenAPI schema describes keys."""
-
-    target_class = Bearer
-    name = "key"
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """A bearer token in the header."""
-        return {"type": "http", "scheme": "bearer"}
-
-
-class CookieInSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the OpenAPI schema describes a signed-in browser."""
-
-    target_class = Cookie
-    name = "cookie"
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """The session's cookie."""
-        return {"type": "apiKey", "in": "cookie", "name": "sessionid"}

@@ -129,6 +129,18 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
+class Part(Body):
+    """Base of bodies of which any field may be left out; what is not sent stays as it is.
+
+    Defaults only make fields optional and are never read: `sent` is what counts.
+    """
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The fields that were sent, by name."""
+        return self.model_dump(exclude_unset=True)
+
+
 B = TypeVar("B", bound=Body)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from rest_framework.response import Response
 from loom.rules.refusals import Refused, not_found
 
 log = logging.getLogger("heddle.api")
+_LINES = re.compile(r"/api/(trees|workspaces)/[^/]+/commands\Z")
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -29,7 +31,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         return None
     if isinstance(error, IntegrityError | OperationalError | InterfaceError):
         log.error("the database refused", exc_info=error)
-    return Response(body_of(refused), status=refused.status, headers=_headers(error))
+    body = body_of(refused, context["request"].path)
+    return Response(body, status=refused.status, headers=_headers(error))
 
 
 @extend_schema(exclude=True)
@@ -40,12 +43,12 @@ def nowhere(request: Request, path: str = "") -> Response:
     raise not_found("This address", "GET /api/schema/ lists all addresses")
 
 
-def body_of(refused: Refused) -> dict[str, object]:
-    """The error body; a refused line adds `reply`, `step`, and `canonical` where it was read."""
-    if not hasattr(refused, "step"):
+def body_of(refused: Refused, path: str) -> dict[str, object]:
+    """The error body; for a line also `reply`, `step`, and `canonical` where it was read."""
+    if not _LINES.match(path):
         return refused.body
-    body = {**refused.body, "reply": refused.reply, "step": refused.step}
-    canonical = getattr(refused, "canonical", "")
+    step, canonical = getattr(refused, "step", None), getattr(refused, "canonical", "")
+    body = {**refused.body, "reply": refused.reply, "step": step}
     return {**body, "canonical": canonical} if canonical else body
 
 

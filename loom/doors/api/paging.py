@@ -7,9 +7,14 @@ from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from loom.doors.api.asking import a_number
 from loom.doors.api.reading import number
 
 USUAL, MOST = 100, 1000
+PAGES = (
+    a_number("limit", f"At most {MOST}; {USUAL} where it is left out.", least=1, most=MOST),
+    a_number("offset", "How many to pass over."),
+)
 
 
 def paged(

@@ -2,95 +2,100 @@
 
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
+from loom.access import Actor
 from loom.commands import participants as verbs
-from loom.doors.api import shapes
+from loom.doors.api import bodies, shapes
+from loom.doors.api.asking import a_truth, an_id, word
+from loom.doors.api.auth import user_of
 from loom.doors.api.body import read
-from loom.doors.api.paging import paged
+from loom.doors.api.paging import PAGES, paged
 from loom.doors.api.reading import truth
-from loom.models import Participant
-
-_NOT_FIELDS = {"grove", "kind", "permissions", "loom_aware", "api_key"}
+from loom.doors.api.schema import operation
+from loom.models import Participant, User
 
 
 def _body(one: Participant) -> dict[str, Any]:
-    member = one.membership_set.first() if one.kind == "human" else None
-    return verbs.participant_body(one, member.role if member else "")
+    members = one.membership_set.all() if one.kind == "human" else []
+    role = next((member.role for member in members), None)
+    return verbs.participant_body(one, role)  # type: ignore[arg-type]
 
 
-def _changes(body: shapes.ParticipantBody) -> verbs.Changes:
-    sent = body.model_fields_set - _NOT_FIELDS
-    dumped = body.model_dump(include=sent)
-    nullable = {"temperature", "max_tokens"}
-    fields = {
-        name: value for name, value in dumped.items() if value is not None or name in nullable
-    }
+def _changes(sent: dict[str, Any]) -> verbs.Changes:
+    key = sent.get("api_key")
     return verbs.Changes(
-        fields=fields,
-        api_key=body.api_key,
-        permissions=body.permissions,
-        loom_aware=body.loom_aware,
+        fields={name: sent[name] for name in verbs.PLAIN if name in sent},
+        api_key=(key or "") if "api_key" in sent else None,
+        permissions=sent.get("permissions"),
+        loom_aware=sent.get("loom_aware"),
+        archived=sent.get("archived"),
     )
 
 
-@extend_schema(
-    methods=["GET"],
-    tags=["participants"],
-    summary="Who takes part in a grove",
-    parameters=[OpenApiParameter("grove", OpenApiTypes.STR)],
-    responses=shapes.Page,
+def _actor(user: User, grove: str) -> Actor:
+    """The user in the grove of that id, else in his first."""
+    if grove:
+        return access.get_grove(user, grove)[0]
+    return access.get_actor(user, access.first_grove(user))
+
+
+@operation(
+    "GET",
+    "participants list",
+    "Who takes part in a grove",
+    answers=shapes.ParticipantPage,
+    asks=(
+        an_id("grove", "Without it the caller's first."),
+        a_truth("archived", "Those that take part no more, instead."),
+        *PAGES,
+    ),
 )
-@extend_schema(
-    methods=["POST"],
-    tags=["participants"],
-    summary="Add a model",
-    request=shapes.ParticipantBody,
-    responses={201: OpenApiTypes.OBJECT},
+@operation(
+    "POST",
+    "participants make",
+    "Add a model, for owners",
+    body=bodies.ParticipantSent,
+    answers=shapes.Participant,
+    status=201,
 )
 @api_view(["GET", "POST"])
 def participants(request: Request) -> Response:
-    """People and models of a grove (without `grove`: the caller's first); owners add models."""
-    body = read(request, shapes.ParticipantBody) if request.method == "POST" else None
-    uid = body.grove if body else request.query_params.get("grove")
-    grove = access.get_grove(request.user, uid)[1] if uid else access.first_grove(request.user)
-    actor = access.get_actor(request.user, grove)
-    if body is not None:
+    """People and models of a grove; owners add models."""
+    user = user_of(request)
+    if request.method == "POST":
+        sent = read(request, bodies.ParticipantSent).sent
+        actor = _actor(user, sent.get("grove", "") or word(request, "grove"))
         access.demand_role(actor, "owner")
-        return Response(_body(verbs.make_participant(actor, _changes(body))), status=201)
-    rows = grove.participants.select_related("grove").prefetch_related("membership_set")
-    if not truth(request, "archived"):
-        rows = rows.filter(archived_at__isnull=True)
+        return Response(_body(verbs.make_participant(actor, _changes(sent))), status=201)
+    grove = _actor(user, word(request, "grove")).grove
+    rows = grove.participants.select_related("grove", "user").prefetch_related("membership_set")
+    rows = rows.filter(archived_at__isnull=not truth(request, "archived"))
     return paged(request, rows.order_by("id"), _body)
 
 
-@extend_schema(
-    methods=["GET", "DELETE"],
-    tags=["participants"],
-    summary="A participant",
-    responses=OpenApiTypes.OBJECT,
+@operation("GET", "participants one", "A participant", answers=shapes.Participant)
+@operation(
+    "PATCH",
+    "participants change",
+    "Change a model, for owners",
+    body=bodies.ParticipantChanged,
+    answers=shapes.Participant,
 )
-@extend_schema(
-    methods=["PATCH"],
-    tags=["participants"],
-    summary="Change a model",
-    request=shapes.ParticipantBody,
-    responses=OpenApiTypes.OBJECT,
+@operation(
+    "DELETE", "participants archive", "Archive a model, for owners", answers=shapes.Participant
 )
 @api_view(["GET", "PATCH", "DELETE"])
 def participant(request: Request, uid: str) -> Response:
     """A participant; owners change models, and DELETE archives one."""
-    actor, one = access.get_participant(request.user, uid)
+    actor, one = access.get_participant(user_of(request), uid)
     if request.method == "GET":
         return Response(_body(one))
     access.demand_role(actor, "owner")
     if request.method == "DELETE":
-        verbs.archive_participant(actor, one)
-        return Response(_body(one))
-    changed = verbs.change_participant(actor, one, _changes(read(request, shapes.ParticipantBody)))
-    return Response(_body(changed))
+        return Response(_body(verbs.archive_participant(actor, one)))
+    sent = read(request, bodies.ParticipantChanged).sent
+    return Response(_body(verbs.change_participant(actor, one, _changes(sent))))

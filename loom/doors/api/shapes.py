@@ -1,36 +1,36 @@
-"""What the writing endpoints take and answer, for pydantic and the OpenAPI schema."""
+"""What the API answers about people, groves, trees and lines, for the OpenAPI schema. The
+bodies are made by commands and queries."""
 
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from loom.doors.api.body import Body
+from loom.rules.refusals import Code
 
 Role = Literal["reader", "writer", "owner"]
 
 
 class Problem(BaseModel):
-    """The body of every error."""
+    """Every error. A refused line adds `reply`, `step`, and `canonical` where it was read."""
 
     ok: Literal[False]
-    code: str
+    code: Code
     message: str
     hint: str
     retryable: bool
+    reply: str = ""
+    step: int | None = None
+    canonical: str = ""
 
 
-class Line(Body):
-    """One command. `at`: a local id, what `here` means; `wait`: seconds, at most 120."""
+class Gone(BaseModel):
+    """Something was ended."""
 
-    line: str
-    dry_run: bool = False
-    key: str = Field("", max_length=64)
-    at: str = Field("", max_length=16)
-    wait: float = Field(0, ge=0, le=120, strict=False)
+    ok: Literal[True]
 
 
 class Answer(BaseModel):
-    """What a command that ran answers."""
+    """What a line that ran answers; `repeated` where its key had come before."""
 
     ok: Literal[True]
     reply: str
@@ -44,105 +44,248 @@ class Answer(BaseModel):
     repeated: bool = False
 
 
-class GroveBody(Body):
-    """A new grove, or what changes of one."""
-
-    name: str | None = None
-    settings: dict[str, Any] | None = None
-
-
-class MemberBody(Body):
-    """A user by name, and the role."""
-
-    user: str
-    role: Role
-
-
-class MemberGone(Body):
-    """A user by name."""
-
-    user: str
-
-
-class InvitationBody(Body):
-    """Which role, for how many days and uses."""
-
-    role: Role = "reader"
-    days: float = Field(7, strict=False)
-    uses: int = 1
-
-
-class InvitationGone(Body):
-    """An invitation's id."""
+class Grove(BaseModel):
+    """A grove, and what the caller is in it."""
 
     id: str
+    name: str
+    settings: dict[str, Any]
+    role: Role
+    participant: str
+    members: int
+    seq: int
+    created_at: str
 
 
-class ParticipantBody(Body):
-    """A model participant in the words of MM §2.1; what is not sent stays."""
-
-    grove: str | None = None
-    kind: Literal["model"] = "model"
-    name: str | None = None
-    model_ref: str | None = Field(None, max_length=200)
-    base_url: str | None = Field(None, max_length=500)
-    endpoint: Literal["chat", "completion"] | None = None
-    capabilities: list[str] | None = None
-    persona: str | None = Field(None, max_length=100_000)
-    temperature: float | None = Field(None, ge=0, le=2, strict=False)
-    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
-    stop: list[str] | None = Field(None, max_length=16)
-    context_limit: int | None = Field(None, ge=256, le=100_000_000)
-    archetype: Literal["reader", "writer", "editor", "auditor"] | None = None
-    authority: int | None = Field(None, ge=0, le=3)
-    budget: Literal["quick", "standard", "thorough"] | None = None
-    tool_filter: list[str] | None = None
-    permissions: list[str] | None = None
-    loom_aware: bool | None = None
-    api_key: str | None = Field(None, max_length=2000)
-
-
-class TreeBody(Body):
-    """A new tree."""
-
-    title: str = Field("", max_length=300)
-    mode: Literal["dialogue", "buffer"] = "dialogue"
-    grove: str | None = None
-    description: str = Field("", max_length=100_000)
-    system_context: str = Field("", max_length=1_000_000)
-
-
-class TreeChanges(Body):
-    """What changes of a tree; mode and grove never do."""
-
-    title: str | None = Field(None, max_length=300)
-    description: str | None = Field(None, max_length=100_000)
-    system_context: str | None = Field(None, max_length=1_000_000)
-    summary: str | None = Field(None, max_length=100_000)
-    truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] | None = None
-    archived: bool | None = None
-
-
-class TreeGone(Body):
-    """The title of the tree, typed again."""
-
-    title: str
-
-
-class KeyBody(Body):
-    """What an API key is called."""
-
-    name: str = Field(max_length=80)
-
-
-class Gone(BaseModel):
-    """Something was ended."""
-
-    ok: Literal[True]
-
-
-class Page(BaseModel):
-    """One page of a list."""
+class GrovePage(BaseModel):
+    """One page of groves."""
 
     count: int
-    results: list[dict[str, Any]]
+    results: list[Grove]
+
+
+class Me(BaseModel):
+    """Who calls."""
+
+    user: str
+    name: str
+    theme: str
+    has_password: bool
+    groves: list[Grove]
+
+
+class Member(BaseModel):
+    """Somebody's role in a grove, and the participant he is there."""
+
+    user: str
+    name: str
+    role: Role
+    participant: str
+
+
+class MemberPage(BaseModel):
+    """One page of members."""
+
+    count: int
+    results: list[Member]
+
+
+class Invitation(BaseModel):
+    """A link by which somebody becomes a member."""
+
+    id: str
+    role: Role
+    expires_at: str
+    uses_left: int
+    revoked_at: str | None
+
+
+class NewInvitation(Invitation):
+    """The same with its link, which is shown this once."""
+
+    link: str
+
+
+class InvitationPage(BaseModel):
+    """One page of invitations."""
+
+    count: int
+    results: list[Invitation]
+
+
+class Participant(BaseModel):
+    """Somebody or something that writes. `user` of people, `model_ref` of models."""
+
+    id: str
+    grove: str
+    kind: Literal["human", "model"]
+    user: str | None
+    name: str
+    model_ref: str
+    base_url: str
+    endpoint: Literal["chat", "completion"]
+    capabilities: list[str]
+    persona: str
+    temperature: float | None
+    max_tokens: int | None
+    stop: list[str]
+    context_limit: int
+    archetype: Literal["reader", "writer", "editor", "auditor"]
+    authority: int
+    budget: Literal["quick", "standard", "thorough"]
+    tool_filter: list[str]
+    loom_aware: bool
+    permissions: list[str]
+    has_key: bool
+    created_at: str
+    archived_at: str | None
+
+
+class ParticipantPage(BaseModel):
+    """One page of participants."""
+
+    count: int
+    results: list[Participant]
+
+
+class Place(BaseModel):
+    """The caller's workspace in a tree, and where he stands."""
+
+    id: str
+    position: str
+
+
+class Tree(BaseModel):
+    """A tree with its size. `workspace` is the caller's own; null in lists where he has none."""
+
+    id: str
+    grove: str
+    title: str
+    mode: Literal["dialogue", "buffer"]
+    description: str
+    system_context: str
+    summary: str
+    truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"]
+    root: str
+    node_count: int
+    branch_count: int
+    depth: int
+    seq: int
+    created_at: str
+    archived_at: str | None
+    workspace: Place | None
+
+
+class TreePage(BaseModel):
+    """One page of trees."""
+
+    count: int
+    results: list[Tree]
+
+
+class Workspace(BaseModel):
+    """Somebody's own view of a tree."""
+
+    id: str
+    participant: str
+    tree: str
+    position: str
+    versions: dict[str, str]
+    revision: int
+    status: dict[str, Any]
+    windows: list[dict[str, Any]]
+    tasks: list[dict[str, Any]]
+    augments: list[dict[str, Any]]
+    outline: dict[str, Any]
+    notifications: list[dict[str, Any]]
+    drafts: list[dict[str, Any]]
+
+
+class Step(BaseModel):
+    """Who tried what, with what outcome: `ok` or the code of its refusal."""
+
+    seq: int
+    workspace: str
+    actor: str
+    on_behalf_of: str | None
+    turn: str | None
+    line: str
+    canonical: str
+    because: str
+    items: list[str]
+    link_type: str
+    outcome: str
+    message: str
+    stream: str
+    events: list[int]
+    undone: bool
+    at: str
+
+
+class StepPage(BaseModel):
+    """Steps in order; `next` is the next `after`, null at the end."""
+
+    count: int
+    next: int | None
+    results: list[Step]
+
+
+class CommandForm(BaseModel):
+    """One form of one command, as the registry declares it."""
+
+    verb: str
+    syntax: str
+    help: str
+    group: str
+    klass: str = Field(alias="class")
+    permissions: list[str]
+    aliases: list[str]
+    arguments: dict[str, Any]
+    allowed: bool
+
+
+class CommandPage(BaseModel):
+    """All commands."""
+
+    count: int
+    results: list[CommandForm]
+
+
+class Key(BaseModel):
+    """An API key; `hint` is its end, to know it by."""
+
+    id: str
+    name: str
+    hint: str
+    created_at: str
+    last_used_at: str | None
+
+
+class NewKey(Key):
+    """The same with the key itself, which is shown this once."""
+
+    key: str
+
+
+class KeyPage(BaseModel):
+    """One page of keys."""
+
+    count: int
+    results: list[Key]
+
+
+class Session(BaseModel):
+    """A signed-in browser; `here` is the one that asks."""
+
+    id: str
+    agent: str
+    created_at: str
+    seen_at: str
+    here: bool
+
+
+class SessionPage(BaseModel):
+    """One page of browsers."""
+
+    count: int
+    results: list[Session]

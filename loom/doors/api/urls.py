@@ -1,7 +1,7 @@
 """Addresses of the API, all under /api/, without a slash at the end."""
 
-from django.urls import URLPattern, URLResolver, include, path, re_path
-from drf_spectacular.views import SpectacularAPIView
+from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
+from django.urls.converters import StringConverter
 
 from loom.doors.api import (
     account,
@@ -9,35 +9,46 @@ from loom.doors.api import (
     docs,
     errors,
     groves,
+    members,
     participants,
     trees,
     workspaces,
 )
 
+
+class Uid(StringConverter):
+    """An opaque id: nothing else reaches the database."""
+
+    regex = "[A-Za-z0-9]{1,32}"
+
+
+register_converter(Uid, "id")
+
 _api: list[URLPattern | URLResolver] = [
     path("me", account.me),
+    path("me/password", account.password),
+    path("me/sessions", account.sessions),
+    path("me/sessions/<id:uid>", account.session),
     path("api-keys", account.api_keys),
-    path("api-keys/<str:uid>", account.api_key),
-    path("sessions", account.sessions),
-    path("sessions/<str:uid>", account.session),
+    path("api-keys/<id:uid>", account.api_key),
     path("groves", groves.groves),
-    path("groves/<str:uid>", groves.grove),
-    path("groves/<str:uid>/events", groves.events),
-    path("groves/<str:uid>/members", groves.members),
-    path("groves/<str:uid>/invitations", groves.invitations),
+    path("groves/<id:uid>", groves.grove),
+    path("groves/<id:uid>/events", groves.events),
+    path("groves/<id:uid>/members", members.members),
+    path("groves/<id:uid>/invitations", members.invitations),
     path("participants", participants.participants),
-    path("participants/<str:uid>", participants.participant),
+    path("participants/<id:uid>", participants.participant),
     path("trees", trees.trees),
-    path("trees/<str:uid>", trees.tree),
-    path("trees/<str:uid>/commands", commands.in_tree),
+    path("trees/<id:uid>", trees.tree),
+    path("trees/<id:uid>/commands", commands.in_tree),
     path("commands", commands.every),
     path("workspaces", workspaces.workspaces),
-    path("workspaces/<str:uid>", workspaces.workspace),
-    path("workspaces/<str:uid>/events", workspaces.events),
-    path("workspaces/<str:uid>/commands", commands.in_workspace),
+    path("workspaces/<id:uid>", workspaces.workspace),
+    path("workspaces/<id:uid>/events", workspaces.events),
+    path("workspaces/<id:uid>/commands", commands.in_workspace),
     path("steps", workspaces.steps),
     path("", include("loom.doors.api.reading_urls")),
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("schema/", docs.schema, name="schema"),
     path("docs/", docs.page),
 ]
 

@@ -2,40 +2,41 @@
 
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
 from loom.commands import growth
-from loom.doors.api import shapes
+from loom.doors.api import reading_shapes, shapes
+from loom.doors.api.asking import a_number, an_id, needed, word
+from loom.doors.api.auth import user_of
+from loom.doors.api.groves import CURSOR
+from loom.doors.api.paging import MOST, USUAL
 from loom.doors.api.reading import events_of, number
+from loom.doors.api.schema import operation
 from loom.log import streams
-from loom.models import Participant, Step
+from loom.models import Participant, Step, Workspace
 from loom.queries.workspaces import workspace_body
 from loom.rules.hashes import instant
-from loom.rules.refusals import Refused, not_found
+from loom.rules.refusals import not_found
 
 
-@extend_schema(
-    tags=["workspaces"],
-    summary="Somebody's workspace in a tree",
-    parameters=[
-        OpenApiParameter("tree", OpenApiTypes.STR, required=True),
-        OpenApiParameter("participant", OpenApiTypes.STR),
-    ],
-    responses=OpenApiTypes.OBJECT,
+@operation(
+    "GET",
+    "workspaces in_tree",
+    "Somebody's workspace in a tree, made on first use",
+    answers=shapes.Workspace,
+    asks=(
+        an_id("tree", "The tree.", required=True),
+        an_id("participant", "A model of the grove; without it the caller himself."),
+    ),
 )
 @api_view(["GET"])
 def workspaces(request: Request) -> Response:
-    """The caller's own workspace, or that of a model of the grove; made on first use."""
-    tree_uid = request.query_params.get("tree")
-    if not tree_uid:
-        raise Refused("INVALID_SYNTAX", "Of which tree?", hint="?tree=ID")
-    actor, tree = access.get_tree(request.user, tree_uid)
-    wanted = request.query_params.get("participant")
+    """The caller's own workspace, or that of a model of the grove."""
+    actor, tree = access.get_tree(user_of(request), needed(request, "tree"))
+    wanted = word(request, "participant")
     whose: Participant | None = actor.participant
     if wanted and wanted != actor.participant.uid:
         whose = Participant.objects.filter(grove=tree.grove, uid=wanted, kind="model").first()
@@ -44,32 +45,40 @@ def workspaces(request: Request) -> Response:
     return Response(workspace_body(actor, growth.workspace_of(whose, tree)))
 
 
-@extend_schema(tags=["workspaces"], summary="A workspace", responses=OpenApiTypes.OBJECT)
+@operation("GET", "workspaces one", "A workspace", answers=shapes.Workspace)
 @api_view(["GET"])
 def workspace(request: Request, uid: str) -> Response:
     """Position, versions chosen and revision of a workspace."""
-    actor, found = access.get_workspace(request.user, uid)
+    actor, found = access.get_workspace(user_of(request), uid)
     return Response(workspace_body(actor, found))
 
 
-@extend_schema(
-    tags=["workspaces"], summary="What happened in a workspace", responses=OpenApiTypes.OBJECT
+@operation(
+    "GET",
+    "workspaces events",
+    "What happened in a workspace",
+    answers=reading_shapes.Events,
+    asks=CURSOR,
 )
 @api_view(["GET"])
 def events(request: Request, uid: str) -> Response:
     """The events of a workspace's view."""
-    actor, found = access.get_workspace(request.user, uid)
+    actor, found = access.get_workspace(user_of(request), uid)
     return Response(events_of(request, actor, streams.name_of(found)))
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: Step, workspace: Workspace) -> dict[str, Any]:
     return {
         "seq": step.seq,
+        "workspace": workspace.uid,
         "actor": step.actor.uid,
         "on_behalf_of": step.on_behalf_of.uid if step.on_behalf_of else None,
+        "turn": step.turn_uid or None,
         "line": step.line,
         "canonical": step.canonical,
         "because": step.because,
+        "items": step.items,
+        "link_type": step.link_type,
         "outcome": step.outcome,
         "message": step.message,
         "stream": step.stream,
@@ -79,24 +88,30 @@ def _step(step: Step) -> dict[str, Any]:
     }
 
 
-@extend_schema(
-    tags=["workspaces"],
-    summary="Steps of a workspace",
-    parameters=[
-        OpenApiParameter("workspace", OpenApiTypes.STR, required=True),
-        OpenApiParameter("after", OpenApiTypes.INT),
-        OpenApiParameter("limit", OpenApiTypes.INT),
-    ],
-    responses=shapes.Page,
+@operation(
+    "GET",
+    "workspaces steps",
+    "Steps of a workspace",
+    answers=shapes.StepPage,
+    asks=(
+        an_id("workspace", "The workspace.", required=True),
+        a_number("after", "The number of the last step that is known."),
+        a_number("limit", f"At most {MOST}.", least=1, most=MOST),
+    ),
 )
 @api_view(["GET"])
 def steps(request: Request) -> Response:
-    """Who tried what, with what outcome, in order, after a step's number."""
-    uid = request.query_params.get("workspace")
-    if not uid:
-        raise Refused("INVALID_SYNTAX", "Of which workspace?", hint="?workspace=ID")
-    found = access.get_workspace(request.user, uid)[1]
+    """Who tried what, with what outcome, in order."""
+    found = access.get_workspace(user_of(request), needed(request, "workspace"))[1]
     after = number(request, "after", default=0)
-    limit = number(request, "limit", default=100, least=1, most=1000)
+    limit = number(request, "limit", default=USUAL, least=1, most=MOST)
     rows = found.steps.filter(seq__gt=after).select_related("actor", "on_behalf_of").order_by("seq")
-    return Response({"count": rows.count(), "results": [_step(step) for step in rows[:limit]]})
+    page = list(rows[: limit + 1])
+    shown = page[:limit]
+    return Response(
+        {
+            "count": found.steps.count(),
+            "next": shown[-1].seq if len(page) > limit else None,
+            "results": [_step(one, found) for one in shown],
+        }
+    )
