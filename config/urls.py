@@ -13,3 +13,8 @@ urlpatterns = [
     path("api/", include("agents.doors.api.urls")),
     nowhere,
 ]
+
+handler400 = "loom.doors.web.errors.bad_request"
+handler403 = "loom.doors.web.errors.forbidden"
+handler404 = "loom.doors.web.errors.not_found"
+handler500 = "loom.doors.web.errors.fault"

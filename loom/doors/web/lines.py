@@ -3,6 +3,7 @@
 Scripts post to the API's command endpoint; this is the same page without them.
 """
 
+import re
 from urllib.parse import quote
 
 from django.contrib import messages
@@ -14,6 +15,8 @@ from loom.commands.execute import Request, execute
 from loom.doors.web.fields import text_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.rules.refusals import Refused
+
+_COMMAND = re.compile(r" {0,2}(→|->)")
 
 
 def respond_line(text: str) -> str:
@@ -58,7 +61,7 @@ def run(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _lines(request: PersonRequest, text: str) -> list[str]:
-    if text.lstrip(" ").startswith(("→", "->")):
+    if _COMMAND.match(text):
         return [text]
     lines = [respond_line(text)] if text else []
     if request.POST.get("action") == "continue":
