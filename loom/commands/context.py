@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from loom.access import Actor
 from loom.log.streams import Writer
 from loom.models import Node, Step, Tree, Workspace
+from loom.queries import lookup
 from loom.rules import addresses
+from loom.rules.refusals import not_found
 
 Op = dict[str, Any]  # one operation of an inverse, see loom.commands.inverse
 
@@ -28,19 +31,31 @@ class Reply:
 
 @dataclass
 class Context:
-    """One line being run. `writer` is the locked tree (None for pure looking);
-    `here` is what the line's `here` means; `move` changes it for the workspace."""
+    """One line being run. `writer` is the locked tree (None for pure looking); `at` is the
+    local id that `here` means, "" for where the workspace stands."""
 
     actor: Actor
     tree: Tree
     workspace: Workspace
-    here: Node
+    at: str
     now: datetime
     origin: str
     writer: Writer | None = None
     moved_to: Node | None = None
     chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
+
+    @cached_property
+    def here(self) -> Node:
+        """What `here` means: `at`, else the version that stands where the workspace is, or
+        at the nearest node above that is not hidden."""
+        if not self.at:
+            visible = lookup.visible_at_or_above(lookup.rows().get(pk=self.workspace.position_id))
+            return lookup.standing(visible.slot_id, self.workspace) or visible
+        node = lookup.find_node(self.tree, self.at.lower())
+        if node is None:
+            raise not_found(f"[{self.at}], where the line was given,")
+        return node
 
     @property
     def world(self) -> Writer:

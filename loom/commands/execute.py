@@ -15,8 +15,7 @@ from loom.commands.registry import Command
 from loom.grammar.bad import Bad
 from loom.grammar.lines import Line, read
 from loom.log import streams
-from loom.models import Node, Tree, Workspace
-from loom.queries import lookup
+from loom.models import Tree, Workspace
 from loom.rules.refusals import Refused, not_found
 
 log = logging.getLogger("heddle.commands")
@@ -106,6 +105,7 @@ def _run(attempt: _Attempt) -> Answer:
     context = _context(attempt, None)
     reply = command.run(context, _args(command, attempt.line))
     with transaction.atomic():
+        attempt.workspace = records.locked(attempt.workspace)
         return records.done(attempt, context, reply)
 
 
@@ -141,7 +141,7 @@ def _under_lock(attempt: _Attempt, command: Command) -> Answer:
     kept = receipts.find(attempt.actor, attempt.tree, request)
     if kept is not None:
         return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
-    attempt.workspace = Workspace.objects.select_related(*_WORKSPACE).get(pk=attempt.workspace.pk)
+    attempt.workspace = records.locked(attempt.workspace)
     context = _context(attempt, writer)
     assert attempt.line is not None
     reply = command.run(context, _args(command, attempt.line))
@@ -156,29 +156,13 @@ def _under_lock(attempt: _Attempt, command: Command) -> Answer:
     return answer
 
 
-_WORKSPACE = ("position__author", "position__tree", "participant", "tree", "last_used")
-
-
 def _context(attempt: _Attempt, writer: streams.Writer | None) -> Context:
     return Context(
         actor=attempt.actor,
         tree=attempt.tree,
         workspace=attempt.workspace,
-        here=_here(attempt),
+        at=attempt.request.at,
         now=timezone.now(),
         origin=attempt.request.origin,
         writer=writer,
     )
-
-
-def _here(attempt: _Attempt) -> Node:
-    """What `here` means: the request's `at`, else where the workspace stands and may see."""
-    at = attempt.request.at
-    if not at:
-        position = lookup.rows().get(pk=attempt.workspace.position_id)
-        visible = lookup.visible_at_or_above(position)
-        return lookup.standing(visible.slot_id, attempt.workspace) or visible
-    node = lookup.find_node(attempt.tree, at.lower())
-    if node is None:
-        raise not_found(f"[{at}], where the line was given,")
-    return node

@@ -199,6 +199,7 @@ def split(context: Context, args: Split) -> Reply:
     demand_not_root(node, "split")
     demand_text_node(node, "split")
     demand_visible(node)
+    stands_here = context.here.slot_id == node.slot_id  # before the leaf is pruned
     if not 0 < args.at < len(node.text):
         raise Refused(
             "INVALID_SYNTAX",
@@ -212,7 +213,7 @@ def split(context: Context, args: Split) -> Reply:
     inverse = made_nodes(head, tail)
     if not lookup.slots_below(node.slot_id).exclude(pk=tail.pk).exists():
         inverse = (*inverse, edits.flag(context, node, "pruned", True))
-    if context.here.slot_id == node.slot_id:
+    if stands_here:
         context.move(head)
     return Reply(
         f"✓ split [{node.local_id}] at {args.at}: [{head.local_id}] [{tail.local_id}]",

@@ -8,6 +8,7 @@ from django.utils import timezone
 from loom.commands.context import Context, Reply
 from loom.log import streams
 from loom.models import Node, Step, VersionChoice, Workspace
+from loom.queries import lookup
 from loom.rules.refusals import Refused
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def done(attempt: "_Attempt", context: Context, reply: Reply) -> "Answer":
     """Writes the step and the moves of a line that ran; its answer. In a transaction."""
     from loom.commands.execute import Answer
 
-    workspace = Workspace.objects.select_for_update().get(pk=attempt.workspace.pk)
+    workspace = attempt.workspace
     position = _move(attempt, workspace, context)
     if context.steps:
         seq = context.steps[-1].seq
@@ -49,14 +50,19 @@ def done(attempt: "_Attempt", context: Context, reply: Reply) -> "Answer":
 def refused(attempt: "_Attempt", why: Refused) -> int:
     """Writes the step of a refused line, after its transaction is gone; its number."""
     with transaction.atomic():
-        workspace = Workspace.objects.select_for_update().get(pk=attempt.workspace.pk)
+        workspace = locked(attempt.workspace)
         return _step(attempt, workspace, outcome=why.code, message=why.message).seq
+
+
+def locked(workspace: Workspace) -> Workspace:
+    """The workspace as it is now, locked: its steps are numbered."""
+    rows = Workspace.objects.select_for_update(of=("self",))
+    return rows.select_related("position").get(pk=workspace.pk)
 
 
 def write_step(context: Context, **fields: Any) -> Step:
     """A step that a command writes itself (undo: one for each inverse)."""
-    workspace = Workspace.objects.select_for_update().get(pk=context.workspace.pk)
-    step = _numbered(workspace, actor=context.actor.participant, **fields)
+    step = _numbered(context.workspace, actor=context.actor.participant, **fields)
     context.steps.append(step)
     return step
 
@@ -94,13 +100,13 @@ def _numbered(workspace: Workspace, **fields: Any) -> Step:
 def _move(attempt: "_Attempt", workspace: Workspace, context: Context) -> Node:
     """Moves the workspace to where the line led, chooses versions, tells the workspace's
     stream; returns the position."""
-    position = context.moved_to or context.here
+    position = context.moved_to or (context.here if context.at else workspace.position)
     for slot_id, node in context.chosen.items():
         VersionChoice.objects.update_or_create(
             workspace=workspace, slot_id=slot_id, defaults={"node": node}
         )
     if workspace.position_id == position.pk and not context.chosen:
-        return position
+        return lookup.visible_at_or_above(position)
     workspace.position = position
     workspace.revision += 1
     workspace.save(update_fields=["position", "revision"])
