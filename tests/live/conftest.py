@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
+from channels.db import database_sync_to_async
 from django.conf import settings
 from django.test import Client
 
@@ -134,7 +134,7 @@ async def connect(transactional_db: None) -> AsyncIterator[Opener]:
         line.wire.stop(exceptions=False)
 
 
-@sync_to_async
+@database_sync_to_async
 def write(actor: Actor, tree: Tree, count: int = 1) -> int:
     """`count` events in one transaction; returns the last one's seq."""
     from django.db import transaction
@@ -147,4 +147,4 @@ def write(actor: Actor, tree: Tree, count: int = 1) -> int:
         return writer.stream.head
 
 
-in_db = sync_to_async
+in_db = database_sync_to_async
