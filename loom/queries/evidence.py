@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError
 
 from loom.models import ORDINAL_BITS, Tree
 from loom.queries.rows import NodeRow, as_row, columns, fetch, in_chunks, listed
@@ -57,8 +57,7 @@ def _read(ids: list[int]) -> list[Evidence]:
         JOIN loom_node s ON s.id = v.slot_id JOIN loom_participant a ON a.id = v.author_id
         LEFT JOIN loom_node e ON e.id = v.edited_from_id WHERE v.id IN ({listed(ids)})"""
     try:
-        with transaction.atomic():
-            rows = fetch(sql)
+        rows = fetch(sql)
     except DatabaseError:
         # A text that is no UTF-8 any more: found by halves, the rest is read.
         if len(ids) == 1:

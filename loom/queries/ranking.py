@@ -52,12 +52,20 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_table())
 
 
+@cache
+def _cases() -> dict[str, list[str]]:
+    """The letters that fold to a letter, besides itself."""
+    cases: dict[str, list[str]] = {}
+    for one, lower in _table().items():
+        cases.setdefault(chr(lower), []).append(chr(one))
+    return cases
+
+
 def spellings(query: str) -> list[str]:
-    """The ways in which one or two characters may be cased, each a literal to look for."""
+    """All texts that fold to what the query folds to, for one or two characters few."""
     found = [""]
-    for one in query:
-        cases = {one, fold(one), *(c for c in (one.upper(), one.lower()) if len(c) == 1)}
-        found = [head + case for head in found for case in sorted(cases)]
+    for one in fold(query):
+        found = [head + case for head in found for case in (one, *_cases().get(one, ()))]
     return found
 
 
