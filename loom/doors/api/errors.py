@@ -15,6 +15,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import exceptions
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.permissions import AllowAny
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -31,7 +32,11 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         return None
     if isinstance(error, IntegrityError | OperationalError | InterfaceError):
         log.error("the database refused", exc_info=error)
-    body = body_of(refused, context["request"].path)
+    request = context["request"]
+    # Whatever the address usually answers in: pages and files go wrong in JSON, too.
+    request.accepted_renderer = JSONRenderer()
+    request.accepted_media_type = JSONRenderer.media_type
+    body = body_of(refused, request.path)
     return Response(body, status=refused.status, headers=_headers(error))
 
 

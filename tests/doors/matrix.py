@@ -1,0 +1,124 @@
+"""Who may do what over the API, as data: a row for every method of every address.
+
+Method, address, then the status for owner, writer, reader, outsider and nobody, then a body.
+`{…}` stands for something in the owner's grove or account; see `world` in test_matrix.py.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+PEOPLE = ("owner", "writer", "reader", "outsider", "nobody")
+
+TABLE = """
+GET    me                              200 200 200 200 401
+POST   me/password                     200 200 200 200 401  {"old":"{me}-password","new":"birches-9"}
+GET    me/sessions                     200 200 200 200 401
+DELETE me/sessions/{session}           200 404 404 404 401
+GET    api-keys                        200 200 200 200 401
+POST   api-keys                        201 201 201 201 401  {"name": "laptop"}
+DELETE api-keys/{key}                  200 404 404 404 401
+GET    groves                          200 200 200 200 401
+POST   groves                          201 201 201 201 401  {"name": "Another"}
+GET    groves/{grove}                  200 200 200 404 401
+PATCH  groves/{grove}                  200 403 403 404 401  {"name": "Renamed"}
+GET    groves/{grove}/events           200 200 200 404 401
+GET    groves/{grove}/members          200 200 200 404 401
+POST   groves/{grove}/members          201 403 403 404 401  {"user": "outsider", "role": "reader"}
+PATCH  groves/{grove}/members          200 403 403 404 401  {"user": "reader", "role": "writer"}
+DELETE groves/{grove}/members          200 403 403 404 401  {"user": "reader"}
+GET    groves/{grove}/invitations      200 403 403 404 401
+POST   groves/{grove}/invitations      201 403 403 404 401  {"role": "reader"}
+DELETE groves/{grove}/invitations      200 403 403 404 401  {"id": "{invitation}"}
+GET    participants?grove={grove}      200 200 200 404 401
+POST   participants?grove={grove}      201 403 403 404 401  {"name": "New", "model_ref": "local:a"}
+GET    participants/{participant}      200 200 200 404 401
+PATCH  participants/{participant}      200 403 403 404 401  {"name": "Other"}
+DELETE participants/{participant}      200 403 403 404 401
+GET    trees?grove={grove}             200 200 200 404 401
+POST   trees                           201 201 403 404 401  {"mode": "buffer", "grove": "{grove}"}
+GET    trees/{tree}                    200 200 200 404 401
+PATCH  trees/{tree}                    200 200 403 404 401  {"title": "Other"}
+DELETE trees/{archived}                200 403 403 404 401  {"title": "Old"}
+POST   trees/{tree}/commands           200 200 403 404 401  {"line": "respond root \\"a\\""}
+GET    trees/{tree}/nodes              200 200 200 404 401
+GET    trees/{tree}/nodes/{node}       200 200 200 404 401
+GET    trees/{tree}/path               200 200 200 404 401
+GET    trees/{tree}/skeleton           200 200 200 404 401
+GET    trees/{tree}/events             200 200 200 404 401
+GET    trees/{tree}/verify             200 200 200 404 401
+GET    commands                        200 200 200 200 401
+GET    workspaces?tree={tree}          200 200 200 404 401
+GET    workspaces/{workspace}          200 404 404 404 401
+GET    workspaces/{agents}             200 200 200 404 401
+GET    workspaces/{workspace}/events   200 404 404 404 401
+POST   workspaces/{workspace}/commands 200 404 404 404 401  {"line": "tree"}
+POST   workspaces/{agents}/commands    200 200 403 404 401  {"line": "switch to {node}"}
+GET    steps?workspace={workspace}     200 404 404 404 401
+GET    generations/{generation}        200 200 200 404 401
+POST   generations/{generation}/stop   200 200 403 404 401
+GET    calls/{call}                    200 200 200 404 401
+GET    calls/{call}/response           200 200 200 404 401
+GET    schema/                         200 200 200 200 401
+GET    docs/                           200 200 200 200 401
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method of one address, and the status each of PEOPLE gets."""
+
+    method: str
+    address: str
+    statuses: tuple[int, ...]
+    body: str
+
+    @property
+    def route(self) -> str:
+        """The address without what is asked, and without names in its braces."""
+        parts = self.address.partition("?")[0].split("/")
+        return "/".join("{}" if part.startswith("{") else part for part in parts)
+
+    def filled(self, names: dict[str, str]) -> tuple[str, Any]:
+        """The address under /api/ and the body, with names put in."""
+        address, body = self.address, self.body
+        for name, value in names.items():
+            address = address.replace("{" + name + "}", value)
+            body = body.replace("{" + name + "}", value)
+        return f"/api/{address}", json.loads(body) if body else None
+
+
+def _row(line: str) -> Row:
+    method, address, *rest = line.split(maxsplit=7)
+    return Row(method, address, tuple(map(int, rest[:5])), rest[5] if rest[5:] else "")
+
+
+ROWS = [_row(line) for line in TABLE.strip().splitlines()]
+
+# One line for each verb, to be said by each person. `{node}` and `{note}` lie in the tree.
+LINES = {
+    "view": ["view {node}"],
+    "list": ["list {node}"],
+    "tree": ["tree"],
+    "find": ['find "opening"'],
+    "switch": ["switch to {node}"],
+    "continue": ["continue from {node}"],
+    "respond": ['respond {node} "more"'],
+    "edit": ['edit {node} "else"', 'edit {node} replace:"opening" with:"end"'],
+    "annotate": ['annotate {node} "why?" as:question'],
+    "resolve": ["resolve {note}"],
+    "link": ["link {node} to root"],
+    "unlink": ["unlink {node} to {note}"],
+    "bookmark": ['bookmark {node} "here"'],
+    "unbookmark": ["unbookmark {marked}"],
+    "tag": ["tag {node} #good"],
+    "untag": ["untag {marked} #kept"],
+    "prune": ["prune {node}"],
+    "restore": ["restore {gone}"],
+    "exclude": ["exclude {node}"],
+    "include": ["include {gone}"],
+    "split": ["split {node} at:2"],
+    "undo": ["undo"],
+    "redo": ["redo"],
+    "help": ["help"],
+}
