@@ -51,4 +51,4 @@ def tree(client: httpx.Client, provider: ScriptedProvider) -> str:
         }
         made = client.post("/participants", json=body)
         assert made.status_code == 201, made.text
-    return str(client.post("/trees", json={"title": "Kills"}).json()["id"])
+    return str(client.post("/trees", json={"title": "Kills", "mode": "dialogue"}).json()["id"])
