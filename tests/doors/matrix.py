@@ -12,7 +12,7 @@ PEOPLE = ("owner", "writer", "reader", "outsider", "nobody")
 
 TABLE = """
 GET    me                              200 200 200 200 401
-POST   me/password                     200 200 200 200 401  {"old":"{me}-password","new":"birches-9"}
+POST   me/password                     200 200 200 200 401  {"old":"{me}-password","new":"birch-90"}
 GET    me/sessions                     200 200 200 200 401
 DELETE me/sessions/{session}           200 404 404 404 401
 GET    api-keys                        200 200 200 200 401
