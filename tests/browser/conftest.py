@@ -16,6 +16,7 @@ from tests.house.processes import ROOT, server
 from tests.providers.scripted import ScriptedProvider
 from tests.skips import chromium
 
+Cookies = list[dict[str, str]]
 DESK = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 
@@ -34,10 +35,10 @@ class Heddle:
 
     url: str
     provider: ScriptedProvider
-    owner: list[dict[str, str]] = field(default_factory=list)
-    people: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    owner: Cookies = field(default_factory=list)
+    people: dict[str, Cookies] = field(default_factory=dict)
 
-    def client(self, cookies: list[dict[str, str]] | None = None) -> httpx.Client:
+    def client(self, cookies: Cookies | None = None) -> httpx.Client:
         """The API as the owner (or somebody) may use it."""
         jar = {one["name"]: one["value"] for one in cookies or self.owner}
         headers = {"X-CSRFToken": jar.get("csrftoken", ""), "Origin": self.url}
@@ -98,7 +99,7 @@ def heddle(tmp_path_factory: pytest.TempPathFactory, chrome: Browser) -> Iterato
         yield made
 
 
-def _come_in(chrome: Browser, link: str) -> list[dict[str, str]]:
+def _come_in(chrome: Browser, link: str) -> Cookies:
     context = chrome.new_context()
     page = context.new_page()
     page.goto(link)
@@ -107,6 +108,12 @@ def _come_in(chrome: Browser, link: str) -> list[dict[str, str]]:
     cookies = context.cookies()
     context.close()
     return [{"name": one["name"], "value": one["value"]} for one in cookies]
+
+
+def _give(context: BrowserContext, cookies: Cookies, url: str) -> None:
+    context.add_cookies(
+        [{"name": one["name"], "value": one["value"], "url": url} for one in cookies]
+    )
 
 
 def _point_models_at(made: Heddle) -> None:
@@ -129,7 +136,7 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
     def open_page(
         path: str,
         *,
-        who: list[dict[str, str]] | None = None,
+        who: Cookies | None = None,
         size: dict[str, int] = DESK,
         theme: str = "light",
         anonymous: bool = False,
@@ -137,8 +144,7 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
         context = chrome.new_context(viewport=size, color_scheme=theme)  # type: ignore[arg-type]
         contexts.append(context)
         if not anonymous:
-            cookies = [{**one, "url": heddle.url} for one in who or heddle.owner]
-            context.add_cookies(cookies)  # type: ignore[arg-type]
+            _give(context, who or heddle.owner, heddle.url)
         page = context.new_page()
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("console", lambda one: said.append(one.text) if one.type == "error" else None)
@@ -154,21 +160,21 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
 
 
 @pytest.fixture(scope="session")
-def ada(heddle: Heddle, chrome: Browser) -> list[dict[str, str]]:
+def ada(heddle: Heddle, chrome: Browser) -> Cookies:
     """The cookies of a second person, a writer who came by an invitation."""
     return _invited(heddle, chrome, "ada", "writer")
 
 
 @pytest.fixture(scope="session")
-def rhea(heddle: Heddle, chrome: Browser) -> list[dict[str, str]]:
+def rhea(heddle: Heddle, chrome: Browser) -> Cookies:
     """The cookies of a reader who came by an invitation."""
     return _invited(heddle, chrome, "rhea", "reader")
 
 
-def _invited(heddle: Heddle, chrome: Browser, name: str, role: str) -> list[dict[str, str]]:
+def _invited(heddle: Heddle, chrome: Browser, name: str, role: str) -> Cookies:
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     context = chrome.new_context()
-    context.add_cookies([{**one, "url": heddle.url} for one in heddle.owner])  # type: ignore[list-item]
+    _give(context, heddle.owner, heddle.url)
     page = context.new_page()
     page.goto(f"{heddle.url}/groves/{grove}/people")
     page.get_by_role("combobox", name="Role", exact=True).select_option(role)

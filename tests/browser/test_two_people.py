@@ -5,10 +5,8 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Heddle, Open
-from tests.providers.scripts import HOLD, holds, says
-
-Cookies = list[dict[str, str]]
+from tests.browser.conftest import Cookies, Heddle, Open
+from tests.providers.scripts import HOLD, fails, holds, says, stalls
 
 
 def live(page: Page) -> Page:
@@ -17,14 +15,21 @@ def live(page: Page) -> Page:
     return page
 
 
+def both(visit: Open, heddle: Heddle, tree: str, ada: Cookies) -> tuple[Page, Page]:
+    """The owner's page and Ada's, at the same text: where the owner stands."""
+    place = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    path = f"/trees/{tree}?node={place}"
+    return live(visit(path)), live(visit(path, who=ada))
+
+
 def test_a_text_reaches_the_other_person_without_a_reload(
     heddle: Heddle, visit: Open, ada: Cookies
 ) -> None:
     tree = heddle.tree("Two at once", "Who is there?")
-    mine, hers = live(visit(f"/trees/{tree}")), live(visit(f"/trees/{tree}", who=ada))
+    mine, hers = both(visit, heddle, tree, ada)
     mine.get_by_label("Text of the next node").fill("Only me.")
     mine.get_by_role("button", name="Add", exact=True).click()
-    expect(mine.locator("loom-path article").last).to_contain_text("Only me.")
+    expect(mine.locator("article.node").last).to_contain_text("Only me.")
     expect(hers.locator(".card")).to_contain_text("Only me.")
     hers.locator(".card a").click()
     hers.get_by_label("Text of the next node").fill("And me.")
@@ -36,21 +41,22 @@ def test_candidates_stream_to_both_side_by_side_and_one_is_taken(
     heddle: Heddle, visit: Open, ada: Cookies
 ) -> None:
     tree = heddle.tree("Streams", "The door opened.")
-    mine, hers = live(visit(f"/trees/{tree}")), live(visit(f"/trees/{tree}", who=ada))
+    mine, hers = both(visit, heddle, tree, ada)
     heddle.provider.script(*(holds(f"Candidate {n} be", HOLD, "gins.") for n in "abc"))
     mine.get_by_role("button", name="Continue").last.click()
     for page in (mine, hers):
         expect(page.locator(".card.coming")).to_have_count(3)
         expect(page.locator(".card.coming [data-text]").nth(2)).to_contain_text("Candidate")
-    heddle.provider.release()
+    for _ in range(3):
+        heddle.provider.release()
     for page in (mine, hers):
         expect(page.locator(".card.coming")).to_have_count(0)
         expect(page.locator(".card")).to_have_count(3)
         expect(page.locator(".card-text").nth(1)).to_contain_text("begins.")
     mine.locator("body").press("2")
-    expect(mine.locator("loom-path article")).to_have_count(2)
+    expect(mine.locator("article.node")).to_have_count(2)
     # Nobody's move moves another's page.
-    expect(hers.locator("loom-path article")).to_have_count(1)
+    expect(hers.locator("article.node")).to_have_count(1)
     expect(hers.locator(".card")).to_have_count(3)
 
 
@@ -58,13 +64,12 @@ def test_a_stopped_candidate_keeps_its_text(heddle: Heddle, visit: Open) -> None
     tree = heddle.tree("Stopped", "Begin.")
     page = live(visit(f"/trees/{tree}"))
     page.get_by_label("n", exact=True).fill("1")
-    heddle.provider.script(holds("Half a sen", HOLD, "tence."))
+    heddle.provider.script(stalls("Half a sen"))
     page.get_by_role("button", name="Continue").last.click()
     expect(page.locator(".card.coming [data-text]")).to_have_text("Half a sen")
     page.locator("main").press("Escape")
     expect(page.locator(".card .broken")).to_contain_text("stopped")
     expect(page.locator(".card-text")).to_have_text("Half a sen")
-    heddle.provider.release()
 
 
 def test_a_reload_in_the_middle_shows_what_had_come_and_goes_on(
@@ -85,8 +90,6 @@ def test_a_reload_in_the_middle_shows_what_had_come_and_goes_on(
 
 
 def test_a_model_that_fails_says_why_and_can_be_tried_again(heddle: Heddle, visit: Open) -> None:
-    from tests.providers.scripts import fails
-
     tree = heddle.tree("Failing", "Begin.")
     page = live(visit(f"/trees/{tree}"))
     page.get_by_label("n", exact=True).fill("1")
@@ -100,9 +103,9 @@ def test_a_model_that_fails_says_why_and_can_be_tried_again(heddle: Heddle, visi
 
 def test_presence_shows_who_is_where(heddle: Heddle, visit: Open, ada: Cookies) -> None:
     tree = heddle.tree("Here", "One.", "Two.")
-    mine, hers = live(visit(f"/trees/{tree}")), live(visit(f"/trees/{tree}", who=ada))
+    mine, hers = both(visit, heddle, tree, ada)
     expect(mine.locator(".presence li")).to_have_count(2)
-    here = hers.locator("loom-path article").last.get_attribute("data-id")
+    here = hers.locator("article.node").last.get_attribute("data-id")
     face = mine.get_by_role("button", name=re.compile(f"^ada, at {here}", re.I))
     expect(face).to_be_visible()
     hers.locator("main").press("ArrowLeft")
@@ -112,7 +115,7 @@ def test_presence_shows_who_is_where(heddle: Heddle, visit: Open, ada: Cookies) 
 def test_the_other_persons_undo_is_seen_too(heddle: Heddle, visit: Open, ada: Cookies) -> None:
     tree = heddle.tree("Undone", "One.", "Two.", "Three.")
     mine = live(visit(f"/trees/{tree}"))
-    two = mine.locator("loom-path article").nth(1).get_attribute("data-id")
+    two = mine.locator("article.node").nth(1).get_attribute("data-id")
     hers = live(visit(f"/trees/{tree}?node={two}", who=ada))
     expect(hers.locator(".card")).to_have_count(1)
     mine.locator("main").press("x")
@@ -125,11 +128,11 @@ def test_two_tabs_of_one_person_never_move_each_other(heddle: Heddle, visit: Ope
     tree = heddle.tree("Tabs", "One.", "Two.")
     first, second = live(visit(f"/trees/{tree}")), live(visit(f"/trees/{tree}"))
     first.locator("main").press("ArrowLeft")
-    expect(first.locator("loom-path article")).to_have_count(1)
+    expect(first.locator("article.node")).to_have_count(1)
     second.get_by_label("Text of the next node").fill("Three, below two.")
     second.get_by_role("button", name="Add", exact=True).click()
-    expect(second.locator("loom-path article")).to_have_count(3)
-    expect(first.locator("loom-path article")).to_have_count(1)
+    expect(second.locator("article.node")).to_have_count(3)
+    expect(first.locator("article.node")).to_have_count(1)
 
 
 def test_typing_while_fifty_updates_arrive_keeps_caret_and_text(
@@ -137,7 +140,7 @@ def test_typing_while_fifty_updates_arrive_keeps_caret_and_text(
 ) -> None:
     tree = heddle.tree("Typing", "Begin.")
     page = live(visit(f"/trees/{tree}"))
-    at = page.locator("loom-path article").get_attribute("data-id")
+    at = page.locator("article.node").get_attribute("data-id")
     field = page.get_by_label("Text of the next node")
     field.fill("start end")
     field.evaluate("field => field.setSelectionRange(6, 6)")

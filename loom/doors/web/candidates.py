@@ -1,8 +1,10 @@
 """What hangs below the position: the weave of continuations, finished and still coming."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from loom.access import Actor
 from loom.doors.web.shown import age_of, broken_reason
@@ -13,6 +15,7 @@ from loom.queries.rows import NodeRow, rows_of
 from loom.queries.standing import standing_of
 
 MAX_CARDS = 60
+FAILED_FOR = timedelta(minutes=10)
 MAX_CARD_TEXT = 700
 
 
@@ -31,6 +34,7 @@ class Card:
     children: int = 0
     broken: str = ""
     note: str = ""
+    failed: str = ""
     is_excluded: bool = False
 
 
@@ -68,6 +72,7 @@ def weave_of(
     ]
     coming = _coming(tree, node)
     cards += [((one.created_at, one.pk), _stream(one, cast)) for one in coming]
+    cards += [((one.created_at, one.pk), _lost(one, cast)) for one in _failed(actor, tree, node)]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
     return Weave(
         point=node.local_id,
@@ -119,6 +124,31 @@ def _coming(tree: Tree, node: Node) -> list[Generation]:
         tree=tree, point__slot=node.slot_id, status__in=("queued", "running"), discard=False
     )
     return list(rows.select_related("participant").order_by("id"))
+
+
+def _failed(actor: Actor, tree: Tree, node: Node) -> list[Generation]:
+    """What the reader asked for here lately and did not get, so that he can ask again."""
+    rows = Generation.objects.filter(
+        tree=tree,
+        point__slot=node.slot_id,
+        status__in=("failed", "interrupted"),
+        node__isnull=True,
+        asked_by=actor.participant,
+        discard=False,
+        ended_at__gt=timezone.now() - FAILED_FOR,
+    )
+    return list(rows.select_related("participant").order_by("id"))
+
+
+def _lost(one: Generation, cast: dict[str, Who]) -> Card:
+    error = one.error or {}
+    return Card(
+        who=cast[one.participant.uid],
+        text="",
+        is_cut=False,
+        generation=one.uid,
+        failed=str(error.get("message") or "Nothing came."),
+    )
 
 
 def _stream(one: Generation, cast: dict[str, Who]) -> Card:

@@ -7,7 +7,7 @@ import { reconcile, remember } from "../tree/reconcile.js";
 import { speak } from "../tree/speak.js";
 
 const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
-const isOurs = (/** @type {Element} */ card) => card.matches(".card:not(.failed)");
+const isOurs = (/** @type {Element} */ card) => card.matches(".card");
 const isComing = (/** @type {Element} */ card) => card.classList.contains("coming");
 
 export class LoomWeave extends HTMLElement {
@@ -16,6 +16,8 @@ export class LoomWeave extends HTMLElement {
   /** the line that asked last, for "more like these" */
   asked = "";
   taken = "";
+  /** @type {Set<string>} failed ones that were seen */
+  dismissed = new Set();
 
   connectedCallback() {
     this.page = pageOf();
@@ -40,12 +42,13 @@ export class LoomWeave extends HTMLElement {
   }
 
   coming() {
-    return this.cards().filter((card) => isComing(card) && !card.classList.contains("failed"));
+    return this.cards().filter(isComing);
   }
 
   /** Draws what the server says hangs below the position. @param {Element} fresh */
   draw(fresh) {
     const section = /** @type {HTMLElement} */ (this.querySelector("[data-weave]"));
+    for (const card of fresh.querySelectorAll(".card.failed")) if (this.dismissed.has(keyOf(card))) card.remove();
     const samePoint = section.dataset.point === fresh.getAttribute("data-point");
     const list = section.querySelector(".cards");
     const freshList = fresh.querySelector(".cards");
@@ -104,28 +107,14 @@ export class LoomWeave extends HTMLElement {
     const card = this.querySelector(`.coming[data-generation="${CSS.escape(generation.id)}"]`);
     const text = this.texts.get(generation.id) ?? "";
     this.texts.delete(generation.id);
-    if (!card) return;
-    const key = card.getAttribute("data-key");
-    if (generation.node) {
-      speak(`Candidate ${key} is complete. ${text.slice(0, 200)}`);
-      if (this.taken === generation.id) this.page?.go(generation.node);
-    } else {
-      this.fail(card, generation.error?.message ?? (generation.status === "stopped" ? "Stopped before anything came." : "Nothing came."));
-      speak(`Candidate ${key} failed.`);
+    const key = card?.getAttribute("data-key") ?? "";
+    if (!generation.node) {
+      // Its card, if there is one, is drawn anew: with what went wrong, or not at all.
+      if (card) speak(`Candidate ${key} ended without a text. ${generation.error?.message ?? ""}`);
+      return this.page?.emit("redraw");
     }
-  }
-
-  /** @param {Element} card @param {string} message */
-  fail(card, message) {
-    card.classList.add("failed");
-    card.removeAttribute("aria-busy");
-    card.querySelector(".caret")?.remove();
-    card.querySelector("[data-act=stop]")?.remove();
-    const state = card.querySelector("[data-state]");
-    if (state) state.textContent = "failed";
-    const said = Object.assign(document.createElement("p"), { className: "error", textContent: message });
-    const again = button("Try again", "again");
-    card.append(said, again, " ", button("Dismiss", "dismiss"));
+    if (card) speak(`Candidate ${key} is complete. ${text.slice(0, 200)}`);
+    if (this.taken === generation.id) this.page?.go(generation.node);
   }
 
   /** @param {MouseEvent} event */
@@ -134,15 +123,22 @@ export class LoomWeave extends HTMLElement {
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
     if (act === "stop") this.halt([card]);
-    else if (act === "dismiss") card.remove();
+    else if (act === "dismiss") this.dismiss(card);
     else if (act === "again") {
-      card.remove();
+      this.dismiss(card);
       this.more(1);
     } else if (isComing(card)) this.take(card);
   }
 
+  /** @param {Element} card */
+  dismiss(card) {
+    this.dismissed.add(keyOf(card));
+    card.remove();
+  }
+
   /** Takes a candidate: goes there, or as soon as it has ended. @param {Element} card */
   take(card) {
+    if (card.classList.contains("failed")) return;
     if (!isComing(card)) return this.page?.go(card.getAttribute("data-id") ?? "");
     for (const one of this.cards()) one.classList.remove("taken");
     this.taken = keyOf(card);
@@ -177,11 +173,4 @@ export class LoomWeave extends HTMLElement {
     const counted = n ? `${line.replace(/ n:\d+/, "")} n:${n}` : line;
     this.page?.say(counted).catch(() => {});
   }
-}
-
-/** @param {string} words @param {string} act */
-function button(words, act) {
-  const made = Object.assign(document.createElement("button"), { type: "button", textContent: words, className: "quiet" });
-  made.dataset.act = act;
-  return made;
 }

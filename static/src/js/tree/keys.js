@@ -15,7 +15,7 @@ export function isTyping(target) {
 
 /** The node that keys act on: the one with the focus, else where the reader stands. @param {TreePage} page */
 function subject(page) {
-  const focused = document.activeElement?.closest("loom-path [data-id], .details[data-id]");
+  const focused = document.activeElement?.closest(".stretch [data-id], .details[data-id]");
   const id = focused?.getAttribute("data-id") ?? page.position;
   const host = focused ?? document.querySelector(`#n-${CSS.escape(id)}`);
   const isText = host?.matches("article, .details");
@@ -52,7 +52,7 @@ const weave = () => document.querySelector("loom-weave");
 /** Keys that work when nothing is being typed. True where the key meant something. @param {Press} press */
 function pressedFree({ page, event }) {
   const key = event.key;
-  if (MOVES[key]) return go(page, MOVES[key](page));
+  if (MOVES[key]) return move(page, key);
   if (/^[1-9]$/.test(key)) return weave()?.takeKey(Number(key)) ?? false;
   if (key === "[" || key === "]") return bookmark(page, key === "[" ? -1 : 1);
   if (key === "h") return document.dispatchEvent(new CustomEvent("hoist", { detail: page.position }));
@@ -62,6 +62,13 @@ function pressedFree({ page, event }) {
   if (key === "g" || key === "r") return perform(key === "g" ? "continue" : "respond", /** @type {any} */ (subject(page)));
   if (key === ".") return weave()?.more() === undefined;
   return false;
+}
+
+/** Moves now, or as soon as the shape of the tree is known. @param {TreePage} page @param {string} key */
+function move(page, key) {
+  if (page.store) return go(page, MOVES[key](page));
+  page.addEventListener("store", () => go(page, MOVES[key](page)), { once: true });
+  return true;
 }
 
 /** @param {TreePage} page @param {string | undefined} id */
@@ -104,7 +111,7 @@ function pressed(page, event) {
   if (control && event.key === "Enter") return Boolean(composer()?.ask());
   if (event.key === "Escape") return escape(typing);
   const moving = IS_MAC ? event.ctrlKey && event.altKey : event.altKey && !control;
-  if (typing && moving && /^(Arrow|Home|End)/.test(event.key)) return go(page, MOVES[event.key](page));
+  if (typing && moving && /^(Arrow|Home|End)/.test(event.key)) return move(page, event.key);
   if (control && !typing && event.key.toLowerCase() === "z") return undo(page, event.shiftKey);
   if (typing || control || event.altKey) return false;
   const target = /** @type {Element} */ (event.target);
