@@ -109,11 +109,11 @@ def test_browsers_are_listed_and_signed_out(owner: User, rf: Any) -> None:
     for browser in (here, there):
         browser.force_login(owner)
         UserSession.objects.create(
-            user=owner, session_key=browser.session.session_key, uid=f"uid{browser is here}"
+            user=owner, session_key=browser.session.session_key or "", uid=f"uid{browser is here}"
         )
     gone = Browser()
     gone.force_login(owner)
-    UserSession.objects.create(user=owner, session_key=gone.session.session_key, uid="gone")
+    UserSession.objects.create(user=owner, session_key=gone.session.session_key or "", uid="gone")
     gone.session.flush()
     listed = here.get("/api/me/sessions").json()
     assert listed["count"] == 2

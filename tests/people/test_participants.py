@@ -1,0 +1,196 @@
+"""Models that take part: their settings, their permissions, and whose key they have."""
+
+from typing import Any
+
+import pytest
+
+from loom.access import Actor
+from loom.commands import participants
+from loom.commands.participants import Changes, participant_body
+from loom.commands.sealing import open_sealed
+from loom.models import Event, Participant
+from loom.rules.refusals import Refused
+
+pytestmark = pytest.mark.django_db
+URL = "https://models.example/v1"
+OTHER = "https://elsewhere.example/v1"
+
+
+def make(actor: Actor, **fields: Any) -> Participant:
+    """A model participant with these settings."""
+    more = {
+        name: fields.pop(name) for name in ("api_key", "permissions", "loom_aware") & fields.keys()
+    }
+    plain = {"name": "Model", "model_ref": "test:one", **fields}
+    return participants.make_participant(actor, Changes(fields=plain, **more))
+
+
+def change(actor: Actor, one: Participant, **changes: Any) -> Participant:
+    """The participant after a change."""
+    return participants.change_participant(actor, one, Changes(**changes))
+
+
+def refused(deed: Any, *given: Any, **more: Any) -> Refused:
+    """How a deed is refused."""
+    with pytest.raises(Refused) as found:
+        deed(*given, **more)
+    return found.value
+
+
+def test_a_key_is_kept_sealed_and_never_shown(actor: Actor) -> None:
+    one = make(actor, base_url=URL, api_key="sk-secret")
+    assert open_sealed(one.sealed_key, URL) == "sk-secret"
+    assert participant_body(one)["has_key"] is True
+    assert "sk-secret" not in str(Participant.objects.values()) + str(Event.objects.values())
+    assert one.sealed_key not in str(Event.objects.values())
+
+
+def test_another_address_drops_the_key(actor: Actor) -> None:
+    one = make(actor, base_url=URL, api_key="sk-secret")
+    one = change(actor, one, fields={"name": "Renamed", "base_url": URL})
+    assert one.sealed_key
+    assert not change(actor, one, fields={"base_url": OTHER}).sealed_key
+    one = change(actor, one, fields={"base_url": URL}, api_key="sk-new")
+    assert open_sealed(one.sealed_key, URL) == "sk-new"
+    assert not change(actor, one, api_key="").sealed_key
+
+
+def test_another_provider_drops_the_key_where_the_address_is_its_own(actor: Actor) -> None:
+    one = make(actor, model_ref="openai:a", api_key="sk-secret")
+    assert change(actor, one, fields={"model_ref": "openai:b"}).sealed_key
+    assert not change(actor, one, fields={"model_ref": "other:b"}).sealed_key
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://models.example/v1",
+        "https://127.0.0.1/v1",
+        "https://169.254.169.254/",
+        "https://localhost/v1",
+        "https://10.0.0.1",
+        "ftp://models.example",
+        "https://user:pass@models.example",
+        "nonsense",
+    ],
+)
+def test_an_address_that_may_not_be_called_is_rejected(url: str, actor: Actor) -> None:
+    said = refused(make, actor, base_url=url)
+    assert said.code == "REJECTED"
+    assert not Participant.objects.filter(name="Model").exists()
+
+
+def test_the_sentence_says_the_line_that_would_allow_it(actor: Actor, settings: Any) -> None:
+    url = "http://127.0.0.1:8081/v1"
+    assert "HEDDLE_PROVIDER_ALLOW=127.0.0.1:8081" in refused(make, actor, base_url=url).message
+    settings.PROVIDER_ALLOW = ("127.0.0.1:8081",)
+    assert make(actor, base_url=url).base_url == url
+
+
+@pytest.mark.parametrize(
+    ("permissions", "aware", "found"),
+    [
+        (None, None, []),
+        (None, True, ["loom_aware"]),
+        (None, False, []),
+        (["loom_aware"], None, ["loom_aware"]),
+        (["loom_aware"], True, ["loom_aware"]),
+        (["doc_read"], False, ["doc_read"]),
+        (["loom_write", "loom_aware", "loom_aware"], None, ["loom_aware", "loom_write"]),
+        ([], False, []),
+        (["loom_aware"], False, "INVALID_SYNTAX"),
+        ([], True, "INVALID_SYNTAX"),
+        (["loom_write"], None, "INVALID_SYNTAX"),
+        (["loom_generate"], None, "INVALID_SYNTAX"),
+        (["doc_write"], None, "INVALID_SYNTAX"),
+        (["loom_aware", "fly"], None, "INVALID_SYNTAX"),
+    ],
+)
+def test_the_list_of_permissions_rules(
+    permissions: list[str] | None, aware: bool | None, found: Any, actor: Actor
+) -> None:
+    given = {"permissions": permissions, "loom_aware": aware}
+    if isinstance(found, str):
+        assert refused(make, actor, **given).code == found
+        return
+    body = participant_body(make(actor, **given))
+    assert (body["permissions"], body["loom_aware"]) == (found, "loom_aware" in found)
+
+
+def test_awareness_without_a_list_keeps_what_agrees_with_it(actor: Actor) -> None:
+    one = make(actor, permissions=["loom_aware", "loom_write", "doc_read"])
+    assert change(actor, one, loom_aware=True).permissions[1] == "loom_write"
+    assert change(actor, one, loom_aware=False).permissions == ["doc_read"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "code"),
+    [
+        ("name", "", "INVALID_SYNTAX"),
+        ("name", "a\nb", "INVALID_SYNTAX"),
+        ("name", "x" * 81, "INVALID_SYNTAX"),
+        ("model_ref", "nothing", "INVALID_SYNTAX"),
+        ("model_ref", ":x", "INVALID_SYNTAX"),
+        ("model_ref", "a:", "INVALID_SYNTAX"),
+        ("model_ref", "a: b", "INVALID_SYNTAX"),
+        ("endpoint", "voice", "INVALID_SYNTAX"),
+        ("archetype", "king", "INVALID_SYNTAX"),
+        ("budget", "endless", "INVALID_SYNTAX"),
+        ("temperature", 2.5, "LIMIT_EXCEEDED"),
+        ("temperature", -1, "INVALID_SYNTAX"),
+        ("max_tokens", 0, "INVALID_SYNTAX"),
+        ("context_limit", 10**9, "LIMIT_EXCEEDED"),
+        ("authority", 4, "LIMIT_EXCEEDED"),
+    ],
+)
+def test_a_value_is_one_that_can_be(field: str, value: Any, code: str, actor: Actor) -> None:
+    assert refused(make, actor, **{field: value}).code == code
+    one = make(actor)
+    assert refused(change, actor, one, fields={field: value}).code == code
+    one.refresh_from_db()
+    assert getattr(one, field) != value
+
+
+def test_texts_are_kept_as_given(actor: Actor) -> None:
+    one = make(actor, persona="  be kind \r\n", stop=[" \n", "END"])
+    one.refresh_from_db()
+    assert (one.persona, one.stop) == ("  be kind \r\n", [" \n", "END"])
+
+
+def test_a_name_is_once_in_a_grove_also_of_those_who_left(actor: Actor) -> None:
+    participants.archive_participant(actor, make(actor, name="Ünal"))
+    assert refused(make, actor, name="üNAL").code == "CONFLICT"
+
+
+def test_archiving_can_be_taken_back_and_no_change_is_no_event(actor: Actor) -> None:
+    one = make(actor)
+    assert participants.archive_participant(actor, one).archived_at is not None
+    participants.archive_participant(actor, one)
+    assert change(actor, one, archived=False).archived_at is None
+    change(actor, one, fields={"name": "Model"})
+    kinds = Event.objects.filter(kind__startswith="participant.").order_by("seq")
+    assert list(kinds.values_list("kind", flat=True)) == [
+        "participant.added",
+        "participant.changed",
+        "participant.changed",
+    ]
+
+
+def test_the_event_holds_what_the_api_shows(actor: Actor) -> None:
+    one = make(actor, base_url=URL, temperature=0.5)
+    assert Event.objects.get(kind="participant.added").payload == {
+        "participant": participant_body(one)
+    }
+
+
+def test_people_are_changed_among_the_members(actor: Actor) -> None:
+    for deed in (participants.archive_participant, change):
+        assert refused(deed, actor, actor.participant).code == "REJECTED"
+
+
+def test_a_change_is_of_the_row_as_it_is_now(actor: Actor) -> None:
+    mine, theirs = make(actor), Participant.objects.get(name="Model")
+    change(actor, mine, fields={"persona": "kind"})
+    change(actor, theirs, fields={"temperature": 1.0})
+    mine.refresh_from_db()
+    assert (mine.persona, mine.temperature) == ("kind", 1.0)

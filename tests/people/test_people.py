@@ -1,0 +1,73 @@
+"""Users, one-time links and keys."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from loom.commands import people
+from loom.models import SigninLink, User
+from loom.rules.refusals import Refused
+from tests.people.conftest import AtOnce
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a b", "a\n", "ада\u2028", "a/b", "x" * 81, "a\0", "\ud800", "<b>"]
+)
+def test_a_bad_name_is_refused(name: str) -> None:
+    with pytest.raises(Refused) as refused:
+        people.make_user(name)
+    assert refused.value.code in ("INVALID_SYNTAX", "LIMIT_EXCEEDED")
+    assert not User.objects.exists()
+
+
+def test_a_name_is_taken_whatever_its_case() -> None:
+    people.make_user("Ada")
+    with pytest.raises(Refused, match="taken"):
+        people.make_user("aDA")
+
+
+@pytest.mark.parametrize("password", ["short", "password1", "12345678", "adalovelace"])
+def test_a_weak_password_is_refused(password: str) -> None:
+    with pytest.raises(Refused) as refused:
+        people.make_user("adalovelace", password)
+    assert refused.value.code == "INVALID_SYNTAX"
+
+
+def test_a_user_without_a_password_comes_in_by_links_only() -> None:
+    user = people.make_user("ada")
+    assert not user.has_usable_password()
+    assert people.redeem_signin(people.make_signin_link(user)) == user
+
+
+def test_a_link_works_once_and_for_a_day() -> None:
+    user = people.make_user("ada")
+    secret = people.make_signin_link(user)
+    assert secret not in str(SigninLink.objects.values())
+    people.redeem_signin(secret)
+    late = people.make_signin_link(user)
+    SigninLink.objects.filter(used_at=None).update(expires_at=timezone.now() - timedelta(seconds=1))
+    barred = people.make_signin_link(user)
+    for spent in (secret, late, "nonsense", ""):
+        with pytest.raises(Refused) as refused:
+            people.redeem_signin(spent)
+        assert refused.value.code == "NOT_FOUND"
+    User.objects.update(is_active=False)
+    with pytest.raises(Refused):
+        people.redeem_signin(barred)
+
+
+def test_two_browsers_cannot_use_one_link(at_once: AtOnce) -> None:
+    user = people.make_user("ada")
+    for _ in range(5):
+        secret = people.make_signin_link(user)
+        found = at_once(*[lambda s=secret: people.redeem_signin(s)] * 3)
+        assert sorted(map(str, found)) == ["NOT_FOUND", "NOT_FOUND", "ada"]
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\0", "x" * 81])
+def test_a_key_has_a_name(name: str, owner: User) -> None:
+    with pytest.raises(Refused):
+        people.make_key(owner, name)
