@@ -140,8 +140,14 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
         size: dict[str, int] = DESK,
         theme: str = "light",
         anonymous: bool = False,
+        bypass_csp: bool = False,
     ) -> Page:
-        context = chrome.new_context(viewport=size, color_scheme=theme)  # type: ignore[arg-type]
+        context = chrome.new_context(
+            viewport=size,  # type: ignore[arg-type]
+            color_scheme=theme,  # type: ignore[arg-type]
+            bypass_csp=bypass_csp,
+            reduced_motion="reduce",
+        )
         contexts.append(context)
         if not anonymous:
             _give(context, who or heddle.owner, heddle.url)

@@ -44,7 +44,7 @@ act("respond", ({ page, id }) => {
 });
 
 act("edit", async ({ page, id, host }) => {
-  const before = host.querySelector(":scope > .text, :scope > h3");
+  const before = host.querySelector(":scope > .text, :scope > h2");
   const text = await part(`${page.web}/nodes/${id}/text`);
   host.classList.add("editing");
   const shape = {

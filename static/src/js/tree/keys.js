@@ -10,7 +10,9 @@ const IS_MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(naviga
 
 /** Whether keys go into a text now. @param {EventTarget | null} target */
 export function isTyping(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input:not([type=checkbox]), textarea, select"));
+  // A field in a dialog that has just closed keeps the focus for a moment.
+  if (!(target instanceof HTMLElement) || !target.checkVisibility()) return false;
+  return target.isContentEditable || target.matches("input:not([type=checkbox]), textarea, select");
 }
 
 /** The node that keys act on: the one with the focus, else where the reader stands. @param {TreePage} page */

@@ -1,0 +1,123 @@
+"""Every page by axe, WCAG 2.2 AA, in both themes, wide and narrow: no violation."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESK, PHONE, Heddle, Open
+from tests.browser.test_two_people import live
+from tests.house.processes import ROOT
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+pytestmark = pytest.mark.skipif(not AXE.exists(), reason="axe-core: run npm ci")
+looks = pytest.mark.parametrize(
+    ("theme", "size"), [("light", DESK), ("dark", DESK), ("light", PHONE), ("dark", PHONE)]
+)
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds: rule, and where."""
+    page.add_script_tag(path=AXE)
+    found: list[dict[str, Any]] = page.evaluate(
+        # On a phone one of three panes is seen at a time, and not always the main one.
+        """rules => axe.run({runOnly: rules, rules: {"landmark-one-main": {enabled: false}}})
+            .then(said => said.violations)""",
+        RULES,
+    )
+    return [
+        f"{one['id']}: {node['target']} {node['any'][0]['message'] if node['any'] else ''}"
+        for one in found
+        for node in one["nodes"]
+    ]
+
+
+@pytest.fixture(scope="module")
+def rich(heddle: Heddle) -> dict[str, str]:
+    """Trees with one of everything on them, by mode."""
+    made = {}
+    for mode in ("dialogue", "buffer"):
+        tree = heddle.tree(f"Rich {mode}", "One *fine* day.", " Then > another.", mode=mode)
+        for line in (
+            'annotate here "A note." as:question',
+            'bookmark here "turning point"',
+            'tag here #father #"two words"',
+            'respond here "Three."',
+            'edit parent "Then `one` more." as:version',
+            "exclude here",
+            'respond parent "Otherwise."',
+            "switch to parent",
+        ):
+            heddle.line(tree, line)
+        made[mode] = tree
+    return made
+
+
+@looks
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_the_tree_page(
+    rich: dict[str, str], visit: Open, mode: str, theme: str, size: dict[str, int]
+) -> None:
+    page = live(visit(f"/trees/{rich[mode]}", theme=theme, size=size, bypass_csp=True))
+    expect(page.locator(".card").first).to_be_attached()
+    expect(page.locator("loom-map[data-ready]")).to_be_attached()
+    assert violations(page) == []
+    for tab in ("Outline", "Bookmarks", "Participants", "History"):
+        page.get_by_role("tab", name=tab, include_hidden=True).evaluate("tab => tab.click()")
+    for pane in ("map", "side"):
+        page.evaluate("pane => document.querySelector(`[data-pane=${pane}]`).click()", pane)
+        page.wait_for_timeout(300)
+        assert violations(page) == []
+
+
+@looks
+def test_the_command_bar_and_the_keys(
+    rich: dict[str, str], visit: Open, theme: str, size: dict[str, int]
+) -> None:
+    page = live(visit(f"/trees/{rich['dialogue']}", theme=theme, size=size, bypass_csp=True))
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search or command").fill("→ ")
+    expect(page.get_by_role("option").first).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    assert violations(page) == []
+
+
+@looks
+def test_forms_that_open_in_the_text(
+    rich: dict[str, str], visit: Open, theme: str, size: dict[str, int]
+) -> None:
+    page = live(visit(f"/trees/{rich['dialogue']}", theme=theme, size=size, bypass_csp=True))
+    for key in ("e", "a"):
+        page.locator("main").press(key)
+        expect(page.locator("form.inline-form")).to_be_visible()
+        assert violations(page) == []
+        page.keyboard.press("Escape")
+        expect(page.locator("form.inline-form")).to_have_count(0)
+
+
+@looks
+def test_pages_of_forms_and_lists(
+    heddle: Heddle, rich: dict[str, str], visit: Open, theme: str, size: dict[str, int]
+) -> None:
+    grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
+    for path in (
+        "/",
+        f"/groves/{grove}?q=fine",
+        f"/groves/{grove}/people",
+        f"/groves/{grove}/participants",
+        f"/groves/{grove}/participants/new",
+        f"/trees/{rich['dialogue']}/about",
+        "/settings",
+        "/nowhere",
+    ):
+        page = visit(path, theme=theme, size=size, bypass_csp=True)
+        assert violations(page) == [], path
+        page.context.close()
+    page = visit("/signin", theme=theme, size=size, anonymous=True, bypass_csp=True)
+    assert violations(page) == []
