@@ -45,6 +45,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "config.chain.on_one_thread",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -161,6 +162,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "loom.doors.api.schema.Schema",
     "EXCEPTION_HANDLER": "loom.doors.api.errors.answer",
     "DEFAULT_THROTTLE_CLASSES": ["loom.doors.api.limits.PerKey"],
+    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of our own (export)
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS is 405 like any other method that is not there
 }
