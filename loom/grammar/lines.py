@@ -1,7 +1,7 @@
 """A command line: what it says, and its one canonical form.
 
-Source: model.md §5. Only canonical wording is read here; other wordings are rules that
-come before the forms.
+Source: model.md §5. The canonical wording goes first; where it fails, the rules of wording
+give lines to read instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,14 @@ from loom.grammar.forms import Form, syntax
 from loom.grammar.reading import Reading
 from loom.grammar.refs import refuse_controls
 from loom.grammar.tokens import tokens_of
-from loom.grammar.verbs import Verbs, first_word, without_arrow
+from loom.grammar.verbs import MOST, Verbs, first_word, without_arrow
+from loom.grammar.wording import meant, variants
 from loom.grammar.writing import CLOSER, write_line
 
 __all__ = ["Line", "read", "write"]
 
 MAX_LINE_BYTES = 64 * 1024
+_NODE = "node:"  # printed before an id without a digit, which may be no id but a word
 
 
 @dataclass(frozen=True)
@@ -34,21 +36,37 @@ class Line:
 def read(text: str, forms: Mapping[str, Sequence[Form]], aliases: Mapping[str, str]) -> Line:
     """The command that `text` is: one line, its arrow optional, its block below it.
 
-    The first form of the verb that reads it counts. Raises Bad: INVALID_SYNTAX,
-    LIMIT_EXCEEDED for a line over 64 KiB (its block not counted) or a number over its
-    maximum, NOT_FOUND for a number that no window, task or step can have.
+    The first form of the verb that reads it counts. Other wordings are read where all that
+    the rules make of them is one line. Raises Bad: INVALID_SYNTAX, LIMIT_EXCEEDED for a
+    line over 64 KiB (its block not counted) or a number over its maximum, NOT_FOUND for a
+    number that no window, task or step can have.
     """
     refuse_controls(text)
     line, newline, rest = text.partition("\n")
     _demand_size(line)
     verbs = Verbs(forms, aliases)
-    verb, arguments = verbs.split(line)
+    body = verbs.body(line)
+    below = rest if newline else None
+    try:
+        said = _canonical(body, below, verbs)
+    except Bad as bad:
+        if bad.code != "INVALID_SYNTAX":
+            raise
+        return _in_other_words(body, below, verbs, bad)
+    if _NODE in said.canonical and _NODE not in line.lower():
+        return _in_other_words(body, below, verbs, said)
+    return said
+
+
+def _canonical(body: str, below: str | None, verbs: Verbs) -> Line:
+    """The line as the tables write it. Raises Bad."""
+    verb, arguments = verbs.split(body)
     tokens = tokens_of(arguments)
     failures: list[tuple[bool, int, Bad]] = []
-    for number, form in enumerate(forms[verb]):
+    for number, form in enumerate(verbs.forms[verb]):
         reading = Reading(form, tokens)
         try:
-            values = _with_block(reading, rest if newline else None, verbs)
+            values = _with_block(reading, below, verbs)
         except Bad as bad:
             failures.append((bad.code != "INVALID_SYNTAX", reading.at, bad))
             continue
@@ -57,6 +75,53 @@ def read(text: str, forms: Mapping[str, Sequence[Form]], aliases: Mapping[str, s
         _demand_size(canonical.partition("\n")[0])
         return Line(verb, number, values, because, canonical)
     raise _best(failures)
+
+
+def _in_other_words(body: str, below: str | None, verbs: Verbs, otherwise: Line | Bad) -> Line:
+    """The one line that the rules of wording make of a body; where they make none,
+    `otherwise`: why it was not read, or how it was with a common word as an id."""
+    read_as: dict[str, Line] = {}
+    over: dict[str, Bad] = {}
+    try:
+        wordings = variants(body, verbs)
+    except Bad as bad:
+        raise (otherwise if isinstance(otherwise, Bad) else bad) from None
+    for wording in wordings:
+        try:
+            line = _canonical(wording, below, verbs)
+            read_as[line.canonical] = line
+        except Bad as bad:
+            if bad.code != "INVALID_SYNTAX":
+                over[bad.message] = bad
+    if len(read_as) == 1 and not over:
+        return next(iter(read_as.values()))
+    if len(read_as) > 1:
+        raise _several(tuple(read_as), tuple(line.verb for line in read_as.values()))
+    if len(over) == 1 and not read_as:
+        raise next(iter(over.values()))
+    if isinstance(otherwise, Line):
+        return otherwise
+    raise _none(otherwise, body, verbs)
+
+
+def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> Bad:
+    shown = " or ".join(line.partition("\n")[0] for line in lines[:MOST])
+    return Bad(
+        "INVALID_SYNTAX",
+        "This can be read in several ways.",
+        f"write {shown}",
+        tuple(dict.fromkeys(verbs))[:MOST],
+    )
+
+
+def _none(bad: Bad, body: str, verbs: Verbs) -> Bad:
+    """The refusal of a line whose verb is not known, with what may have been meant."""
+    if bad.candidates or verbs.verb_of(first_word(body)) is not None:
+        return bad
+    near = meant(body, verbs)
+    return Bad(
+        bad.code, bad.message, f"did you mean: {', '.join(near)}" if near else bad.hint, near
+    )
 
 
 def write(verb: str, form: Form, values: Mapping[str, object], because: str = "") -> str:

@@ -27,8 +27,8 @@ class Verbs(NamedTuple):
         verb = low if low in self.forms else self.aliases.get(low)
         return verb if verb in self.forms else None
 
-    def split(self, line: str) -> tuple[str, str]:
-        """The verb, and what stands after it on its line. Raises Bad."""
+    def body(self, line: str) -> str:
+        """A line without the blanks and the arrow before it. Raises Bad."""
         body = line.rstrip(" \t\r")
         blanks = len(body) - len(body.lstrip(BLANK))
         body = without_arrow(body[blanks:])
@@ -38,6 +38,10 @@ class Verbs(NamedTuple):
             raise unread(
                 "A command stands after at most two blanks.", "write it where the line begins"
             )
+        return body
+
+    def split(self, body: str) -> tuple[str, str]:
+        """The verb, and what stands after it on its line. Raises Bad."""
         word = first_word(body)
         verb = self.verb_of(word)
         if verb is None:

@@ -1,0 +1,157 @@
+"""Other words for commands: data only. How they are used is in wording.
+
+A destructive verb (model.md §5) is never a target here: it needs its own word.
+"""
+
+from typing import Final, NamedTuple
+
+DESTRUCTIVE: Final = frozenset(
+    "prune discard unlink reject withdraw veto commit undo erase delete".split()
+)
+
+
+class Frame(NamedTuple):
+    """What a phrase stands for: a verb, words put before what follows, and a kind of
+    argument (`type`, `text`, `count`, `tag`) without which the phrase does not mean it."""
+
+    verb: str
+    before: tuple[str, ...] = ()
+    needs: str = ""
+
+
+# verb, words before, needed kind, phrases; `*` is one reference inside the phrase.
+_TABLE: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "view",
+        "",
+        "",
+        "view|show|see|look|look at|read|display|inspect|examine|have a look at|take a look at"
+        "|what is|what is in|what is at|what does * say|what is written in|tell me about"
+        "|give me|let me see|let me read|describe",
+    ),
+    ("view", "full", "", "read all of|what exactly does * say"),
+    ("view", "summary", "", "summarise|summarize|sum up"),
+    (
+        "list",
+        "",
+        "type",
+        "list|show|see|view|display|what|which|what are|give me|let me see|look at|get|enumerate"
+        "|are there|are there any|find",
+    ),
+    (
+        "list",
+        "continuations",
+        "",
+        "what is under|what is below|what is beneath|what follows|what comes after|what is after"
+        "|what comes next after|what hangs below|what hangs under|what lies below|what lies under"
+        "|where does * lead|where can i go from|how does * continue|how does * go on"
+        "|show what is under|show what is below|show me what is under|show me what is below"
+        "|see what is under|see what is below|list what is under|list what is below"
+        "|show what follows|show me what follows|list everything under|list everything below",
+    ),
+    ("list", "siblings", "", "what is beside|what is next to|what stands beside"),
+    ("list", "links", "", "what is * linked to|what is linked to|what does * link to"),
+    ("list", "annotations", "", "what was noted on|what do people say about"),
+    (
+        "tree",
+        "",
+        "",
+        "outline|show tree|show outline|view tree|view outline|see tree|see outline|draw tree"
+        "|draw outline|display tree|display outline|print tree|give me tree|give me outline"
+        "|show me tree|show me outline|map|show map|show me map|let me see tree"
+        "|let me see outline|show whole tree|list tree",
+    ),
+    (
+        "find",
+        "",
+        "text",
+        "find|look for|where is|where does it say|which nodes mention|which nodes contain|grep"
+        "|locate|search tree for|search this tree for|show me nodes that mention"
+        "|find nodes that mention|find nodes that contain|find nodes with|find all nodes with"
+        "|what mentions|who mentions",
+    ),
+    (
+        "find",
+        "in:grove",
+        "text",
+        "search grove for|search whole grove for|search everywhere for",
+    ),
+    ("find", "clear", "", "clear find|clear search|clear hits|clear marks"),
+    (
+        "switch",
+        "",
+        "",
+        "go|jump|move|navigate|switch|travel|hop|take me|bring me|visit|return|go back|head|walk"
+        "|move me|get me|come back|go over",
+    ),
+    ("switch", "parent", "", "go up|move up|go one up|step up|go up one|up"),
+    (
+        "continue",
+        "",
+        "",
+        "continue|generate|go on|carry on|keep going|proceed|extend|sample|keep writing",
+    ),
+    (
+        "continue",
+        "",
+        "count",
+        "give me|give us|make|create|write|write me|produce|i want|add|get|get me|show me|draw"
+        "|draft|have|try",
+    ),
+    (
+        "respond",
+        "",
+        "text",
+        "respond|reply|answer|say|write|add reply|post|post reply|write reply|add response"
+        "|write response|add|write answer",
+    ),
+    ("edit", "", "text", "edit|change|rewrite|revise|modify|update|reword|replace"),
+    ("edit", "replace", "text", "replace|change|substitute|edit"),
+    ("split", "", "", "split|divide|break|cut"),
+    ("resolve", "", "", "resolve|mark * resolved|mark * as resolved|settle"),
+    ("link", "", "", "link|connect|relate|tie|make link from|add link from|make link between"),
+    ("link", "", "", "add link between|draw link from|create link from|create link between"),
+    (
+        "bookmark",
+        "",
+        "",
+        "bookmark|star|add bookmark|set bookmark|put bookmark|make bookmark|place bookmark",
+    ),
+    ("unbookmark", "", "", "remove bookmark|unstar|take bookmark|drop bookmark|clear bookmark"),
+    ("tag", "", "tag", "tag|label|add tag|add tags|put tag|put tags|set tag|mark|give"),
+    ("untag", "", "tag", "remove tag|remove tags|take tag|take tags|drop tag|clear tag"),
+    ("restore", "", "", "restore|unprune|bring back|recover|get back"),
+    ("exclude", "", "", "leave out|exclude"),
+    ("include", "", "", "include"),
+    ("help", "", "", "how do i use|how does|explain command|what does|manual|man|what is command"),
+    ("help", "", "", "what can i do|what commands are there|which commands are there|commands"),
+    ("help", "", "", "list commands|show commands|show help|show me commands|give me help|usage"),
+    ("back", "", "", "go back|step back|move back|go backwards"),
+    ("memory", "", "", "status|where am i|show status|show memory|what is open"),
+    ("open", "keep", "", "pin|keep open|keep"),
+    ("close", "", "", "drop"),
+    ("budget", "", "", "how much is left|what is left|show budget"),
+    ("todo", "add", "text", "add todo|add task|remember to"),
+    ("recall", "", "text", "what did i stash as|bring up"),
+)
+NOTES: Final = "note comment annotation question warning objection remark"
+_AS: Final = {"question": "as:question", "warning": "as:warning", "objection": "as:objection"}
+
+
+def _phrases() -> dict[tuple[str, ...], list[Frame]]:
+    found: dict[tuple[str, ...], list[Frame]] = {}
+    for verb, before, needs, phrases in _TABLE:
+        for phrase in phrases.split("|"):
+            frame = Frame(verb, tuple(before.split()), needs)
+            found.setdefault(tuple(phrase.split()), []).append(frame)
+    for noun in NOTES.split():
+        frame = Frame("annotate", (_AS[noun],) if noun in _AS else (), "text")
+        for verb in ("make", "add", "leave", "put", "write", "attach", "ask", "post", "raise"):
+            found.setdefault((verb, noun), []).append(frame)
+        if noun in ("note", "comment"):
+            found.setdefault((noun,), []).append(frame)
+    return found
+
+
+PHRASES: Final = _phrases()
+LONGEST: Final = max(len(phrase) for phrase in PHRASES)
