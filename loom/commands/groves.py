@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor, demand_role, get_actor
+from loom.commands import people
 from loom.log import streams
 from loom.log.announce import access_changed
 from loom.log.streams import Writer
@@ -171,7 +172,7 @@ def enter(
 def add_member(actor: Actor, username: str, role: str) -> Membership:
     """Makes an existing user a member."""
     kind = demand_role_name(role)
-    user = User.objects.filter(username__iexact=username, is_active=True).first()
+    user = people.find_user(username)
     with owned(actor) as writer:
         if user is None:
             raise not_found(f"A user called {username}", "invite somebody new by a link")
@@ -205,11 +206,9 @@ def remove_member(actor: Actor, username: str) -> None:
 
 
 def _member(actor: Actor, username: str) -> Membership:
-    member = (
-        Membership.objects.select_related("user", "participant", "grove")
-        .filter(grove=actor.grove, user__username__iexact=username)
-        .first()
-    )
+    user = people.find_user(username, active=False)
+    rows = Membership.objects.select_related("user", "participant", "grove")
+    member = rows.filter(grove=actor.grove, user=user).first() if user else None
     if member is None:
         raise not_found(f"A member called {username}")
     return member

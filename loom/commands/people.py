@@ -43,6 +43,14 @@ def make_user(username: str, password: str = "", **fields: Any) -> User:
     return user
 
 
+def find_user(username: str, *, active: bool = True) -> User | None:
+    """The user of that name, whatever its case; an inactive one only where that is meant."""
+    if "\0" in username:
+        return None
+    rows = User.objects.filter(username__iexact=username)
+    return (rows.filter(is_active=True) if active else rows).first()
+
+
 def _taken(username: str) -> Refused:
     return Refused("CONFLICT", f"The name {username} is taken.", hint="choose another name")
 
@@ -63,7 +71,7 @@ def _demand_username(username: str) -> None:
             hint="shorten it",
             status=413,
         )
-    if User.objects.filter(username__iexact=username).exists():
+    if find_user(username, active=False) is not None:
         raise _taken(username)
 
 

@@ -5,7 +5,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from loom.commands import people
-from loom.models import User
 from loom.rules.refusals import Refused
 
 
@@ -21,7 +20,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints the key; only its digest is kept."""
-        user = User.objects.filter(username__iexact=options["user"], is_active=True).first()
+        user = people.find_user(options["user"])
         if user is None:
             raise CommandError(f"There is no user {options['user']!r}. adduser makes one.")
         try:

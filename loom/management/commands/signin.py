@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from loom.commands import people
 from loom.management.links import signin_link
-from loom.models import User
 
 
 class Command(BaseCommand):
@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints the link alone on the last line."""
-        user = User.objects.filter(username__iexact=options["name"], is_active=True).first()
+        user = people.find_user(options["name"])
         if user is None:
             raise CommandError(f"There is no user {options['name']!r}. adduser makes one.")
         self.stdout.write(signin_link(user))
