@@ -9,6 +9,7 @@ from django.db import DatabaseError, close_old_connections
 
 from loom.commands import erasing
 from loom.log import jobs
+from loom.transfer import importing
 
 log = logging.getLogger("heddle.tasks")
 
@@ -19,12 +20,19 @@ def erase_tree(uid: str) -> None:
     erasing.erase_rows(uid)
 
 
+@shared_task(name="loom.tasks.run_import")
+def run_import(uid: str) -> None:
+    """Reads a file into a tree."""
+    importing.run(uid)
+
+
 @worker_ready.connect
 def begin_again(**_: Any) -> None:
     """What an earlier worker left half done, or a broker forgot, is asked for again."""
     try:
         for uid in erasing.waiting():
             jobs.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
+        importing.sweep()
     except DatabaseError:
         log.warning("could not look for what was left half done", exc_info=True)
     finally:

@@ -29,8 +29,12 @@ NODES = 300  # each of them leaves the index of trigrams, too
 
 
 def waiting() -> list[str]:
-    """The uids of trees that are erased but not gone: to begin again after a restart."""
-    return list(Tree.objects.filter(erasing_at__isnull=False).values_list("uid", flat=True))
+    """The uids of trees that are erased but not gone: to begin again after a restart.
+
+    A tree that an import is still writing is hidden in the same way, and is not one.
+    """
+    rows = Tree.objects.filter(erasing_at__isnull=False)
+    return list(rows.exclude(import__status="running").values_list("uid", flat=True))
 
 
 def erase_rows(tree_uid: str) -> None:

@@ -44,6 +44,12 @@ def event_body(node: Node) -> Body:
     return _body(row, node.tree.uid, facts_of(node.tree_id, [row]))
 
 
+def event_bodies(tree: Tree, rows: Sequence[NodeRow]) -> list[Body]:
+    """The same for many nodes of one tree at once, in their order."""
+    facts = facts_of(tree.pk, rows)
+    return [_body(row, tree.uid, facts) for row in rows]
+
+
 def proof_of(row: NodeRow, more: Rest, edited_hash: str) -> Body:
     """The values the row's hash is taken of, as MM §11 lists them."""
     return {

@@ -48,6 +48,7 @@ _api: list[URLPattern | URLResolver] = [
     path("workspaces/<id:uid>/commands", commands.in_workspace),
     path("steps", workspaces.steps),
     path("", include("loom.doors.api.reading_urls")),
+    path("", include("loom.doors.api.transfer_urls")),
     path("schema/", docs.schema, name="schema"),
     path("docs/", docs.page),
 ]

@@ -1,0 +1,170 @@
+"""Looking at a file's bytes before anything is made of them: UTF-8, whole characters, and
+which format it is. Told by content, never by the file's name."""
+
+import mmap
+import re
+from codecs import utf_8_decode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ijson
+
+from loom.rules.refusals import Refused
+from loom.transfer.records import MAX_TEXT_BYTES, unreadable
+
+FORMATS = ("heddle", "pyloom", "pyloom-simple")
+MAX_FILE = 256 * 1024 * 1024
+BOM = b"\xef\xbb\xbf"
+_PIECE = 1024 * 1024
+_LONGEST = 6 * MAX_TEXT_BYTES  # a text of 4 MiB in which every byte is written as an escape
+_HALF = re.compile(rb"\\u[dD]([89a-fA-F])[0-9a-fA-F]{2}")
+_LOW = re.compile(rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_TELLING = {"heddle": "heddle", "root": "pyloom", "children": "pyloom-simple"}
+_BACKSLASH = 92
+Tell = Callable[[int], None]
+
+
+class Source:
+    """The file as a reader sees it: without a byte order mark; `tell` hears how far it is."""
+
+    def __init__(self, path: Path, tell: Tell) -> None:
+        self._file = path.open("rb")
+        self._tell = tell
+        self._first = len(BOM) if self._file.read(len(BOM)) == BOM else 0
+        self.seek(0)
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        self._tell(self._file.tell())
+        return self._file.read(size)
+
+    def seek(self, offset: int) -> None:
+        """Goes to a place, counted from behind the mark."""
+        self._file.seek(offset + self._first)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
+def demand_readable(path: Path, tell: Tell) -> None:
+    """Refuses a file that is empty or too big, that is not UTF-8, or holds U+0000, half a
+    character, or a text that no node may hold."""
+    size = path.stat().st_size
+    if size > MAX_FILE:
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"The file has {size:,} bytes; at most {MAX_FILE:,} are read.",
+            hint="export a part of the tree",
+            status=413,
+        )
+    if size == 0:
+        raise unreadable("The file is empty.")
+    _demand_utf8(path, tell)
+    _demand_whole(path, tell)
+
+
+def _demand_utf8(path: Path, tell: Tell) -> None:
+    at, rest, run = 0, b"", 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            if b"\0" in piece:
+                raise unreadable(
+                    f"Byte {at + piece.index(0):,} of the file is U+0000.", "save it as UTF-8"
+                )
+            run = run + len(piece) if b'"' not in piece else len(piece) - piece.rindex(b'"')
+            if run > _LONGEST:
+                raise _too_long()
+            data = rest + piece
+            try:
+                _, used = utf_8_decode(data, "strict", len(piece) < _PIECE)
+            except UnicodeDecodeError as error:
+                where = at - len(rest) + error.start
+                raise unreadable(
+                    f"Byte {where:,} of the file is not UTF-8.", "save it as UTF-8"
+                ) from None
+            rest, at = data[used:], at + len(piece)
+            tell(at)
+
+
+def _too_long() -> Refused:
+    return Refused(
+        "LIMIT_EXCEEDED",
+        f"The file holds a text of more than {MAX_TEXT_BYTES:,} bytes.",
+        hint="split it in the other program",
+        status=413,
+    )
+
+
+def _demand_whole(path: Path, tell: Tell) -> None:
+    """Refuses escapes for half a character: the parser would turn them into question marks."""
+    whole = 0
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for count, found in enumerate(_HALF.finditer(data)):
+            if count % 10_000 == 0:
+                tell(found.start())
+            if not _is_escape(data, found.start()):
+                continue
+            if found[1] in b"89abAB":
+                if not _LOW.match(data, found.end()):
+                    raise _half(found.start())
+                whole = found.end()
+            elif found.start() != whole:
+                raise _half(found.start())
+
+
+def _is_escape(data: mmap.mmap, at: int) -> bool:
+    """Whether the backslash there begins an escape, and is not itself escaped."""
+    first = at
+    while first > 0 and data[first - 1] == _BACKSLASH:
+        first -= 1
+    return (at - first) % 2 == 0
+
+
+def _half(at: int) -> Refused:
+    return unreadable(
+        f"Byte {at:,} of the file begins half a character (a lone surrogate).",
+        "write whole characters",
+    )
+
+
+def format_of(source: Source) -> str:
+    """The format, by the first telling key of the outermost object."""
+    depth = 0
+    for event, value in parsed(source):
+        if depth == 0 and event != "start_map":
+            raise unreadable("The file holds JSON, but no object.")
+        if depth == 1 and event == "map_key" and value in _TELLING:
+            return _TELLING[value]
+        if event in ("start_map", "start_array"):
+            depth += 1
+        elif event in ("end_map", "end_array"):
+            depth -= 1
+    raise unreadable("The file is JSON of a kind that is not read here.")
+
+
+def parsed(source: Source) -> Iterator[tuple[str, Any]]:
+    """The events of the JSON; INVALID_SYNTAX where it is none, or holds U+0000."""
+    with readable_json():
+        for event, value in ijson.basic_parse(source):
+            if value.__class__ is str and "\0" in value:
+                raise unreadable("A text of the file holds U+0000.", "take it out of the file")
+            yield event, value
+
+
+@contextmanager
+def readable_json() -> Iterator[None]:
+    """What a parser says, as a sentence."""
+    try:
+        yield
+    except ijson.IncompleteJSONError as error:
+        raise unreadable(_said(error), "the file may have been cut off") from None
+    except (ijson.JSONError, UnicodeError, ValueError) as error:
+        raise unreadable(_said(error), "open it in an editor that checks JSON") from None
+
+
+def _said(error: Exception) -> str:
+    first = str(error).splitlines()[0] if str(error) else "it ends too early"
+    return f"The file is not JSON: {first.removesuffix('.').removeprefix('parse error: ')[:200]}."

@@ -1,0 +1,68 @@
+"""A file of records on disk: written in any order, read back in reading order.
+
+Nested files end a child before its parent, and hashes need the parent first; memory must
+not grow with the texts.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+
+from loom.transfer.records import Record
+
+BATCH = 500
+
+
+class Spool:
+    """Records by number, in a database file that is deleted at the end."""
+
+    def __init__(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        self.path = path
+        self.count = 0
+        self._waiting: list[tuple[int, str]] = []
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA synchronous=OFF")
+        self._db.execute("CREATE TABLE record (number INTEGER PRIMARY KEY, body TEXT NOT NULL)")
+
+    def __enter__(self) -> "Spool":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._db.close()
+        self.path.unlink(missing_ok=True)
+
+    def put(self, record: Record) -> None:
+        """Keeps one record."""
+        self.count += 1
+        self._waiting.append((record.number, json.dumps(asdict(record), default=str)))
+        if len(self._waiting) >= BATCH:
+            self._write()
+
+    def _write(self) -> None:
+        self._db.execute("BEGIN")
+        self._db.executemany("INSERT INTO record VALUES (?, ?)", self._waiting)
+        self._db.execute("COMMIT")
+        self._waiting = []
+
+    def batches(self, size: int) -> Iterator[list[Record]]:
+        """All records in reading order, `size` at a time."""
+        self._write()
+        after = -1
+        while True:
+            rows = self._db.execute(
+                "SELECT number, body FROM record WHERE number > ? ORDER BY number LIMIT ?",
+                (after, size),
+            ).fetchall()
+            if not rows:
+                return
+            after = rows[-1][0]
+            yield [Record(**json.loads(body)) for _, body in rows]
