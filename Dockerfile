@@ -13,6 +13,10 @@ COPY static ./static
 RUN script/bootstrap && rm -rf node_modules
 
 FROM python:3.11-slim-bookworm
+# pg_dump and psql, for backups: prepare makes one before it changes tables.
+RUN apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends postgresql-client >/dev/null \
+ && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home --uid 1000 heddle && install -d -o heddle -g heddle /data
 WORKDIR /heddle
 COPY --from=build /heddle/.venv ./.venv

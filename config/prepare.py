@@ -25,7 +25,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     from django.conf import settings
-    from django.core.management import call_command, get_commands
+    from django.core.management import call_command
 
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     must_migrate, has_data = _waiting()
@@ -37,8 +37,7 @@ def main() -> None:
         sys.stdout.write(f"The database was saved to {file} before its tables change.\n")
     if must_migrate:
         call_command("migrate", verbosity=0, interactive=False)
-    if "firststart" in get_commands():
-        call_command("firststart")
+    call_command("firststart")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,9 @@ def read(words: list[str]) -> Options:
     started_in = Path(os.environ.get("HEDDLE_STARTED_IN", "") or Path.cwd())
     data = started_in / (given.data or os.environ.get("HEDDLE_DATA", "") or ROOT / "var")
     try:
-        (data / "logs").mkdir(parents=True, exist_ok=True)
+        # The data is its owner's; a folder that is there already stays as it is.
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (data / "logs").mkdir(exist_ok=True)
     except OSError as error:
         raise Sentence(f"The data folder {data} cannot be made: {error.strerror}.") from error
     return Options(

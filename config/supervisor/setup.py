@@ -39,7 +39,8 @@ def prepare(options: Options, env: dict[str, str]) -> list[str]:
         text=True,
         check=False,
     )
-    (options.logs / "prepare.log").write_text(done.stdout + done.stderr)
+    # Not what it prints: that may be a link by which anybody could sign in.
+    (options.logs / "prepare.log").write_text(done.stderr)
     if done.returncode != 0:
         tail = (done.stderr or done.stdout).strip().splitlines()[-15:]
         raise Sentence("\n".join(["The database could not be prepared.", *tail]))
