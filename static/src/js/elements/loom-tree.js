@@ -17,6 +17,7 @@ export class LoomTree extends HTMLElement {
     window.addEventListener("popstate", (event) => this.popped(event), { signal });
     this.page.addEventListener("moved", () => this.show("thread"), { signal });
     this.page.addEventListener("details", (event) => this.details(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.off = this.page.events.on("tree.changed", ({ payload }) => this.rename(payload));
     giveFeedback(this.page, signal);
     listenForKeys(this.page, signal);
     this.page.start();
@@ -24,7 +25,16 @@ export class LoomTree extends HTMLElement {
 
   disconnectedCallback() {
     this.stop?.abort();
+    this.off?.();
     this.page?.stop();
+  }
+
+  /** @param {{title?: string}} changed */
+  rename({ title }) {
+    const shown = document.querySelector("[data-title]");
+    if (title === undefined || !shown) return;
+    shown.textContent = title || "Untitled tree";
+    document.title = `${shown.textContent} · Heddle`;
   }
 
   /** Links to nodes of this tree move the tab instead of loading the page. @param {MouseEvent} event */
