@@ -110,9 +110,7 @@ def test_a_stop_is_told_to_the_worker_and_keeps_the_text(taken: Generation) -> N
     assert landing.progress(taken.uid, lease="me", text="a", chunk=1, seconds=15) == "go"
     landing.ask_stop(taken)
     assert landing.progress(taken.uid, lease="me", text="ab", chunk=2, seconds=15) == "stop"
-    node = landing.land(
-        taken.uid, lease="me", text="ab", chunk=2, finish="interrupted:stopped"
-    )
+    node = landing.land(taken.uid, lease="me", text="ab", chunk=2, finish="interrupted:stopped")
     assert node is not None
     assert node.finish == "interrupted:stopped"
     assert Generation.objects.get().status == "stopped"
@@ -127,9 +125,12 @@ def test_what_nobody_began_stops_at_once_without_a_node(say: Say, muse: Particip
 
 def test_nothing_arrived_makes_no_node_but_tells_why(taken: Generation) -> None:
     error = {"code": "MODEL_ERROR", "reason": "network", "message": "It broke."}
-    assert landing.land(
-        taken.uid, lease="me", text="", chunk=0, finish="interrupted:network", error=error
-    ) is None
+    assert (
+        landing.land(
+            taken.uid, lease="me", text="", chunk=0, finish="interrupted:network", error=error
+        )
+        is None
+    )
     assert Generation.objects.get().status == "failed"
     assert Node.objects.count() == 1
 

@@ -22,7 +22,9 @@ def two(owner: User, writer: User, grove: Grove) -> tuple[Actor, Actor]:
     return get_actor(owner, grove), get_actor(writer, grove)
 
 
-def _together(two: tuple[Actor, Actor], tree: Tree, lines: tuple[str, str], **sent: str) -> list[str]:
+def _together(
+    two: tuple[Actor, Actor], tree: Tree, lines: tuple[str, str], **sent: str
+) -> list[str]:
     """Both say their line TIMES times at once; the outcomes, "ok" or a code."""
     barrier = Barrier(2)
 
