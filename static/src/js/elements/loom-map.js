@@ -116,7 +116,7 @@ export class LoomMap extends HTMLElement {
     if (!this.scene || !width) return;
     this.camera.fit(this.scene.box(), width, height);
     if (this.camera.k < 0.45) {
-      this.camera.k = 0.8;
+      this.camera.scale(0.8);
       this.find();
     }
     this.touched = true;

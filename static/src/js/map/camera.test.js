@@ -7,9 +7,9 @@ const near = (one, other) => assert.ok(Math.abs(one - other) < 1e-6, `${one} is 
 test("zooming keeps what is under the pointer", () => {
   const camera = new Camera();
   camera.pan(13, 17);
-  const x = (100 - camera.x) / camera.k;
+  const x = (100 - camera.x) / camera.kx;
   camera.zoom(1.7, 100, 50);
-  near((100 - camera.x) / camera.k, x);
+  near((100 - camera.x) / camera.kx, x);
 });
 
 test("fitting shows the whole box, and never larger than life", () => {
@@ -28,4 +28,13 @@ test("a point is put where it is wanted", () => {
   camera.put(3, 4, 150, 200);
   near(camera.toX(3), 150);
   near(camera.toY(4), 200);
+});
+
+test("a very wide tree is squeezed to fit, and widens again on coming nearer", () => {
+  const camera = new Camera();
+  camera.fit({ x0: 0, x1: 30_000, y0: 0, y1: 100 }, 300, 500);
+  assert.ok(camera.toX(30_000) <= 300 && camera.toY(100) > 250);
+  assert.ok(camera.kx < camera.k);
+  for (let step = 0; step < 40; step += 1) camera.zoom(1.4, 150, 250);
+  assert.equal(camera.kx, camera.k);
 });
