@@ -84,7 +84,7 @@ def _plain(token: Token) -> list[str]:
         return [raw[: match.start() + 1] if match else raw]
     keyed = ":" in raw[:-1] and raw[:1] not in "§#"  # a list that ends in a comma is no list
     low = raw.rstrip(".;!?…" if keyed else ".,;!?…").lstrip("(").rstrip(")")
-    if low[:1] not in "§#" and ":" not in low[:-1]:
+    if low[:1] not in "§#" and ":" not in low[:-1] and low.replace("’", "'").isascii():
         low = low.lower().replace("’", "'")
         low = low[:-1] if is_ref(low[:-1]) else low  # an option takes no blank after its colon
     if low in SHORT:
