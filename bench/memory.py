@@ -38,7 +38,7 @@ class House:
             text=True,
         )
         assert self.process.stdout is not None
-        said = "".join(iter(self.process.stdout.readline, ""))[:0]
+        said = ""
         for line in self.process.stdout:
             said += line
             if found := re.match(r"ready (\S+)", line):
