@@ -16,3 +16,7 @@ customElements.define("loom-toast", LoomToast);
 customElements.define("loom-import", LoomImport);
 rememberPlaces();
 showAges();
+document.addEventListener("htmx:afterSettle", () => {
+  rememberPlaces();
+  showAges();
+});

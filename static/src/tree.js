@@ -2,6 +2,7 @@
 // The tree page's entry. The root comes first: the others ask it for what they share.
 
 import { LoomCommand } from "./js/elements/loom-command.js";
+import { LoomCompare } from "./js/elements/loom-compare.js";
 import { LoomComposer } from "./js/elements/loom-composer.js";
 import { LoomKeys } from "./js/elements/loom-keys.js";
 import { LoomMap } from "./js/elements/loom-map.js";
@@ -26,3 +27,4 @@ customElements.define("loom-map", LoomMap);
 customElements.define("loom-outline", LoomOutline);
 customElements.define("loom-command", LoomCommand);
 customElements.define("loom-keys", LoomKeys);
+customElements.define("loom-compare", LoomCompare);

@@ -275,3 +275,29 @@ def test_a_new_tree_asks_for_its_first_text(heddle: Heddle, visit: Open, mode: s
     page.get_by_label("Text of the next node").fill("Begin.")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".stretch")).to_contain_text("Begin.")
+
+
+def test_all_trees_are_searched_as_one_types(heddle: Heddle, visit: Open) -> None:
+    heddle.tree("Needles", "A haystack holds one zyzzyva.")
+    page = visit("/")
+    page.get_by_role("searchbox", name="Search all trees").press_sequentially("zyzz")
+    expect(page.locator("#results")).to_contain_text("1 found")
+    expect(page.get_by_role("searchbox", name="Search all trees")).to_be_focused()
+    page.get_by_role("searchbox", name="Search all trees").fill("")
+    expect(page.locator("#results")).to_contain_text("New tree")
+
+
+def test_continuations_are_compared_word_by_word(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Compared", "Begin.")
+    page = live(visit(f"/trees/{tree}"))
+    at = ids(page)[0]
+    for text in ("the gate was new", "the old gate was new", "nothing alike"):
+        heddle.line(tree, f'respond {at} "{text}"')
+    page.get_by_role("button", name="Compare").click()
+    dialog = page.get_by_role("dialog", name="Compare")
+    expect(dialog.locator("article")).to_have_count(3)
+    expect(dialog.locator("article").nth(1).locator("mark")).to_have_text("old ")
+    dialog.locator("[data-choice]").nth(2).click()
+    expect(dialog.locator("article")).to_have_count(2)
+    dialog.get_by_role("link", name="Take it").last.click()
+    expect(page.locator("article.node").last).to_contain_text("the old gate was new")

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET, require_POST
 from loom import access
 from loom.access import Actor
 from loom.commands import forest
-from loom.doors.web.fields import text_of, word_of
+from loom.doors.web.fields import text_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
 from loom.models import Tree
@@ -54,7 +54,7 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
     if deed != "head":
         raise Refused("NOT_FOUND", "There is no such form.")
     fields = {
-        "title": word_of(request, "title"),
+        "title": text_of(request, "title"),
         "description": text_of(request, "description"),
         "system_context": text_of(request, "system_context"),
         "truncation": request.POST.get("truncation", "truncateMiddle"),

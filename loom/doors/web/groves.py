@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 from loom import access
 from loom.access import Actor, visible_groves
 from loom.commands import growth
-from loom.doors.web.fields import word_of
+from loom.doors.web.fields import text_of
 from loom.doors.web.finding import around
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.shown import age_of
@@ -135,7 +135,7 @@ def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
     try:
         made = growth.make_tree(
             actor,
-            title=word_of(request, "title")[:300],
+            title=text_of(request, "title")[:300],
             mode=request.POST.get("mode", "dialogue"),
         )
     except Refused as refused:

@@ -64,7 +64,7 @@ def _revoke(request: PersonRequest) -> str:
 
 
 def _make_grove(request: PersonRequest) -> str:
-    made = groves.make_grove(request.user, word_of(request, "name"))
+    made = groves.make_grove(request.user, text_of(request, "name"))
     return f"The grove {made.name} is made."
 
 

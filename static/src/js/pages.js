@@ -11,6 +11,9 @@ export function age(then, now = new Date()) {
   return then.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 }
 
+/** @type {ReturnType<typeof setInterval> | 0} */
+let clock = 0;
+
 /** Keeps the ages on the page true, and shows the whole instant to who points at one. */
 export function showAges() {
   const draw = () => {
@@ -23,7 +26,7 @@ export function showAges() {
     }
   };
   draw();
-  setInterval(draw, 30_000);
+  clock ||= setInterval(draw, 30_000);
 }
 
 /** A tree opens where this browser left it. */

@@ -120,6 +120,7 @@ export class LoomWeave extends HTMLElement {
   /** @param {MouseEvent} event */
   clicked(event) {
     const act = /** @type {Element} */ (event.target).closest("[data-act]")?.getAttribute("data-act");
+    if (act === "compare") return this.compare();
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
     if (act === "stop") this.halt([card]);
@@ -128,6 +129,11 @@ export class LoomWeave extends HTMLElement {
       this.dismiss(card);
       this.more(1);
     } else if (isComing(card)) this.take(card);
+  }
+
+  compare() {
+    const ids = this.cards().map((card) => card.getAttribute("data-id") ?? "").filter(Boolean);
+    document.dispatchEvent(new CustomEvent("compare", { detail: ids }));
   }
 
   /** @param {Element} card */

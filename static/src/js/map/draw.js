@@ -19,6 +19,7 @@ export function draw(pen, scene, camera, facts, ink, { width, height }) {
   const px = (/** @type {number} */ place) => camera.toX(x[place]);
   const py = (/** @type {number} */ place) => camera.toY(y[place]);
   const seen = [];
+  const isTaken = cells(camera, width, height);
   const thin = new Path2D();
   const thick = new Path2D();
   for (const place of scene.layout.kept) {
@@ -26,12 +27,13 @@ export function draw(pen, scene, camera, facts, ink, { width, height }) {
     const ax = px(place);
     const ay = py(place);
     const onScreen = ax > -20 && ax < width + 20 && ay > -20 && ay < height + 20;
+    const isPath = facts.path.has(scene.slots[place]);
+    if (onScreen && isTaken(ax, ay) && !isPath) continue;
     if (onScreen) seen.push(place);
     if (above < 0) continue;
     const bx = px(above);
     const by = py(above);
     if ((ay < 0 && by < 0) || (ay > height && by > height) || (ax < 0 && bx < 0) || (ax > width && bx > width)) continue;
-    const isPath = facts.path.has(scene.slots[place]);
     line(isPath ? thick : thin, bx, by, ax, ay, camera.k < FAR);
   }
   pen.lineCap = "round";
@@ -44,6 +46,20 @@ export function draw(pen, scene, camera, facts, ink, { width, height }) {
   dots(pen, scene, camera, facts, ink, seen, px, py);
   rings(pen, scene, camera, facts, ink, px, py);
   if (camera.k >= LABELS) labels(pen, scene, camera, facts, ink, width, height);
+}
+
+/** From afar, whether something is drawn already where a dot would be: it would not be seen.
+ * @param {Camera} camera @param {number} width @param {number} height */
+function cells(camera, width, height) {
+  if (radius(camera) >= 2.5) return () => false;
+  const across = Math.ceil(width / 2) + 1;
+  const taken = new Uint8Array(across * (Math.ceil(height / 2) + 1));
+  return (/** @type {number} */ x, /** @type {number} */ y) => {
+    const cell = (y >> 1) * across + (x >> 1);
+    if (taken[cell]) return true;
+    taken[cell] = 1;
+    return false;
+  };
 }
 
 /** @param {Path2D} path @param {number} ax @param {number} ay @param {number} bx @param {number} by @param {boolean} straight */

@@ -119,6 +119,12 @@ act("version", async ({ page, id, button }) => {
   page.emit("redraw");
 });
 
+act("compare", ({ host }) => {
+  const rows = [...host.querySelectorAll(".list [data-version]")];
+  const ids = rows.map((row) => row.getAttribute("data-version"));
+  document.dispatchEvent(new CustomEvent("compare", { detail: ids }));
+});
+
 act("notes", ({ host }) => host.querySelector(".notes")?.classList.toggle("folded"));
 
 act("copy", async ({ page, id }) => {
