@@ -31,6 +31,7 @@ _SLICES = {
     "part": "part",
 }
 _IDS = {"step": "step:", "turn": "turn:", "window": "#", "task": "t"}
+_TO_OPTIONS = frozenset("with at and".split())
 _NO_VALUE = re.compile(r"[a-z-]+")
 _LOCAL = r"[a-z][0-9][a-z][0-9](?:[a-z0-9]{0,4})"
 _REF = re.compile(
@@ -102,6 +103,7 @@ class _Fitting:
             or self._takes_word(word)
             or self._takes_lead(word)
             or self._takes_ref(word)
+            or self._takes_key_after(word)
             or self._drops(word)
         )
 
@@ -171,6 +173,16 @@ class _Fitting:
         unit = self.plan.options.get(self._word(self.at + 1))
         if number and unit is not None and unit.value in ("int", "float", "number"):
             return self._step(self.others, f"{unit.key}:{number}", 2)
+        return False
+
+    def _takes_key_after(self, word: str) -> bool:
+        """`with 200 tokens`, `at temperature 0.5`: an option after a word that leads to it."""
+        if word not in _TO_OPTIONS:
+            return False
+        self.at += 1
+        if self._takes_key(self._word(self.at)):
+            return True
+        self.at -= 1
         return False
 
     def _takes_number(self, word: str) -> bool:

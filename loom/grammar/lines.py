@@ -80,28 +80,35 @@ def _canonical(body: str, below: str | None, verbs: Verbs) -> Line:
 def _in_other_words(body: str, below: str | None, verbs: Verbs, otherwise: Line | Bad) -> Line:
     """The one line that the rules of wording make of a body; where they make none,
     `otherwise`: why it was not read, or how it was with a common word as an id."""
-    read_as: dict[str, Line] = {}
-    over: dict[str, Bad] = {}
     try:
-        wordings = variants(body, verbs)
+        tiers = variants(body, verbs)
     except Bad as bad:
         raise (otherwise if isinstance(otherwise, Bad) else bad) from None
-    for wording in wordings:
-        try:
-            line = _canonical(wording, below, verbs)
-            read_as[line.canonical] = line
-        except Bad as bad:
-            if bad.code != "INVALID_SYNTAX":
-                over[bad.message] = bad
-    if len(read_as) == 1 and not over:
-        return next(iter(read_as.values()))
-    if len(read_as) > 1:
-        raise _several(tuple(read_as), tuple(line.verb for line in read_as.values()))
-    if len(over) == 1 and not read_as:
-        raise next(iter(over.values()))
+    for wordings in tiers:
+        line = _only_reading(wordings, below, verbs)
+        if line is not None:
+            return line
     if isinstance(otherwise, Line):
         return otherwise
     raise _none(otherwise, body, verbs)
+
+
+def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line | None:
+    """The one line that these read as; None where none is read. Raises Bad for several, and
+    for one that is over a limit."""
+    found: dict[str, Line] = {}
+    over: list[Bad] = []
+    for wording in wordings:
+        try:
+            line = _canonical(wording, below, verbs)
+            found[line.canonical] = line
+        except Bad as bad:
+            over += [bad] if bad.code != "INVALID_SYNTAX" else []
+    if len(found) > 1:
+        raise _several(tuple(found), tuple(line.verb for line in found.values()))
+    if over:
+        raise over[0]
+    return next(iter(found.values()), None)
 
 
 def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> Bad:

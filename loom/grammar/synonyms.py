@@ -45,9 +45,9 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "what is under|what is below|what is beneath|what follows|what comes after|what is after"
         "|what comes next after|what hangs below|what hangs under|what lies below|what lies under"
         "|where does * lead|where can i go from|how does * continue|how does * go on"
-        "|show what is under|show what is below|show me what is under|show me what is below"
+        "|show what is under|show what is below"
         "|see what is under|see what is below|list what is under|list what is below"
-        "|show what follows|show me what follows|list everything under|list everything below",
+        "|show what follows|list everything under|list everything below",
     ),
     ("list", "siblings", "", "what is beside|what is next to|what stands beside"),
     ("list", "links", "", "what is * linked to|what is linked to|what does * link to"),
@@ -58,7 +58,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "",
         "outline|show tree|show outline|view tree|view outline|see tree|see outline|draw tree"
         "|draw outline|display tree|display outline|print tree|give me tree|give me outline"
-        "|show me tree|show me outline|map|show map|show me map|let me see tree"
+        "|map|show map|let me see tree"
         "|let me see outline|show whole tree|list tree",
     ),
     (
@@ -66,7 +66,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "",
         "text",
         "find|look for|where is|where does it say|which nodes mention|which nodes contain|grep"
-        "|locate|search tree for|search this tree for|show me nodes that mention"
+        "|locate|search tree for|search this tree for|show nodes that mention"
         "|find nodes that mention|find nodes that contain|find nodes with|find all nodes with"
         "|what mentions|who mentions",
     ),
@@ -125,7 +125,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("include", "", "", "include"),
     ("help", "", "", "how do i use|how does|explain command|what does|manual|man|what is command"),
     ("help", "", "", "what can i do|what commands are there|which commands are there|commands"),
-    ("help", "", "", "list commands|show commands|show help|show me commands|give me help|usage"),
+    ("help", "", "", "list commands|show commands|show help|give me help|usage"),
     ("back", "", "", "go back|step back|move back|go backwards"),
     ("memory", "", "", "status|where am i|show status|show memory|what is open"),
     ("open", "keep", "", "pin|keep open|keep"),
@@ -143,7 +143,8 @@ def _phrases() -> dict[tuple[str, ...], list[Frame]]:
     for verb, before, needs, phrases in _TABLE:
         for phrase in phrases.split("|"):
             frame = Frame(verb, tuple(before.split()), needs)
-            found.setdefault(tuple(phrase.split()), []).append(frame)
+            words = (word for word in phrase.split() if word not in ("a", "an", "the"))
+            found.setdefault(tuple(words), []).append(frame)
     for noun in NOTES.split():
         frame = Frame("annotate", (_AS[noun],) if noun in _AS else (), "text")
         for verb in ("make", "add", "leave", "put", "write", "attach", "ask", "post", "raise"):

@@ -33,24 +33,27 @@ _BEFORE_REFS = frozenset("from at on under below to in for".split())
 _AFTER_QUOTE = re.compile(r'"[.,;:!?…]+$')
 
 
-def variants(body: str, verbs: Verbs) -> list[str]:
-    """The lines, without arrow, that a body in other words may mean; none where no rule
-    accounts for all of it. Each has still to be read."""
+def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
+    """The lines, without arrow, that a body in other words may mean: those in which a verb
+    stands for itself, which count first, and those of other phrases. None where no rule
+    accounts for all of it. Each has still to be read. Raises Bad on an open quote."""
     tokens = tokens_of(body)
+    own: dict[str, None] = {}
+    others: dict[str, None] = {}
     if len(tokens) > MAX_TOKENS:
-        return []
+        return [], []
     asks = bool(tokens) and tokens[-1].raw.rstrip(".!").endswith("?")
     words = [word for token in tokens for word in _plain(token)]
-    found: dict[str, None] = {}
     for said, own_word_only in _bared(words):
-        for verb, frame, rest in _frames(said, verbs):
-            if verb in DESTRUCTIVE and (not own_word_only or asks):
+        for frame, rest in _frames(said, verbs):
+            if frame.verb in DESTRUCTIVE and (not own_word_only or asks):
                 continue
-            for form in verbs.forms[verb]:
+            found = own if frame == Frame(said[0]) else others
+            for form in verbs.forms[frame.verb]:
                 line = fit(form, frame, rest, verbs)
                 if line is not None:
                     found[line] = None
-    return list(found)
+    return list(own), [line for line in others if line not in own]
 
 
 def meant(body: str, verbs: Verbs) -> tuple[str, ...]:
@@ -86,7 +89,8 @@ def _plain(token: Token) -> list[str]:
     low = raw.rstrip(".;!?…" if keyed else ".,;!?…").lstrip("(").rstrip(")")
     if low[:1] not in "§#" and ":" not in low[:-1] and low.replace("’", "'").isascii():
         low = low.lower().replace("’", "'")
-        low = low[:-1] if is_ref(low[:-1]) else low  # an option takes no blank after its colon
+        named = low.endswith(":") and is_ref(low[:-1])
+        low = low[:-1] if named else low  # an option takes no blank after its colon
     if low in SHORT:
         return SHORT[low].split()
     return [low] if low else []
@@ -137,13 +141,13 @@ def _moved(words: list[str]) -> Iterator[list[str]]:
         yield [*words[at + 1 :], words[0], words[at]]
 
 
-def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[str, Frame, list[str]]]:
+def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[Frame, list[str]]]:
     """Every phrase that the words begin with, and what stands after it."""
     if not words:
         return
     verb = verbs.verb_of(words[0])
     if verb is not None and (verb not in DESTRUCTIVE or words[0] == verb):
-        yield verb, Frame(verb), words[1:]
+        yield Frame(verb), words[1:]
     if words[0] in TYPES or (words[0] in ARTICLES and words[1:2] and words[1] in TYPES):
         yield from _known(verbs, Frame("list", needs="type"), words)
     said = _placed(words)
@@ -152,9 +156,9 @@ def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[str, Frame, list[s
             yield from _known(verbs, frame, [*taken, *rest])
 
 
-def _known(verbs: Verbs, frame: Frame, rest: list[str]) -> Iterator[tuple[str, Frame, list[str]]]:
+def _known(verbs: Verbs, frame: Frame, rest: list[str]) -> Iterator[tuple[Frame, list[str]]]:
     if frame.verb in verbs.forms and frame.verb not in DESTRUCTIVE:
-        yield frame.verb, frame, rest
+        yield frame, rest
 
 
 def _placed(words: list[str]) -> list[str]:
@@ -165,19 +169,20 @@ def _placed(words: list[str]) -> list[str]:
 
 
 def _prefixes(words: list[str]) -> Iterator[tuple[tuple[str, ...], list[str], list[str]]]:
-    """Beginnings of the words, articles passed over and one ref as `*`: the phrase, the ref
-    in it, and the words after it."""
-    phrase: list[str] = []
+    """Beginnings of the words, articles passed over and one ref as `*`: the phrase with and
+    without `me`, the ref in it, and the words after it."""
+    whole: list[str] = []
+    bare: list[str] = []
     taken: list[str] = []
     for at, word in enumerate(words):
-        if word in ARTICLES or (word in ("me", "us", "node") and phrase):
-            yield (*phrase, word), taken, words[at + 1 :]
+        if word in ARTICLES or (word == "node" and whole):
             continue
-        if is_ref(word) and phrase and not taken:
-            taken = [word]
-            phrase.append("*")
-        else:
-            phrase.append(word)
-        if len(phrase) > LONGEST:
+        said = word
+        if is_ref(word) and whole and not taken:
+            taken, said = [word], "*"
+        whole.append(said)
+        bare += [] if said in ("me", "us") else [said]
+        if len(bare) > LONGEST:
             return
-        yield tuple(phrase), taken, words[at + 1 :]
+        for phrase in {tuple(whole), tuple(bare)}:
+            yield phrase, taken, words[at + 1 :]

@@ -1,0 +1,73 @@
+"""How many lines a second are read: canonical ones, other wordings, and whole replies.
+
+Run: python -m bench.grammar
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+
+from bench.house import open_house
+
+ROUNDS = 15
+CANONICAL = (
+    "→ view a7x2 full",
+    "→ list b3k9 continuations",
+    "→ continue from a7x2 n:3 temperature:0.9",
+    '→ respond a7x2 "a short text"',
+    '→ annotate a7x2 "why?" as:question because:"it is not said"',
+    "→ link a7x2 to b3k9 as:supports confidence:0.8",
+    '→ find "river" in:a7x2 max:10',
+    "→ switch to b3k9",
+    "→ tag a7x2 #plot #turn",
+    "→ prune a7x2",
+)
+
+
+def rates(deeds: dict[str, tuple[Callable[[], object], int]]) -> dict[str, float]:
+    """The median of each deed, as things done a second; the rounds are interleaved."""
+    taken: dict[str, list[float]] = {name: [] for name in deeds}
+    for _ in range(ROUNDS):
+        for name, (deed, _) in deeds.items():
+            began = time.perf_counter()
+            deed()
+            taken[name].append(time.perf_counter() - began)
+    return {name: deeds[name][1] / statistics.median(times) for name, times in taken.items()}
+
+
+def main() -> None:
+    """Prints the medians."""
+    from loom.commands import registry
+    from loom.grammar.bad import Bad
+    from loom.grammar.batches import segments_of
+    from loom.grammar.lines import read
+    from tests.grammar.phrasings import KNOWN
+
+    forms, aliases = registry.forms(), registry.aliases()
+    canonical = CANONICAL * 200
+    wordings = [text for text, _ in KNOWN]
+    reply = "\n\n".join(f"Some prose of a reply.\n{line}" for line in CANONICAL) + "\n"
+
+    def read_all(lines: list[str] | tuple[str, ...]) -> None:
+        for line in lines:
+            try:
+                read(line, forms, aliases)
+            except Bad:
+                continue
+
+    deeds: dict[str, tuple[Callable[[], object], int]] = {
+        "canonical lines": (lambda: read_all(canonical), len(canonical)),
+        "other wordings": (lambda: read_all(wordings), len(wordings)),
+        "lines in replies": (
+            lambda: [segments_of(reply, forms, aliases, finished=True) for _ in range(50)],
+            50 * len(CANONICAL),
+        ),
+    }
+    for name, rate in rates(deeds).items():
+        print(f"{name:18} {rate:10,.0f} a second")
+    print("floor: 20,000 canonical lines a second")
+
+
+if __name__ == "__main__":
+    open_house()
+    main()

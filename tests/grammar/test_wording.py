@@ -1,0 +1,166 @@
+"""Other wordings are read where the rules leave one reading; nothing else ever runs."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loom.commands import registry
+from loom.grammar.bad import Bad
+from loom.grammar.forms import Form, Part
+from loom.grammar.lines import read, write
+from loom.grammar.synonyms import DESTRUCTIVE, PHRASES
+from tests.grammar import table
+from tests.grammar.phrasings import KNOWN, REFUSED
+from tests.grammar.phrasings_apart import APART
+from tests.grammar.strategies import texts, values_of
+
+# An id without a digit is nobody's: such a line is answered NOT_FOUND (model.md §4).
+NOBODY = re.compile(r"node:[a-z]+(?![\w-])")
+
+
+def said(text: str) -> str:
+    """The canonical line that a wording is read as; REFUSED where it is not read or names
+    nothing that can be."""
+    try:
+        line = read(text, registry.forms(), registry.aliases())
+    except Bad as bad:
+        assert bad.code in ("INVALID_SYNTAX", "LIMIT_EXCEEDED", "NOT_FOUND")
+        assert len(bad.candidates) <= 3
+        return REFUSED
+    return REFUSED if NOBODY.search(line.canonical) else line.canonical.removeprefix("→ ")
+
+
+@pytest.mark.parametrize(("text", "line"), KNOWN)
+def test_a_known_wording_is_read_as_what_it_means(text: str, line: str) -> None:
+    assert said(text) == line
+
+
+@pytest.mark.parametrize(("text", "line"), APART)
+def test_no_wording_kept_apart_runs_a_wrong_command(text: str, line: str) -> None:
+    assert said(text) in (line, REFUSED)
+
+
+def test_the_tables_are_large_and_share_nothing() -> None:
+    assert len(APART) >= 150
+    assert len(KNOWN) + len(APART) >= 300
+    assert not {text for text, _ in KNOWN} & {text for text, _ in APART}
+
+
+@pytest.mark.parametrize("word", ["not", "never", "don't", "unless", "except", "without", "if"])
+def test_a_word_that_turns_the_sense_is_never_passed_over(word: str) -> None:
+    for text, line in KNOWN:
+        spoken = text.partition('"')[0].split()
+        for at in range(len(spoken) + 1):
+            turned = " ".join([*spoken[:at], word, *spoken[at:]])
+            found = said(turned)
+            assert found == REFUSED or word in found, (turned, found, line)
+
+
+def test_destructive_verbs_need_their_own_word() -> None:
+    assert not {frame.verb for frames in PHRASES.values() for frame in frames} & DESTRUCTIVE
+    for text, line in (*KNOWN, *APART):
+        verb = said(text).partition(" ")[0]
+        assert verb not in DESTRUCTIVE or verb in text.lower().split(), (text, line)
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        ("delete a7x2", ("prune", "unlink")),
+        ("prnue a7x2", ("prune",)),
+        ("revert", ("undo",)),
+        ("veiw a7x2", ("view",)),
+    ],
+)
+def test_what_the_rules_do_not_decide_names_what_may_be_meant(
+    text: str, candidates: tuple[str, ...]
+) -> None:
+    with pytest.raises(Bad) as caught:
+        read(text, registry.forms(), registry.aliases())
+    assert caught.value.code == "INVALID_SYNTAX"
+    assert caught.value.candidates == candidates
+    assert candidates[0] in caught.value.hint
+
+
+def test_two_readings_are_named_and_neither_is_run() -> None:
+    with pytest.raises(Bad) as caught:
+        read("get continuations from a7x2", registry.forms(), registry.aliases())
+    assert caught.value.code == "INVALID_SYNTAX"
+    assert caught.value.candidates == ("list", "continue")
+    assert caught.value.hint == "write → list a7x2 continuations or → continue from a7x2"
+
+
+def test_a_number_over_its_maximum_is_that_in_other_words_too() -> None:
+    with pytest.raises(Bad) as caught:
+        read("give me 50 more from here", registry.forms(), registry.aliases())
+    assert caught.value.code == "LIMIT_EXCEEDED"
+
+
+WINDOW = Part("windows", "ref", many=True, refs=("window",))
+LATER = {
+    **table.FORMS,
+    "show": [Form("show", (WINDOW, Part("full", "flag")))],
+    "open": [Form("open", (Part("ref", "ref"), Part("keep", "flag")))],
+    "back": [Form("back", (table.count("n", 1),))],
+    "memory": [Form("memory", ())],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("show a7x2", "view a7x2"),
+        ("show #3", "show #3"),
+        ("show me #3", "show #3"),
+        ("pin #3", "open #3 keep"),
+        ("navigate to b3k9", "switch to b3k9"),
+        ("navigate supports of a7x2", "expand supports of a7x2"),
+        ("go back", "back"),
+        ("go back two steps", "back n:2"),
+        ("go back to a7x2", "switch to a7x2"),
+        ("where am I?", "memory"),
+    ],
+)
+def test_the_kind_of_argument_decides_shared_words(text: str, line: str) -> None:
+    aliases = {"read": "view", "go": "switch", "navigate": "expand"}
+    assert read(text, LATER, aliases).canonical == f"→ {line}"
+
+
+FORMS = [form for many in registry.forms().values() for form in many]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form.verb}-{len(form.parts)}")
+@given(data=st.data())
+@settings(max_examples=20)
+def test_every_registered_command_reads_as_it_is_printed(form: Form, data: st.DataObject) -> None:
+    values = data.draw(values_of(form))
+    because = data.draw(texts)
+    text = write(form.verb, form, values, because)
+    line = read(text, registry.forms(), registry.aliases())
+    assert (line.values, line.because, line.canonical) == (values, because, text)
+
+
+WORDS = sorted({word for phrase in PHRASES for word in phrase} | set("a7x2 b3k9 the #3 3".split()))
+
+
+@given(words=st.lists(st.sampled_from(WORDS), max_size=8), text=texts)
+@settings(max_examples=300)
+def test_any_words_are_read_or_refused_and_what_is_read_stays_itself(
+    words: list[str], text: str
+) -> None:
+    try:
+        line = read(" ".join(words), registry.forms(), registry.aliases())
+    except Bad:
+        return
+    assert read(line.canonical, registry.forms(), registry.aliases()) == line
+    assert line.verb not in DESTRUCTIVE or line.verb in words
+
+
+@given(text=texts, words=st.sampled_from(["reply to a7x2 with {}", "say {} please"]))
+def test_a_quoted_text_is_never_touched(text: str, words: str) -> None:
+    from loom.grammar.tokens import quote
+
+    line = read(words.format(quote(text)), registry.forms(), registry.aliases())
+    assert line.values["content"] == text
