@@ -10,6 +10,8 @@ from loom.queries.rows import NodeRow, rows_of
 from loom.rules.ids import looks_like_id
 from loom.rules.refusals import Refused, not_found
 
+MOST_STEPS = 40
+
 
 @dataclass(frozen=True)
 class Place:
@@ -29,6 +31,8 @@ def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Plac
     if position.tree_id != tree.pk:
         position = lookup.root_of(tree)
     visible = lookup.visible_at_or_above(position)
+    if workspace.revision == 0 and visible.parent_slot_id is None:
+        visible = _first_fork(visible)
     return Place(actor, tree, workspace, lookup.standing(visible.slot_id, workspace) or visible)
 
 
@@ -43,6 +47,17 @@ def node_named(tree: Tree, local_id: str) -> Node:
         node = lookup.newest_version(node.parent_slot)
         node = lookup.rows().get(pk=node.pk)
     raise not_found(f"[{local_id}]", "Open the tree without it.")
+
+
+def _first_fork(root: Node) -> Node:
+    """Where somebody new begins to read: as far down as there is only one way to go."""
+    node = root
+    for _ in range(MOST_STEPS):
+        below = list(lookup.slots_below(node.slot_id)[:2])
+        if len(below) != 1:
+            break
+        node = below[0]
+    return node
 
 
 def known_node(tree: Tree, local_id: str) -> Node | None:

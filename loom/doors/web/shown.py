@@ -47,6 +47,7 @@ class NodeShown:
     age: str
     depth: int
     body: SafeString
+    length: int
     rest: int
     margin: Margin
     version: int
@@ -113,6 +114,7 @@ def _node(row: NodeRow, margin: Margin, cast: dict[str, Who], mode: str, me: str
         age=age_of(row.created_at),
         depth=row.depth,
         body=_body(row.text, mode),
+        length=row.length,
         rest=max(0, row.length - MAX_SHOWN),
         margin=margin,
         version=at + 1,

@@ -157,6 +157,16 @@ def test_only_what_lies_below_is_sent_when_the_rest_is_drawn(
     assert other.status_code == 409
 
 
+def test_somebody_new_begins_where_the_tree_first_forks(
+    actor: Actor, writer: User, tree: Tree, visitor: Visitor
+) -> None:
+    for line in ('respond "one"', 'respond "two"', 'respond parent "two, otherwise"'):
+        execute(actor, tree, Request(line=line))
+    page = text(visitor(writer), f"/trees/{tree.uid}")
+    assert page.count('<article class="node') == 1
+    assert page.count('<article class="card') == 2
+
+
 def test_unknown_places_answer_with_a_friendly_page(
     owner: User, tree: Tree, visitor: Visitor
 ) -> None:

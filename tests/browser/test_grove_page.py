@@ -1,0 +1,54 @@
+"""The grove's page with scripts: new trees, files of other programs, search."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Heddle, Open
+from tests.browser.test_two_people import live
+
+
+def test_a_file_of_another_program_is_dropped_and_becomes_a_tree(
+    heddle: Heddle, visit: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "lighthouse.json"
+    file.write_text('{"text": "", "children": [{"text": "The lighthouse", "children": []}]}')
+    page = visit("/")
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    page.get_by_role("link", name="Open the tree").click()
+    page.wait_for_url(re.compile("/trees/"))
+    expect(page.locator(".card")).to_contain_text("The lighthouse")
+
+
+def test_a_file_in_the_wrong_format_says_so(heddle: Heddle, visit: Open, tmp_path: Path) -> None:
+    file = tmp_path / "cat.json"
+    file.write_bytes(b"\x89PNG not json")
+    page = visit("/")
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    expect(page.locator("loom-import .refusal")).to_contain_text("cat.json")
+
+
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_a_new_tree_asks_for_its_first_text(heddle: Heddle, visit: Open, mode: str) -> None:
+    page = visit("/")
+    page.locator("summary", has_text="New tree").click()
+    page.get_by_label("Title").fill(f"Fresh {mode}")
+    page.locator(f"input[value={mode}]").check()
+    page.get_by_role("button", name="Make it").click()
+    live(page)
+    expect(page.locator("main")).to_contain_text("waiting for its first text")
+    page.get_by_label("Text of the next node").fill("Begin.")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator(".stretch")).to_contain_text("Begin.")
+
+
+def test_all_trees_are_searched_as_one_types(heddle: Heddle, visit: Open) -> None:
+    heddle.tree("Needles", "A haystack holds one zyzzyva.")
+    page = visit("/")
+    page.get_by_role("searchbox", name="Search all trees").press_sequentially("zyzz")
+    expect(page.locator("#results")).to_contain_text("1 found")
+    expect(page.get_by_role("searchbox", name="Search all trees")).to_be_focused()
+    page.get_by_role("searchbox", name="Search all trees").fill("")
+    expect(page.locator("#results")).to_contain_text("New tree")
