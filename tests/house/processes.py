@@ -6,18 +6,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
+# What script/server does once everything is set up.
+SUPERVISOR = (sys.executable, "-m", "config.supervisor")
 
 
 class Server:
     """One script/server, read line by line. The data folder marks its processes."""
 
-    def __init__(self, data: Path, *words: str, **env: str) -> None:
+    def __init__(
+        self, data: Path, *words: str, command: Sequence[str] = SUPERVISOR, **env: str
+    ) -> None:
         self.data = data
         self.lines: list[str] = []
         clean = {
@@ -25,9 +29,8 @@ class Server:
             for name, value in os.environ.items()
             if not name.startswith(("HEDDLE_", "DJANGO_", "REDIS_", "DATABASE_", "PYTEST_"))
         }
-        # Without script/bootstrap, which must not install anything in the middle of a test.
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "config.supervisor", "--data", str(data), *words],
+            [*command, "--data", str(data), *words],
             cwd=ROOT,
             env=clean | env,
             stdin=subprocess.DEVNULL,
@@ -82,9 +85,11 @@ class Server:
 
 
 @contextmanager
-def server(data: Path, *words: str, **env: str) -> Iterator[Server]:
+def server(
+    data: Path, *words: str, command: Sequence[str] = SUPERVISOR, **env: str
+) -> Iterator[Server]:
     """A running script/server; killed at the end, if need be."""
-    started = Server(data, "--port", "0", "--no-browser", *words, **env)
+    started = Server(data, "--port", "0", "--no-browser", *words, command=command, **env)
     try:
         yield started
     finally:

@@ -43,8 +43,19 @@ def test_it_starts_keeps_its_processes_and_stops_without_a_trace(tmp_path: Path)
         assert running.family() == {}
         text = "".join(file.read_text() for file in (tmp_path / "data" / "logs").glob("*.log"))
         assert "Traceback" not in text
-        second = tmp_path / "data"
-    with server(second, "--no-model") as running:
+
+
+def test_the_command_of_the_readme_starts_it_and_says_how_to_come_in(tmp_path: Path) -> None:
+    command = [str(ROOT / "script" / "server")]
+    with server(tmp_path / "data", "--no-model", command=command) as running:
+        url = running.ready()
+        link = next(line for line in running.lines if line.startswith(f"{url}/signin/"))
+        with httpx.Client(follow_redirects=True, timeout=30) as browser:
+            assert browser.get(link).status_code == 200
+        text = "".join(file.read_text() for file in (tmp_path / "data" / "logs").glob("*"))
+        assert link.rsplit("/", 1)[1] not in text
+        assert running.stop() < 10
+    with server(tmp_path / "data", "--no-model", command=command) as running:
         assert _health(running.ready())
         assert running.stop() < 10
 

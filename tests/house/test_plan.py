@@ -1,0 +1,90 @@
+"""What script/server makes of its words and its environment, without starting anything."""
+
+from pathlib import Path
+
+import pytest
+
+from config.supervisor import options, plan
+from config.supervisor.options import Options, Sentence
+
+
+def _options(**given: object) -> Options:
+    values = {"host": "127.0.0.1", "port": 8000, "data": Path("/data"), "model": True}
+    return Options(**{**values, "browser": False, **given})  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HEDDLE_ORIGINS", "HEDDLE_PROVIDER_ALLOW", "DATABASE_URL", "REDIS_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_the_local_models_port_is_allowed_beside_what_was_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HEDDLE_PROVIDER_ALLOW", "10.0.0.0/8")
+    env = plan.environment(_options())
+    address = env["HEDDLE_LOCAL_MODEL_URL"].removeprefix("http://").removesuffix("/v1")
+    assert env["HEDDLE_PROVIDER_ALLOW"] == f"10.0.0.0/8,{address}"
+    model = next(c for c in plan.children(_options(), env) if c.name == "model")
+    assert model.argv[-2:] == ["--port", address.rsplit(":", 1)[1]]
+
+
+def test_without_the_model_nothing_is_allowed_or_started() -> None:
+    env = plan.environment(_options(model=False))
+    assert "HEDDLE_PROVIDER_ALLOW" not in env
+    assert [c.name for c in plan.children(_options(model=False), env)] == ["web", "worker"]
+
+
+def test_on_loopback_only_this_machine_is_an_origin() -> None:
+    env = plan.environment(_options(port=8123))
+    assert env["HEDDLE_ORIGINS"] == "http://127.0.0.1:8123,http://localhost:8123"
+    assert list(plan.origins_lines(_options(), env)) == []
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "2001:db8::7", "::"])
+def test_another_host_says_which_origins_are_accepted(host: str) -> None:
+    given = _options(host=host)
+    env = plan.environment(given)
+    said = "\n".join(plan.origins_lines(given, env))
+    assert "HEDDLE_ORIGINS" in said
+    assert "http://127.0.0.1:8000" in said
+    assert "0.0.0.0" not in said
+    assert "[::]" not in said
+    if host in ("192.0.2.7", "2001:db8::7"):
+        assert given.url in said
+
+
+def test_origins_that_are_given_are_the_origins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEDDLE_ORIGINS", "https://loom.example.org")
+    env = plan.environment(_options())
+    assert env["HEDDLE_ORIGINS"] == "https://loom.example.org"
+
+
+def test_an_empty_address_of_a_database_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "")
+    monkeypatch.setenv("REDIS_URL", "redis://elsewhere/0")
+    env = plan.environment(_options())
+    assert "DATABASE_URL" not in env
+    assert env["REDIS_URL"] == "redis://elsewhere/0"
+
+
+@pytest.mark.parametrize("port", ["-1", "70000"])
+def test_a_port_that_is_none_is_said_in_a_sentence(port: str, tmp_path: Path) -> None:
+    with pytest.raises(Sentence, match="cannot listen"):
+        options.read(["--port", port, "--data", str(tmp_path)])
+
+
+def test_a_data_folder_that_cannot_be_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Sentence, match="cannot be made"):
+        options.read(["--port", "0", "--data", str(tmp_path / "file" / "data")])
+
+
+def test_a_relative_folder_is_meant_from_where_the_caller_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDDLE_STARTED_IN", str(tmp_path))
+    given = options.read(["--port", "0", "--data", "mine"])
+    assert given.data == (tmp_path / "mine").resolve()
+    assert given.data.stat().st_mode & 0o077 == 0
