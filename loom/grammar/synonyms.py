@@ -9,6 +9,11 @@ DESTRUCTIVE: Final = frozenset(
     "prune discard unlink reject withdraw veto commit undo erase delete".split()
 )
 
+# Verbs that neither change the tree nor spend anything: a question may mean them.
+HARMLESS: Final = frozenset(
+    "view list tree find graph switch expand collapse back memory help budget show".split()
+)
+
 
 class Frame(NamedTuple):
     """What a phrase stands for: a verb, words put before what follows, and a kind of
@@ -95,8 +100,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "continue",
         "",
         "count",
-        "give me|give us|make|create|write|write me|produce|i want|add|get|get me|show me|draw"
-        "|draft|have|try",
+        "give me|give us|make|create|write|write me|produce|i want|get|get me|draft",
     ),
     (
         "respond",

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from loom.grammar.fitting import fit, is_ref, swap
 from loom.grammar.synonyms import (
     DESTRUCTIVE,
+    HARMLESS,
     LONGEST,
     PHRASES,
     Frame,
@@ -46,7 +47,7 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
     words = [word for token in tokens for word in _plain(token)]
     for said, own_word_only in _bared(words):
         for frame, rest in _frames(said, verbs):
-            if frame.verb in DESTRUCTIVE and (not own_word_only or asks):
+            if not _may_be_meant(frame.verb, words, asks, own_word_only):
                 continue
             found = own if frame == Frame(said[0]) else others
             for form in verbs.forms[frame.verb]:
@@ -54,6 +55,19 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
                 if line is not None:
                     found[line] = None
     return list(own), [line for line in others if line not in own]
+
+
+def _may_be_meant(verb: str, words: list[str], asks: bool, own_word_only: bool) -> bool:
+    """Whether the way of speaking allows a verb: a question asks for no change, unless it is
+    a request; `can I` asks for leave, which is not the thing itself."""
+    if verb in HARMLESS:
+        return True
+    if verb in DESTRUCTIVE:
+        return own_word_only and not asks
+    first, second = (*words, "", "")[:2]
+    if second == "i" and first in ("can", "may", "could"):
+        return False
+    return not asks or (second == "you" and first in ("can", "could", "would", "will"))
 
 
 def meant(body: str, verbs: Verbs) -> tuple[str, ...]:

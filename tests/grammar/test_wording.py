@@ -66,6 +66,21 @@ def test_destructive_verbs_need_their_own_word() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("link a7x2 to b3k9?", REFUSED),
+        ("can I link a7x2 to b3k9", REFUSED),
+        ("could you link a7x2 to b3k9?", "link a7x2 to b3k9"),
+        ("continue from a7x2?", REFUSED),
+        ("can I see a7x2?", "view a7x2"),
+        ("show me more", REFUSED),
+    ],
+)
+def test_a_question_changes_nothing_unless_it_is_a_request(text: str, line: str) -> None:
+    assert said(text) == line
+
+
+@pytest.mark.parametrize(
     ("text", "candidates"),
     [
         ("delete a7x2", ("prune", "unlink")),
