@@ -4,6 +4,7 @@ import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,6 +29,12 @@ class Env:
 
 def _listed(name: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in os.environ.get(name, "").split(",") if part.strip())
+
+
+def host_of(origin: str) -> str:
+    """The host of an origin as a Host header has it, without the port."""
+    host = urlsplit(origin).hostname or ""
+    return f"[{host}]" if ":" in host else host
 
 
 def _secret(data: Path) -> str:

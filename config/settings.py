@@ -12,9 +12,9 @@ SECRET_KEY = ENV.secret
 DEBUG = ENV.debug
 
 ORIGINS = ENV.origins or ("http://127.0.0.1:8000", "http://localhost:8000")
-ALLOWED_HOSTS = sorted(
-    {origin.split("://")[1].split("/")[0].rsplit(":", 1)[0] for origin in ORIGINS}
-)
+# Besides the origins' own: programs on this machine come by loopback, whatever browsers do.
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+ALLOWED_HOSTS = sorted({*(env.host_of(origin) for origin in ORIGINS), *LOOPBACK})
 CSRF_TRUSTED_ORIGINS = list(ORIGINS)
 CSRF_FAILURE_VIEW = "loom.doors.web.errors.forbidden"
 
