@@ -116,8 +116,8 @@ def test_whatever_two_people_say_rows_and_events_agree(
     run_state_machine_as_test(
         Here,
         settings=settings(
-            max_examples=40,
-            stateful_step_count=25,
+            max_examples=25,
+            stateful_step_count=20,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
