@@ -12,15 +12,16 @@ from typing import Any
 import ijson
 
 from loom.rules.refusals import Refused
-from loom.transfer.records import MAX_TEXT_BYTES, unreadable
+from loom.transfer.records import MAX_TEXT_BYTES, too_long, unreadable
 
-FORMATS = ("heddle", "pyloom", "pyloom-simple")
 MAX_FILE = 256 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 _PIECE = 1024 * 1024
 _LONGEST = 6 * MAX_TEXT_BYTES  # a text of 4 MiB in which every byte is written as an escape
 _HALF = re.compile(rb"\\u[dD]([89a-fA-F])[0-9a-fA-F]{2}")
 _LOW = re.compile(rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_DIGITS = re.compile(rb"[0-9]{4000}")
+_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([0-9]{4000})', re.DOTALL)
 _TELLING = {"heddle": "heddle", "root": "pyloom", "children": "pyloom-simple"}
 _BACKSLASH = 92
 Tell = Callable[[int], None]
@@ -44,8 +45,10 @@ class Source:
         """Goes to a place, counted from behind the mark."""
         self._file.seek(offset + self._first)
 
-    def close(self) -> None:
-        """Closes the file."""
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 
@@ -63,7 +66,9 @@ def demand_readable(path: Path, tell: Tell) -> None:
     if size == 0:
         raise unreadable("The file is empty.")
     _demand_utf8(path, tell)
-    _demand_whole(path, tell)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        _demand_whole(data, tell)
+        _demand_short_numbers(data)
 
 
 def _demand_utf8(path: Path, tell: Tell) -> None:
@@ -76,7 +81,7 @@ def _demand_utf8(path: Path, tell: Tell) -> None:
                 )
             run = run + len(piece) if b'"' not in piece else len(piece) - piece.rindex(b'"')
             if run > _LONGEST:
-                raise _too_long()
+                raise too_long("A text of the file")
             data = rest + piece
             try:
                 _, used = utf_8_decode(data, "strict", len(piece) < _PIECE)
@@ -89,30 +94,33 @@ def _demand_utf8(path: Path, tell: Tell) -> None:
             tell(at)
 
 
-def _too_long() -> Refused:
-    return Refused(
-        "LIMIT_EXCEEDED",
-        f"The file holds a text of more than {MAX_TEXT_BYTES:,} bytes.",
-        hint="split it in the other program",
-        status=413,
-    )
-
-
-def _demand_whole(path: Path, tell: Tell) -> None:
+def _demand_whole(data: mmap.mmap, tell: Tell) -> None:
     """Refuses escapes for half a character: the parser would turn them into question marks."""
     whole = 0
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for count, found in enumerate(_HALF.finditer(data)):
-            if count % 10_000 == 0:
-                tell(found.start())
-            if not _is_escape(data, found.start()):
-                continue
-            if found[1] in b"89abAB":
-                if not _LOW.match(data, found.end()):
-                    raise _half(found.start())
-                whole = found.end()
-            elif found.start() != whole:
+    for count, found in enumerate(_HALF.finditer(data)):
+        if count % 10_000 == 0:
+            tell(found.start())
+        if not _is_escape(data, found.start()):
+            continue
+        if found[1] in b"89abAB":
+            if not _LOW.match(data, found.end()):
                 raise _half(found.start())
+            whole = found.end()
+        elif found.start() != whole:
+            raise _half(found.start())
+
+
+def _demand_short_numbers(data: mmap.mmap) -> None:
+    """Refuses numbers of thousands of digits: they crash the parser, and with it the worker.
+    Strings are told apart only where there are as many digits at all."""
+    if _DIGITS.search(data) is None:
+        return
+    for found in _NUMBER.finditer(data):
+        if found[1] is not None:
+            raise unreadable(
+                f"Byte {found.start():,} of the file begins a number of thousands of digits.",
+                "write it as a string",
+            )
 
 
 def _is_escape(data: mmap.mmap, at: int) -> bool:
@@ -161,7 +169,7 @@ def readable_json() -> Iterator[None]:
         yield
     except ijson.IncompleteJSONError as error:
         raise unreadable(_said(error), "the file may have been cut off") from None
-    except (ijson.JSONError, UnicodeError, ValueError) as error:
+    except (ijson.JSONError, UnicodeError, ValueError, ArithmeticError) as error:
         raise unreadable(_said(error), "open it in an editor that checks JSON") from None
 
 

@@ -1,36 +1,46 @@
 """An import from queued to done or failed: all or nothing, stoppable, safe to run again."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, Any
 
-import ijson
 from django.conf import settings
-from django.db import transaction
-from django.db.models import F, Q
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
+from loom.access import demand_role, get_actor
 from loom.commands import erasing
 from loom.log import streams
 from loom.log.jobs import enqueue
 from loom.models import Import, Tree
 from loom.rules.refusals import Refused
-from loom.transfer import finishing, own, pyloom
-from loom.transfer.records import Head, Record, Report, unreadable
+from loom.transfer import checking, finishing, own_reading, pyloom
+from loom.transfer.authors import Authors
+from loom.transfer.growing import Growing
+from loom.transfer.lease import LEASE, TRIES, Beat, Lost, Stopped, take
+from loom.transfer.records import Head, Mark, Record, Report, unreadable
 from loom.transfer.spool import Spool
-from loom.transfer.writing import BATCH, Growing
+from loom.transfer.values import Event
 
 log = logging.getLogger("heddle.transfer")
-LEASE = timedelta(seconds=60)
+BATCH = 1000
+CHARACTERS = 4_000_000
 FORGOTTEN = timedelta(seconds=15)
-Reader = Callable[[IO[bytes], Callable[[Record], None], Report], Head]
-READERS: dict[str, Reader] = {"heddle": own.read, "pyloom": pyloom.read}
-
-
-class Stopped(Exception):
-    """Somebody asked for the import to stop."""
+Reader = Callable[[Iterator[Event], Callable[[Record], None], Report], Head]
+READERS: dict[str, Reader] = {
+    "heddle": own_reading.read,
+    "pyloom": pyloom.read_full,
+    "pyloom-simple": pyloom.read_simple,
+}
+STOPPED = Refused("REJECTED", "The import was stopped.", hint="nothing of it is left")
+BROKEN = Refused("UNAVAILABLE", "The import broke on this side.", hint="the log says why")
+GIVEN_UP = Refused(
+    "UNAVAILABLE",
+    f"The import was cut off {TRIES} times.",
+    hint="look at the worker",
+)
 
 
 def folder() -> Path:
@@ -42,171 +52,159 @@ def folder() -> Path:
 
 def run(uid: str) -> None:
     """Runs an import to its end; nothing where another worker has it or it has ended."""
-    now = timezone.now()
-    free = Q(status="queued") | Q(status="running", leased_until__lt=now)
-    taken = Import.objects.filter(free, uid=uid).update(
-        status="running", leased_until=now + LEASE, done=0
-    )
-    if not taken:
+    row = take(uid)
+    if row is None:
         return
-    row = Import.objects.select_related("grove", "participant", "tree").get(uid=uid)
-    if row.tree is not None:  # an earlier worker died over it: from the start
-        _away(row)
-    report = Report()
+    report, beat = Report(format=row.format), Beat(row)
     try:
-        _import(row, report)
+        _begin(row, beat)
+        _bring(row, report, beat)
+    except Lost:
+        return
     except Stopped:
-        _failed(row, report, Refused("REJECTED", "The import was stopped.", hint="nothing is left"))
-    except Refused as refused:
-        _failed(row, report, refused)
-    except (ijson.JSONError, UnicodeDecodeError, ValueError, TypeError, KeyError) as error:
-        log.info("import %s failed: %r", uid, error)
-        _failed(row, report, unreadable("The file is no JSON that can be read to its end."))
+        _fail(row, report, beat, STOPPED)
+    except Refused as why:
+        _fail(row, report, beat, why)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away: the lease runs out, and the sweeper asks again
     except Exception:
-        log.exception("import %s failed", uid)
-        _failed(
-            row, report, Refused("UNAVAILABLE", "Something broke on our side.", hint="try again")
-        )
+        log.exception("import %s broke", uid)
+        _fail(row, report, beat, BROKEN)
     Path(row.file).unlink(missing_ok=True)
 
 
-def _import(row: Import, report: Report) -> None:
+def _begin(row: Import, beat: Beat) -> None:
+    """Puts away what an earlier worker left, and counts how often it was tried."""
+    left = row.tree
+    tries = int(row.report.get("tries", 0)) + 1
+    row.tree = None
+    Import.objects.filter(pk=row.pk).update(tree=None, report={"tries": tries})
+    if left is not None:
+        enqueue("loom.tasks.erase_tree", [left.uid], queue="transfer")
+    beat.keep()
+    if tries > TRIES:
+        raise GIVEN_UP
+    user = row.participant.user
+    if user is None:
+        raise Refused("PERMISSION_DENIED", "Nobody answers for it.", hint="send it again")
+    demand_role(get_actor(user, row.grove), "writer")
+
+
+def _bring(row: Import, report: Report, beat: Beat) -> None:
     path = Path(row.file)
-    size = path.stat().st_size
-    with path.open("rb") as file, Spool(path.with_suffix(".spool")) as spool:
-        reader = READERS[row.format] if row.format else _reader_of(file)
-        progress = _Progress(row, size)
-
-        def put(record: Record) -> None:
-            spool.put(record)
-            if spool.count % BATCH == 0:
-                progress.say(file.tell() // 2)
-
-        head = reader(file, put, report)
-        if not spool.count:
-            raise unreadable("The file holds no node.")
-        _write(row, head, spool, report, progress)
+    if not path.is_file():
+        raise unreadable("The file is not there any more.", "send it again")
+    row.total = path.stat().st_size
+    Import.objects.filter(pk=row.pk).update(total=row.total)
+    with Spool(path.with_suffix(".spool")) as spool:
+        head = _read(row, path, spool, report, beat)
+        beat.keep()
+        _write(row, head, spool, report, beat)
 
 
-def _write(row: Import, head: Head, spool: Spool, report: Report, progress: "_Progress") -> None:
-    growing = Growing(_hidden_tree(row, head), row.participant, head, report)
-    marks: list[dict[str, Any]] = []
+def _read(row: Import, path: Path, spool: Spool, report: Report, beat: Beat) -> Head:
+    checking.demand_readable(path, beat.read)
+    with checking.Source(path, beat.read) as source:
+        found = checking.format_of(source)
+        if row.format not in ("", found) and (row.format, found) != ("pyloom", "pyloom-simple"):
+            raise unreadable(
+                f"The file is no {row.format}, but {found}.", "leave the format out, or name it"
+            )
+        source.seek(0)
+        head = READERS[found](checking.parsed(source), spool.put, report)
+    if not spool.count:
+        raise unreadable("The file holds no node.")
+    return head
+
+
+def _write(row: Import, head: Head, spool: Spool, report: Report, beat: Beat) -> None:
+    tree = _hidden_tree(row, head, beat)
+    authors = Authors(row.grove, row.participant)
+    growing = Growing(tree, authors, report, now=timezone.now())
+    growing.kinds = head.kinds
+    marks: list[Mark] = []
     written = 0
-    for records in spool.batches(BATCH):
-        if not growing.placed:
-            records = _rooted(growing, records)
-        marks += [mark for one in records for mark in finishing.foreign_marks(growing, one)]
+    for records in spool.batches(count=BATCH, characters=CHARACTERS):
+        for one in records:
+            head.settle(one)
+            marks += finishing.marks_of(one)
+            _tell(one, report)
+        if records[0].number == 0 and not head.is_own:
+            _root(growing, records[0], beat)
         written += len(records)
-        share = progress.size // 2 + progress.size * written // (2 * spool.count)
-        growing.add(records, lambda: progress.say(share))  # noqa: B023 (called at once)
-    finishing.write_marks(growing, head.marks or marks)
-    finishing.write_links(growing, head.links)
-    with transaction.atomic():
-        finishing.show(growing)
-        Import.objects.filter(pk=row.pk).update(
-            status="done", done=progress.size, leased_until=None, report=report.body()
-        )
+        growing.add(records, lambda: beat.written(written, spool.count))  # noqa: B023 (called at once)
+    finishing.add_marks(growing, [*head.marks, *marks], beat.keep)
+    finishing.add_links(growing, head.links, beat.keep)
+    finishing.show(growing, row, beat.keep)
 
 
-def _rooted(growing: Growing, records: list[Record]) -> list[Record]:
-    """Makes or finds the root. A foreign empty root becomes ours, one with text its child."""
-    first = records[0]
-    if first.kept.get("proof"):
-        growing.root = first.number
-        return records
-    growing.begin(None)
+def _root(growing: Growing, first: Record, beat: Beat) -> None:
+    """A foreign empty root becomes ours, whoever wrote it; one with text becomes its child."""
     if first.text:
-        first.parent = -1
-        return records
-    growing.placed[first.number] = growing.placed[-1]
-    growing.report.nodes += 1
-    return records[1:]
+        growing.begin(beat.keep)
+    else:
+        first.author, first.author_kind = "", "human"
 
 
-def _hidden_tree(row: Import, head: Head) -> Tree:
+def _tell(one: Record, report: Report) -> None:
+    report.kept["texts of models"] += one.author_kind == "model"
+    report.kept["times"] += bool(one.at)
+
+
+def _hidden_tree(row: Import, head: Head, beat: Beat) -> Tree:
     with transaction.atomic():
+        beat.keep()
         tree = Tree.objects.create(
             grove=row.grove,
-            title=head.title or Path(row.name).stem[:300],
+            title=head.title or ("" if head.is_own else Path(row.name).stem[:300]),
             mode=head.mode,
             description=head.description,
             system_context=head.system_context,
+            summary=head.summary,
+            truncation=head.truncation,
+            imported=head.imported or None,
             maker=row.participant,
             erasing_at=timezone.now(),
         )
         streams.open_stream(tree)
         Import.objects.filter(pk=row.pk).update(tree=tree)
-    row.tree = tree
     return tree
 
 
-def _reader_of(file: IO[bytes]) -> Reader:
-    """The reader for what the file begins with: the keys of its outermost object."""
-    keys = set()
-    depth = 0
-    for event, value in ijson.basic_parse(file, use_float=True):
-        depth += event in ("start_map", "start_array")
-        depth -= event in ("end_map", "end_array")
-        if depth == 1 and event == "map_key":
-            keys.add(value)
-            if keys & {"heddle", "root", "text", "children"}:
-                break
-        if event == "start_array" and depth == 1:
-            break
-    file.seek(0)
-    if "heddle" in keys:
-        return own.read
-    if keys & {"root", "text", "children"}:
-        return pyloom.read
-    raise unreadable("This is no tree of a program that is known here.")
+def _fail(row: Import, report: Report, beat: Beat, why: Refused) -> None:
+    """Ends an import, and leaves nothing of a tree that nobody has seen."""
+    if not beat.let_go():
+        return
+    rows = Import.objects.filter(pk=row.pk)
+    tree = rows.values_list("tree__uid", flat=True)[0]
+    error = {name: value for name, value in why.body.items() if name != "ok"}
+    rows.update(status="failed", tree=None, error=error, report=report.body())
+    if tree is not None:
+        erasing.erase_rows(tree)
 
 
-class _Progress:
-    """Tells the row how far the work is, keeps the lease, and hears a stop."""
-
-    def __init__(self, row: Import, size: int) -> None:
-        self.row, self.size = row, size
-        Import.objects.filter(pk=row.pk).update(total=size)
-
-    def say(self, done: int) -> None:
-        until = timezone.now() + LEASE
-        rows = Import.objects.filter(pk=self.row.pk)
-        rows.update(done=min(done, self.size), leased_until=until)
-        if rows.filter(stop_asked=True).exists():
-            raise Stopped
-
-
-def _failed(row: Import, report: Report, refused: Refused) -> None:
-    _away(row)
-    body = {"code": refused.code, "message": refused.message, "hint": refused.hint}
-    Import.objects.filter(pk=row.pk).update(
-        status="failed", error=body, report=report.body(), leased_until=None
-    )
-
-
-def _away(row: Import) -> None:
-    """Leaves nothing of a tree that nobody has seen."""
-    if row.tree is not None:
-        uid = row.tree.uid
-        row.tree = None
-        Import.objects.filter(pk=row.pk).update(tree=None)
-        erasing.erase_rows(uid)
-
-
-def sweep() -> None:
-    """Asks again for imports that a broker forgot or a worker died over."""
+def sweep() -> int:
+    """Asks again for imports that a broker forgot or a worker died over; how many."""
     now = timezone.now()
     late = Q(status="queued", created_at__lt=now - FORGOTTEN)
+    late &= Q(leased_until=None) | Q(leased_until__lt=now)
     dead = Q(status="running", leased_until__lt=now)
-    for uid in Import.objects.filter(late | dead).values_list("uid", flat=True):
+    found = list(Import.objects.filter(late | dead).values_list("uid", flat=True))
+    for uid in found:
+        # A queued one is not asked for again until this time: a long queue stays as long.
+        Import.objects.filter(uid=uid, status="queued").update(leased_until=now + 2 * LEASE)
         enqueue("loom.tasks.run_import", [uid], queue="transfer")
+    return len(found)
 
 
 def ask_stop(row: Import) -> None:
-    """Asks an import to stop; one that nobody has begun ends at once."""
-    Import.objects.filter(pk=row.pk).update(stop_asked=True, done=F("done"))
-    if Import.objects.filter(pk=row.pk, status="queued").update(status="running"):
-        _failed(
-            row, Report(), Refused("REJECTED", "The import was stopped.", hint="nothing is left")
-        )
+    """Asks an import to stop; one that nobody has begun ends at once. REJECTED where it has
+    ended."""
+    rows = Import.objects.filter(pk=row.pk)
+    error = {name: value for name, value in STOPPED.body.items() if name != "ok"}
+    if rows.filter(status="queued").update(status="failed", stop_asked=True, error=error):
         Path(row.file).unlink(missing_ok=True)
+    elif not rows.filter(status="running").update(stop_asked=True):
+        raise Refused(
+            "REJECTED", "This import has ended.", hint="archive its tree and erase it instead"
+        )

@@ -1,129 +1,161 @@
-"""Trees of pyloom: its full files (`root`, tags, chapters, generations), and the simple
-export that is nothing but `{"text", "children"}`. Templates are text: never evaluated."""
+"""Trees of pyloom: full files (`{"root": …}` with tags, chapters and models' answers), and the
+simple export, which is one bare node. Templates are text here: never evaluated."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import IO, Any
+from typing import Any
 
-import ijson
+from loom.transfer.answers import UNNAMED, Answers
+from loom.transfer.nested import Frame, nodes
+from loom.transfer.records import Head, Record, Report, node_text, unreadable
+from loom.transfer.values import Event, TooMuch, drained, kept, text_of, without_secrets
 
-from loom.transfer.nested import Frame, walk
-from loom.transfer.records import Head, Record, Report, clean, is_secret, unreadable
-
-HEAD = ("tags", "chapters", "model_responses", "generation_settings", "title", "name")
-# How the other program showed a node; of no meaning here.
-SCREEN = frozenset(("open", "visited", "mutable", "expanded"))
-USED = frozenset(("text", "children", "tags", "bookmark"))
+Put = Callable[[Record], None]
+WHOLE = 1024 * 1024  # characters that one field of the whole tree may bring along
+PLACE = frozenset(("text", "children", "parent_id"))  # what becomes the node itself
 KNOWN = frozenset(
-    """id parent_id meta generation chapter_id text_attributes multimedia frame history
-    memories canonical archived source read""".split()
+    """id meta generation chapter_id text_attributes multimedia frame history memories summaries
+    archived source open visited mutable expanded tags bookmark""".split()
 )
-KNOWN_HEAD = frozenset(
-    """root children text canonical memories summaries inline_generation_settings
-    visualization_settings preferences workspace module_settings selected_node_id frame
-    memory""".split()
+KNOWN_WHOLE = frozenset(
+    """chapters canonical memories summaries generation_settings inline_generation_settings
+    visualization_settings preferences workspace module_settings tags selected_node_id frame
+    model_config memory title name""".split()
 )
 
 
-def read(file: IO[bytes], put: Callable[[Record], None], report: Report) -> Head:
-    """Reads the file to its end; records come children first, without the outer object."""
-    head = Head(format="pyloom")
-    outer: Frame | None = None
-    for frame in walk(ijson.basic_parse(file, use_float=True), wanted=_wanted):
-        if frame.number == 0:
-            outer = frame
+def read_simple(events: Iterator[Event], put: Put, report: Report) -> Head:
+    """Reads `{"text", "children"}` to its end; children are put before parents."""
+    report.format = "pyloom-simple"
+    next(events)
+    for frame in nodes(events, report):
+        put(_record(frame, report))
+    drained(events)
+    return Head()
+
+
+def read_full(events: Iterator[Event], put: Put, report: Report) -> Head:
+    """Reads a full file to its end; children are put before parents."""
+    report.format = "pyloom"
+    next(events)
+    whole: dict[str, Any] = {}
+    answers = Answers(report)
+    roots = 0
+    for event, name in events:
+        if event != "map_key":
+            continue
+        first = next(events)
+        if name == "root":
+            roots += 1
+            if first[0] != "start_map" or roots > 1:
+                raise unreadable("The file's root is no single object.")
+            for frame in nodes(events, report):
+                put(_record(frame, report))
+        elif name == "model_responses":
+            answers.read(first, events)
         else:
-            put(_record(frame, report))
-    if outer is None:
-        raise unreadable("The file holds no JSON object.")
-    if "root" in outer.fields:
-        raise unreadable("Its root is no object.")
-    if "text" in outer.fields or "children" in outer.fields or outer.key == "children":
-        head.format = "pyloom-simple"
-        put(_record(outer, report))
-    else:
-        _read_head(outer.fields, head, report)
-    report.format = head.format
-    return head
+            _whole(name, first, events, whole, report)
+    return _head(whole, answers, report)
 
 
-def _wanted(depth: int, key: str) -> bool:
-    if depth > 1:
-        return key not in SCREEN
-    return key in HEAD or key in ("text", "bookmark", "meta", "generation")
+def _whole(
+    name: str, first: Event, events: Iterator[Event], whole: dict[str, Any], report: Report
+) -> None:
+    try:
+        value = kept(name, first, events, report, most=WHOLE)
+    except TooMuch:
+        return
+    is_left, value = without_secrets(name, value, report)
+    if is_left:
+        whole[name] = value
+        (report.kept if name in KNOWN_WHOLE else report.unknown)[name] += 1
 
 
 def _record(frame: Frame, report: Report) -> Record:
-    fields = frame.fields
-    where = f"node {frame.number}"
-    meta = fields.get("meta") if isinstance(fields.get("meta"), dict) else {}
-    made = fields.get("generation") if isinstance(fields.get("generation"), dict) else {}
+    fields, number = frame.fields, frame.number
+    if "text" not in fields:
+        report.warn(f"Node {number:,} has no text and is kept as an empty one.")
+    meta, made = _object(fields.get("meta")), _object(fields.get("generation"))
+    older = _object(meta.get("generation"))
+    tags = _tags(fields, number, report)
     record = Record(
-        number=frame.number,
+        number=number,
         parent=frame.parent,
-        text=clean(fields.get("text", ""), where),
-        at=_instant(meta.get("creation_timestamp"), where, report),
-        tags=_tags(fields, where, report),
-        imported=_imported(fields, report),
+        text=node_text(fields.get("text", ""), number),
+        at=_instant(meta.get("creation_timestamp"), number, report),
+        source=text_of(fields.get("id"), 200),
+        answer=text_of(made.get("id"), 200) or text_of(older.get("id"), 200),
+        chapter=text_of(fields.get("chapter_id"), 200),
+        bookmark="" if fields.get("bookmark") is True or "bookmark" in tags else None,
+        tags=[tag for tag in tags if tag != "bookmark"],
+        imported=_beside(fields, report),
     )
-    if made or meta.get("source") == "AI":
-        record.model = str(made.get("model") or made.get("id") or "?")
-        record.kept["generation"] = str(made.get("id", ""))
-    if fields.get("bookmark") is True or "bookmark" in record.tags:
-        record.bookmark = ""
-        record.tags = [tag for tag in record.tags if tag != "bookmark"]
-    if fields.get("chapter_id"):
-        record.kept["chapter"] = str(fields["chapter_id"])
+    # What somebody wrote over a model's text ("mixed") is his.
+    origin = meta.get("source", "AI" if made or older else "prompt")
+    if origin == "AI":
+        record.author_kind = "model"
+        record.author = text_of(made.get("model"), 80) or text_of(older.get("model"), 80)
     return record
 
 
-def _tags(fields: dict[str, Any], where: str, report: Report) -> list[str]:
-    given = fields.get("tags", [])
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _tags(fields: dict[str, Any], number: int, report: Report) -> list[str]:
+    given = fields.get("tags") or []
     if not isinstance(given, list):
-        report.warnings.append(f"The tags of {where} are no list and were left out.")
+        report.warn(f"The tags of node {number:,} are no list; they are kept beside it.")
         return []
-    return list(dict.fromkeys(tag for tag in given if isinstance(tag, str) and tag.strip()))
+    return list(dict.fromkeys(tag[:200] for tag in given if isinstance(tag, str) and tag.strip()))
 
 
-def _imported(fields: dict[str, Any], report: Report) -> dict[str, Any]:
-    """The fields that have no column here, as they came; never a key."""
+def _beside(fields: dict[str, Any], report: Report) -> dict[str, Any]:
+    """The fields that have no column here, as they came, without keys."""
     rest = {}
     for name, value in fields.items():
-        if name in USED or name in SCREEN:
+        if name in PLACE:
             continue
-        if is_secret(name):
-            report.dropped.add(name)
-        else:
+        is_left, value = without_secrets(name, value, report)  # noqa: PLW2901 (the same, cleaned)
+        if is_left:
             rest[name] = value
-            (report.kept if name in KNOWN else report.unknown).add(name)
+            (report.kept if name in KNOWN else report.unknown)[name] += 1
     return rest
 
 
-def _instant(given: Any, where: str, report: Report) -> str:
+def _instant(given: Any, number: int, report: Report) -> str:
+    """A time of pyloom's, which names no zone: taken as UTC."""
     if not given:
         return ""
     try:
         at = datetime.strptime(str(given), "%Y-%m-%d-%H.%M.%S").replace(tzinfo=UTC)
     except ValueError:
-        report.warnings.append(f"The time of {where}, {str(given)[:40]!r}, cannot be read.")
+        report.warn(f"The time of node {number:,}, {str(given)[:40]!r}, cannot be read.")
         return ""
-    return at.isoformat()
+    return at.isoformat() if at.year >= 1000 else ""
 
 
-def _read_head(fields: dict[str, Any], head: Head, report: Report) -> None:
-    head.title = str(fields.get("title") or fields.get("name") or "")[:300]
-    settings = fields.get("generation_settings")
-    if isinstance(settings, dict):
-        head.model = str(settings.get("model") or "")
-        report.dropped |= {name for name in settings if is_secret(name)}
-    for uid, chapter in _pairs(fields.get("chapters")):
-        if isinstance(chapter, dict):
-            head.chapters[uid] = str(chapter.get("title", ""))[:200]
-    for uid, answer in _pairs(fields.get("model_responses")):
-        if isinstance(answer, dict) and answer.get("model"):
-            head.models[uid] = str(answer["model"])
-    report.dropped |= KNOWN_HEAD - {"root", "children", "text"}
+def _head(whole: dict[str, Any], answers: Answers, report: Report) -> Head:
+    """What was said about the whole tree; completes each record by it later."""
+    chapters = {
+        uid: text_of(one.get("title"), 200) or "chapter"
+        for uid, one in _object(whole.get("chapters")).items()
+        if isinstance(one, dict)
+    }
+    canonical = whole.get("canonical")
+    canon = (
+        {one for one in canonical if isinstance(one, str)} if isinstance(canonical, list) else ()
+    )
 
+    def settle(record: Record) -> None:
+        answers.settle(record)
+        if record.chapter in chapters:
+            record.bookmark = record.bookmark or chapters[record.chapter]
+            report.kept["chapters of nodes"] += 1
+        if record.source and record.source in canon and "canonical" not in record.tags:
+            record.tags.append("canonical")
+        if record.author == UNNAMED:
+            report.kept["texts of models without a name"] += 1
 
-def _pairs(value: Any) -> Iterator[tuple[str, Any]]:
-    return iter(value.items()) if isinstance(value, dict) else iter(())
+    title = text_of(whole.get("title"), 300) or text_of(whole.get("name"), 300)
+    return Head(title=title, imported=whole, settle=settle)

@@ -1,107 +1,163 @@
-"""What a reader hands on: plain records in reading order, and a report of what had no home."""
+"""What a reader hands on: flat records in reading order, and a report of what became of them."""
 
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from loom.rules.refusals import Refused
 
 MAX_TEXT_BYTES = 4 * 1024 * 1024
+MAX_WARNINGS = 100
+HINT = "Heddle's own JSON and trees of pyloom are read"
 
 
 @dataclass
 class Record:
-    """One node of a file. `number` is its place in reading order, `parent` the number above
-    (-1: none); `slot` and `edited_from` numbers of earlier records, None where it is its own.
+    """One node of a file. `number` is its place in reading order, from 0; `parent` (-1: none),
+    `slot` (-1: one of its own) and `edited_from` (-1: none) are numbers of earlier records.
 
-    `model` names the model that wrote it ("" is a person), `author` the person ("": whoever
-    imports). `kept` is what our own export says besides: local id, proof, hash, flags.
+    `author` "" is whoever imports. `at` is RFC 3339, "" unknown. `source` and `answer` are the
+    other program's names of the node and of the model's answer it came from. The rest is what
+    our own files say besides; `hash` "": computed here.
     """
 
     number: int
-    parent: int
+    parent: int = -1
     text: str = ""
-    kind: str = "text"
-    form: str = ""
-    model: str = ""
     author: str = ""
+    author_kind: str = "human"
     at: str = ""
-    finish: str = "complete"
-    slot: int | None = None
-    edited_from: int | None = None
+    source: str = ""
+    answer: str = ""
+    chapter: str = ""
     bookmark: str | None = None
     tags: list[str] = field(default_factory=list)
-    kept: dict[str, Any] = field(default_factory=dict)
     imported: dict[str, Any] = field(default_factory=dict)
+    local_id: str = ""
+    kind: str = "text"
+    form: str = ""
+    blocks: list[dict[str, Any]] | None = None
+    slot: int = -1
+    edited_from: int = -1
+    finish: str = "complete"
+    call: str = ""
+    generation: str = ""
+    configuration: str = ""
+    summary: str = ""
+    resolved_at: str = ""
+    flags: list[str] = field(default_factory=list)
+    sources: list[list[str]] = field(default_factory=list)
+    hash: str = ""
+    parent_hash: str = ""
+    proof_author: str = ""
+
+    def packed(self) -> dict[str, Any]:
+        """The fields that say something."""
+        return {key: value for key, value in vars(self).items() if value != _EMPTY[key]}
+
+
+_EMPTY = asdict(Record(number=-1))
+
+
+@dataclass
+class Mark:
+    """A mark on the record `number` (-1: on the tree itself); `by` "" is whoever imports."""
+
+    kind: str
+    label: str
+    number: int
+    by: str = ""
+    at: str = ""
+
+
+@dataclass
+class Link:
+    """A link as our own files have it; ends are local ids, `tree`, or addresses elsewhere."""
+
+    type: str
+    source: str
+    target: str
+    note: str = ""
+    confidence: float | None = None
+    by: str = ""
+    at: str = ""
+
+
+def _as_it_is(record: Record) -> None:
+    """Leaves a record alone: what most formats need."""
 
 
 @dataclass
 class Head:
-    """What a file says of its tree. `models` are model names by the id of a generation."""
+    """What a file says of its tree. `kinds` are human or model by the name of an author;
+    `settle` completes a record by what stood further down in the file."""
 
-    format: str = ""
     title: str = ""
     mode: str = "buffer"
     description: str = ""
     system_context: str = ""
-    model: str = ""
-    models: dict[str, str] = field(default_factory=dict)
-    chapters: dict[str, str] = field(default_factory=dict)
-    marks: list[dict[str, Any]] = field(default_factory=list)
-    links: list[dict[str, Any]] = field(default_factory=list)
+    summary: str = ""
+    truncation: str = "truncateMiddle"
+    is_own: bool = False
+    imported: dict[str, Any] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    marks: list[Mark] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    settle: Callable[[Record], None] = _as_it_is
 
 
 @dataclass
 class Report:
-    """What became of the file: nodes made, fields kept under `imported`, fields that are
-    unknown to the format, fields that were dropped, and warnings."""
+    """What became of the file: nodes made; what was kept, by name and number; fields unknown
+    to the format, kept beside the nodes; what was dropped; and warnings."""
 
     format: str = ""
     nodes: int = 0
-    kept: set[str] = field(default_factory=set)
-    unknown: set[str] = field(default_factory=set)
-    dropped: set[str] = field(default_factory=set)
+    kept: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
+    unsaid: int = 0
+
+    def warn(self, sentence: str) -> None:
+        """Keeps a warning, the first hundred of them."""
+        if len(self.warnings) < MAX_WARNINGS:
+            self.warnings.append(sentence)
+        else:
+            self.unsaid += 1
 
     def body(self) -> dict[str, Any]:
-        """The report as JSON."""
+        """The report as the API shows it."""
+        more = [f"There are {self.unsaid:,} more warnings."] if self.unsaid else []
+        counted = {name: dict(getattr(self, name)) for name in ("kept", "unknown", "dropped")}
         return {
             "format": self.format,
             "nodes": self.nodes,
-            "kept": sorted(self.kept),
-            "unknown": sorted(self.unknown),
-            "dropped": sorted(self.dropped),
-            "warnings": self.warnings[:100],
+            **counted,
+            "warnings": [*self.warnings, *more],
         }
 
 
-def unreadable(sentence: str, hint: str = "Heddle JSON and pyloom trees are read.") -> Refused:
+def unreadable(sentence: str, hint: str = HINT) -> Refused:
     """The refusal of a file that is not what it should be."""
     return Refused("INVALID_SYNTAX", sentence, hint=hint)
 
 
-def clean(text: Any, where: str) -> str:
-    """The text, if a node may hold it; else the refusal that names the place."""
+def too_long(what: str) -> Refused:
+    """The refusal of a text that no node may hold."""
+    return Refused(
+        "LIMIT_EXCEEDED",
+        f"{what} has more than {MAX_TEXT_BYTES:,} bytes, and a node holds no more.",
+        hint="split it in the other program",
+        status=413,
+    )
+
+
+def node_text(text: Any, number: int) -> str:
+    """The text of a file's node, if a node may hold it. Empty ones are kept."""
     if not isinstance(text, str):
-        raise unreadable(f"The text of {where} is no text.")
-    if "\0" in text:
-        raise unreadable(f"The text of {where} holds U+0000.", "take it out of the file")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise unreadable(
-            f"The text of {where} holds half a character.", "save the file as UTF-8"
-        ) from None
-    if size > MAX_TEXT_BYTES:
-        raise Refused(
-            "LIMIT_EXCEEDED",
-            f"The text of {where} has {size:,} bytes; a node holds {MAX_TEXT_BYTES:,}.",
-            hint="split it in the other program",
-            status=413,
-        )
+        raise unreadable(f"The text of node {number:,} is no string.")
+    if len(text) > MAX_TEXT_BYTES // 4 and len(text.encode()) > MAX_TEXT_BYTES:
+        raise too_long(f"The text of node {number:,}")
     return text
-
-
-def is_secret(name: str) -> bool:
-    """Whether a field may hold somebody's key, and so is dropped."""
-    low = name.lower()
-    return any(word in low for word in ("api_key", "apikey", "secret", "password", "auth_token"))

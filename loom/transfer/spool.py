@@ -1,4 +1,4 @@
-"""A file of records on disk: written in any order, read back in reading order.
+"""Records on disk: put in any order, taken out in reading order.
 
 Nested files end a child before its parent, and hashes need the parent first; memory must
 not grow with the texts.
@@ -7,7 +7,6 @@ not grow with the texts.
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
@@ -25,6 +24,7 @@ class Spool:
         self.count = 0
         self._waiting: list[tuple[int, str]] = []
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=OFF")
         self._db.execute("CREATE TABLE record (number INTEGER PRIMARY KEY, body TEXT NOT NULL)")
 
@@ -43,7 +43,7 @@ class Spool:
     def put(self, record: Record) -> None:
         """Keeps one record."""
         self.count += 1
-        self._waiting.append((record.number, json.dumps(asdict(record), default=str)))
+        self._waiting.append((record.number, json.dumps(record.packed())))
         if len(self._waiting) >= BATCH:
             self._write()
 
@@ -53,16 +53,17 @@ class Spool:
         self._db.execute("COMMIT")
         self._waiting = []
 
-    def batches(self, size: int) -> Iterator[list[Record]]:
-        """All records in reading order, `size` at a time."""
+    def batches(self, *, count: int, characters: int) -> Iterator[list[Record]]:
+        """All records in reading order, at most `count` at a time, and about `characters`."""
         self._write()
-        after = -1
-        while True:
-            rows = self._db.execute(
-                "SELECT number, body FROM record WHERE number > ? ORDER BY number LIMIT ?",
-                (after, size),
-            ).fetchall()
-            if not rows:
-                return
-            after = rows[-1][0]
-            yield [Record(**json.loads(body)) for _, body in rows]
+        rows = self._db.execute("SELECT body FROM record ORDER BY number")
+        batch: list[Record] = []
+        size = 0
+        for (body,) in rows:
+            if batch and (len(batch) == count or size + len(body) > characters):
+                yield batch
+                batch, size = [], 0
+            batch.append(Record(**json.loads(body)))
+            size += len(body)
+        if batch:
+            yield batch

@@ -19,7 +19,7 @@ from loom.log.jobs import enqueue
 from loom.models import Import, Workspace
 from loom.queries import lookup
 from loom.rules.refusals import Refused
-from loom.transfer import importing, own, texts
+from loom.transfer import importing, own_writing, prose
 
 MAX_BYTES = 256 * 1024 * 1024
 FORMATS = ("heddle", "markdown", "text", "zip")
@@ -128,7 +128,7 @@ def export(request: Request, uid: str) -> HttpResponseBase:
     if kind == "zip":
         raise Refused("UNAVAILABLE", "The archive is not here yet.", hint="format=heddle")
     if kind == "heddle":
-        return _file(own.export(actor, tree), tree.title, "json", "application/json")
+        return _file(own_writing.pieces(tree), tree.title, "json", "application/json")
     workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
     named = request.query_params.get("node")
     if named:
@@ -137,7 +137,7 @@ def export(request: Request, uid: str) -> HttpResponseBase:
         node = lookup.rows().get(pk=workspace.position_id)
     else:
         node = lookup.root_of(tree)
-    make = texts.as_markdown if kind == "markdown" else texts.as_text
+    make = prose.as_markdown if kind == "markdown" else prose.as_text
     ending, media = ("md", "text/markdown") if kind == "markdown" else ("txt", "text/plain")
     return _file(make(actor, tree, workspace, node), tree.title, ending, media)
 

@@ -1,0 +1,149 @@
+"""Records into rows: a tree that nobody sees until it is whole, in batches of their own."""
+
+import random
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from django.db import transaction
+
+from loom.commands.growth import content_of
+from loom.log import streams
+from loom.log.streams import Writer
+from loom.models import Node, NodeSource, Tree
+from loom.queries.nodes import event_bodies
+from loom.queries.rows import rows_of
+from loom.rules import hashes, ids
+from loom.transfer.addressing import Addressing
+from loom.transfer.authors import Authors
+from loom.transfer.ledger import Ledger
+from loom.transfer.records import Record, Report
+
+Beat = Callable[[], None]
+
+
+class Growing:
+    """A hidden tree being filled. `shift` is the ordinal of the record with number 0."""
+
+    def __init__(self, tree: Tree, authors: Authors, report: Report, *, now: datetime) -> None:
+        self.tree, self.authors, self.report, self.now = tree, authors, report, now
+        self.ledger = Ledger(tree.pk)
+        self.addressing = Addressing(tree, self.ledger)
+        self.shift = 1
+        self.kinds: dict[str, str] = {}
+        # Ids are names, no secrets: drawing each from the system costs a second in 100,000.
+        self._dice = random.Random(secrets.randbits(128))  # noqa: S311
+
+    def begin(self, beat: Beat) -> None:
+        """Makes the root where the file brings none of ours."""
+        self.shift = 2
+        self._write([Record(number=-1)], beat)
+
+    def add(self, records: list[Record], beat: Beat) -> None:
+        """Writes one batch in a transaction of its own, with its events. `beat` is called in
+        it first, and ends it by raising."""
+        self.authors.meet((one.author, one.author_kind) for one in records)
+        self._write(records, beat)
+        self.report.nodes += len(records)
+
+    def _write(self, records: list[Record], beat: Beat) -> None:
+        with transaction.atomic():
+            beat()
+            writer = streams.lock(self.tree, actor=self.authors.person.uid)
+            if not self.ledger.count:
+                told = {"tree": self.tree.uid, "title": self.tree.title, "mode": self.tree.mode}
+                writer.append("tree.created", told)
+            writer.ordinals(len(records))
+            rows = [self._row(record) for record in records]
+            Node.objects.bulk_create(rows)
+            self._sources(records, rows)
+            for body in event_bodies(self.tree, rows_of([row.pk for row in rows])):
+                writer.append("node.added", {"node": body})
+            for record, row in zip(records, rows, strict=True):
+                self._flags(writer, record, row)
+            writer.flush()
+
+    def _flags(self, writer: Writer, record: Record, row: Node) -> None:
+        """The events by which the flags were set."""
+        ledger = self.ledger
+        slot = ledger.labels[row.slot_id - ledger.row(0)]
+        for name in record.flags:
+            told = {"node": row.local_id, "slot": slot, "flag": name, "value": True}
+            writer.append("node.flagged", told)
+        if row.resolved_at is not None:
+            writer.append("annotation.resolved", {"node": row.local_id, "resolved": True})
+
+    def _sources(self, records: list[Record], rows: list[Node]) -> None:
+        made = []
+        for record, row in zip(records, rows, strict=True):
+            for item, role, seen in record.sources:
+                address = self.addressing.of(item)
+                if address is None:
+                    self.report.dropped["sources elsewhere"] += 1
+                else:
+                    made.append(NodeSource(node=row, item=address, role=role, version_seen=seen))
+        NodeSource.objects.bulk_create(made)
+
+    def _row(self, record: Record) -> Node:
+        ledger = self.ledger
+        ordinal = ledger.count + 1
+        # What hangs below no record hangs below our root, but for the root itself.
+        above = record.parent + self.shift if record.parent >= 0 else int(ordinal > 1)
+        edited = record.edited_from + self.shift if record.edited_from >= 0 else 0
+        slot = ledger.slot(record.slot + self.shift) if record.slot >= 0 else ordinal
+        local_id = record.local_id or ids.draw_new(ordinal, ledger.names, self._dice.choice)
+        author = self.authors.of(record.author, record.author_kind)
+        foreign = record.proof_author if record.proof_author != author.uid else ""
+        node = Node(
+            id=ledger.row(ordinal),
+            tree=self.tree,
+            local_id=local_id,
+            kind=record.kind,
+            form=record.form,
+            text=record.text,
+            blocks=record.blocks,
+            length=len(record.text),
+            author=author,
+            edited_from_id=ledger.row(edited) if edited else None,
+            slot_id=ledger.row(slot),
+            parent_slot_id=ledger.row(ledger.slot(above)) if above else None,
+            depth=ledger.depth(above) + 1,
+            parent_hash=record.parent_hash if record.hash else ledger.hash(above),
+            configuration=record.configuration,
+            call_uid=record.call,
+            generation_uid=record.generation,
+            finish=record.finish,
+            created_at=_at(record.at) or self.now,
+            proof_author=foreign,
+            imported=record.imported or None,
+            summary=record.summary,
+            resolved_at=_at(record.resolved_at),
+            **dict.fromkeys(record.flags, True),
+        )
+        node.hash = self._hash(record, node, ledger.hash(edited))
+        ledger.add(local_id, slot=slot, depth=node.depth, hash=node.hash)
+        return node
+
+    def _hash(self, record: Record, node: Node, edited: str) -> str:
+        """The hash the file gives, which may prove that it was changed; else the node's own."""
+        own = hashes.sha256(
+            hashes.proof(
+                author=record.proof_author or node.author.uid,
+                call=node.call_uid,
+                configuration=node.configuration,
+                content=content_of(node),
+                created_at=node.created_at,
+                edited_from=edited,
+                kind=node.kind,
+                parent=node.parent_hash,
+            )
+        )
+        if record.hash and record.hash != own:
+            self.report.warn(
+                f"The hash of [{node.local_id}] does not fit its fields; verifying will say so."
+            )
+        return record.hash or own
+
+
+def _at(given: str) -> datetime | None:
+    return datetime.fromisoformat(given).astimezone(UTC) if given else None

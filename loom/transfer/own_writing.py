@@ -1,0 +1,186 @@
+"""Writing Heddle's own JSON, one node a line, read from the database a thousand at a time."""
+
+import json
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from django.db.models import QuerySet
+
+from loom.models import Link, Mark, Node, NodeSource, Participant, Tree
+from loom.queries.items import written
+from loom.queries.rows import in_chunks
+from loom.rules.hashes import instant
+from loom.transfer.own_shapes import FLAGS, VERSION, TreePart
+
+PAGE = 1000
+Body = dict[str, Any]
+
+
+def pieces(tree: Tree) -> Iterator[bytes]:
+    """The whole tree as pieces of JSON. What is written meanwhile is left out or whole."""
+    nodes = Node.objects.filter(tree=tree)
+    last = nodes.order_by("-id").values_list("id", flat=True)[0]
+    nodes = nodes.filter(id__lte=last)
+    marks = Mark.objects.filter(tree=tree, removed_at=None)
+    links = Link.objects.filter(tree=tree, removed_at=None)
+    head = {
+        "heddle": VERSION,
+        "tree": {name: getattr(tree, name) for name in TreePart.model_fields},
+    }
+    yield _json(head)[:-1] + b',\n"participants": '
+    yield _json(_participants(nodes, marks, links)) + b',\n"nodes": [\n'
+    yield from _joined(_nodes(tree, nodes))
+    yield b'\n],\n"marks": [\n'
+    yield from _joined(_marks(tree, marks, last))
+    yield b'\n],\n"links": [\n'
+    yield from _joined(_links(tree, links, last))
+    yield b"\n]}\n"
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def _joined(batches: Iterator[list[Body]]) -> Iterator[bytes]:
+    separator = b""
+    for batch in batches:
+        if batch:
+            yield separator + b",\n".join(map(_json, batch))
+            separator = b",\n"
+
+
+def _participants(
+    nodes: "QuerySet[Node]", marks: "QuerySet[Mark]", links: "QuerySet[Link]"
+) -> list[Body]:
+    ids = set(
+        chain(
+            nodes.order_by().values_list("author_id", flat=True).distinct(),
+            marks.order_by().values_list("participant_id", flat=True).distinct(),
+            links.order_by().values_list("by_id", flat=True).distinct(),
+        )
+    )
+    rows = Participant.objects.filter(id__in=ids).order_by("name")
+    return [{"name": one.name, "kind": one.kind} for one in rows]
+
+
+def _nodes(tree: Tree, nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
+    related = ("author", "slot", "parent_slot", "edited_from")
+    light = {f"{one}__{name}" for one in related[1:] for name in ("text", "blocks", "imported")}
+    for ids in in_chunks(_sized(nodes), count=PAGE):
+        rows = list(nodes.filter(id__in=ids).select_related(*related).defer(*light).order_by("id"))
+        sources = _sources(tree, ids)
+        yield [_node(row, sources.get(row.pk, [])) for row in rows]
+
+
+def _sized(nodes: "QuerySet[Node]") -> Iterator[tuple[int, int]]:
+    after = 0
+    sized = nodes.order_by("id").values_list("id", "length")
+    while page := list(sized.filter(id__gt=after)[:PAGE]):
+        yield from page
+        after = page[-1][0]
+
+
+def _node(row: Node, sources: list[Body]) -> Body:
+    """The node, without what is as usual."""
+    slot = row.slot
+    flags = [
+        name
+        for name in FLAGS
+        if getattr(row if name == "version_pruned" or row.pk == slot.pk else None, name, False)
+    ]
+    body = {
+        "id": row.local_id,
+        "slot": slot.local_id,
+        "parent": row.parent_slot.local_id if row.parent_slot else None,
+        "kind": row.kind,
+        "form": row.form,
+        "text": row.text,
+        "content": row.blocks,
+        "author": row.author.name,
+        "created_at": instant(row.created_at),
+        "edited_from": row.edited_from.local_id if row.edited_from else None,
+        "finish": row.finish,
+        "generation": row.generation_uid,
+        "summary": row.summary,
+        "flags": flags,
+        "resolved_at": instant(row.resolved_at) if row.resolved_at else None,
+        "sources": sources,
+        "imported": row.imported,
+    }
+    if row.blocks is not None:
+        del body["text"]
+    proof = {
+        "author": row.proof_author or row.author.uid,
+        "call": row.call_uid or None,
+        "configuration": row.configuration or None,
+        "parent": row.parent_hash or None,
+    }
+    told = {key: value for key, value in body.items() if value not in (None, "", [])}
+    return {**told, "proof": proof, "hash": row.hash}
+
+
+def _sources(tree: Tree, ids: list[int]) -> dict[int, list[Body]]:
+    rows = list(NodeSource.objects.filter(node__in=ids).order_by("id"))
+    shown = _names(tree, (row.item for row in rows))
+    found: dict[int, list[Body]] = {}
+    for row in rows:
+        body = {"item": shown[row.item], "role": row.role, "version_seen": row.version_seen}
+        found.setdefault(row.node_id, []).append(body)
+    return found
+
+
+def _names(tree: Tree, items: Any) -> dict[str, str]:
+    """Addresses as the file writes them: the tree itself is `tree`."""
+    own = f"tree:{tree.uid}"
+    return {key: "tree" if name == own else name for key, name in written(items, tree.pk).items()}
+
+
+def _marks(tree: Tree, rows: "QuerySet[Mark]", last: int) -> Iterator[list[Body]]:
+    for batch in _pages(rows.select_related("participant")):
+        shown = _names(tree, (row.item for row in batch))
+        yield [
+            {
+                "kind": row.kind,
+                "label": row.label,
+                "item": shown[row.item],
+                "by": row.participant.name,
+                "at": instant(row.at),
+            }
+            for row in batch
+            if _is_known(row.item, last)
+        ]
+
+
+def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]]:
+    for batch in _pages(rows.select_related("by")):
+        shown = _names(tree, (item for row in batch for item in (row.source, row.target)))
+        yield [
+            {
+                "type": row.type,
+                "source": shown[row.source],
+                "target": shown[row.target],
+                "note": row.note,
+                "confidence": row.confidence,
+                "by": row.by.name,
+                "at": instant(row.at),
+            }
+            for row in batch
+            if _is_known(row.source, last) and _is_known(row.target, last)
+        ]
+
+
+def _is_known(item: str, last: int) -> bool:
+    """Whether an item was there when the export began (nodes of other trees are)."""
+    from loom.models import ORDINAL_BITS
+    from loom.rules.addresses import node_id
+
+    key = node_id(item)
+    return key is None or key >> ORDINAL_BITS != last >> ORDINAL_BITS or key <= last
+
+
+def _pages(rows: "QuerySet[Any]") -> Iterator[list[Any]]:
+    after = 0
+    while page := list(rows.filter(pk__gt=after).order_by("pk")[:PAGE]):
+        after = page[-1].pk
+        yield page

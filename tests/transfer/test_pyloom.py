@@ -1,0 +1,208 @@
+"""Trees of pyloom: everything a file says is a node, a mark, an author, a time, or kept."""
+
+import json
+from typing import Any
+
+import pytest
+
+from loom.access import Actor
+from loom.models import Mark, Node, Participant, Tree
+from loom.queries.verify import verify_tree
+from loom.rules.hashes import instant
+from tests.machines.replay import stored
+from tests.transfer.conftest import Bring, texts, tree_of
+
+pytestmark = pytest.mark.django_db
+
+
+def node(text: str, *children: Any, **more: Any) -> dict[str, Any]:
+    """A node of a file; `text` after `children`, as half of them are."""
+    return {**more, "children": list(children), "text": text}
+
+
+def full(*children: Any, text: str = "", **head: Any) -> dict[str, Any]:
+    """A whole file."""
+    return {"root": node(text, *children, id="r"), **head}
+
+
+def _one(tree: Tree, text: str) -> Node:
+    return Node.objects.select_related("author").get(tree=tree, text=text)
+
+
+def _labels(tree: Tree, kind: str) -> dict[str, list[str]]:
+    """Labels by the text of the node."""
+    found: dict[str, list[str]] = {}
+    for mark in Mark.objects.filter(tree=tree, kind=kind).order_by("id"):
+        text = Node.objects.get(pk=int(mark.item[1:])).text
+        found.setdefault(text, []).append(mark.label)
+    return found
+
+
+def test_the_demo_of_pyloom_has_764_nodes_and_verifies(
+    bring: Bring, sample: Any, actor: Actor
+) -> None:
+    raw = sample("pyloom/loom_demo.json")
+    row = bring(raw, name="loom_demo.json")
+    tree = tree_of(row)
+    assert tree.nodes.count() == row.report["nodes"] == 764
+    assert (tree.title, tree.mode) == ("loom_demo", "buffer")
+    assert verify_tree(actor, tree, None)["status"] == "valid"
+    assert texts(tree) == list(_walk(json.loads(raw)["root"]))
+    assert tree.nodes.filter(author__kind="model").exists()
+
+
+def _walk(root: Any) -> Any:
+    waiting = [(root, None)]
+    while waiting:
+        one, above = waiting.pop()
+        yield one["text"], above
+        waiting += [(child, one["text"]) for child in reversed(one["children"])]
+
+
+def test_the_demos_bookmarks_and_tags_are_all_kept(bring: Bring, sample: Any) -> None:
+    raw = sample("pyloom/loom_demo.json")
+    tree = tree_of(bring(raw, name="loom_demo.json"))
+    tags = [tag for one in _nodes(json.loads(raw)["root"]) for tag in one.get("tags", [])]
+    assert Mark.objects.filter(tree=tree, kind="tag").count() == len(
+        [tag for tag in tags if tag != "bookmark"]
+    )
+    assert Mark.objects.filter(tree=tree, kind="bookmark").count() >= tags.count("bookmark") > 0
+
+
+def _nodes(root: Any) -> Any:
+    waiting = [root]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += one["children"]
+
+
+def test_the_lighthouse_comes_whole(bring: Bring, sample: Any, actor: Actor) -> None:
+    tree = tree_of(bring(sample("synthetic/pyloom.json"), name="lighthouse.json"))
+    assert tree.nodes.count() == 8
+    ships = _one(tree, " There were nine, one more than the harbour had ever held.")
+    assert (ships.author.kind, ships.author.name) == ("model", "base-one")
+    assert ships.author.archived_at is not None and ships.author.base_url == ""
+    assert instant(ships.created_at) == "2026-01-01T00:00:00.000000Z"
+    assert _one(tree, " None of them moved.").author == actor.participant
+    assert _labels(tree, "bookmark") == {"\n\nIn the log she wrote both numbers down.": ["The log"]}
+
+
+def test_the_simple_export_comes_whole(bring: Bring, sample: Any, actor: Actor) -> None:
+    row = bring(sample("synthetic/pyloom-simple-export.json"))
+    tree = tree_of(row)
+    assert row.report["format"] == "pyloom-simple"
+    assert tree.nodes.count() == 8  # the foreign root has a text, and hangs below ours
+    assert {one.author for one in tree.nodes.all()} == {actor.participant}
+    assert ' "Again," said the fog — it had learned to speak that winter. 🌫️' in dict(texts(tree))
+
+
+def test_a_foreign_empty_root_becomes_ours(bring: Bring) -> None:
+    tree = tree_of(bring(full(node("a", node("b")), node(""))))
+    assert texts(tree) == [("", None), ("a", ""), ("b", "a"), ("", "")]
+
+
+def test_a_foreign_root_with_text_becomes_a_child_of_ours(bring: Bring) -> None:
+    tree = tree_of(bring(full(node("a"), text="once")))
+    assert texts(tree) == [("", None), ("once", ""), ("a", "once")]
+
+
+def test_text_stays_as_it_was(bring: Bring) -> None:
+    text = "\r\n  e\u0301 \u00e9 \ud83c\udf2b\ufe0f\t\u2028 "
+    tree = tree_of(bring(json.dumps(full(node(text))).encode()))
+    assert texts(tree)[1][0] == text.encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def test_unknown_fields_are_kept_and_named(bring: Bring) -> None:
+    row = bring(full(node("a", id="x1", weight=0.5, frame={"template": "{{ 7 * 7 }}"})))
+    kept = _one(tree_of(row), "a").imported
+    assert kept == {"id": "x1", "weight": 0.5, "frame": {"template": "{{ 7 * 7 }}"}}
+    assert "weight" in row.report["unknown"]
+
+
+def test_keys_are_dropped_and_named_and_nowhere_stored(bring: Bring) -> None:
+    secret = "sk-" + "a1B2" * 12
+    row = bring(
+        full(
+            node("a", api_key="k-123456", meta={"note": secret}),
+            model_config={"OPENAI_API_KEY": "k-123456", "models": {"m": {"api_base": "x"}}},
+            generation_settings={"model": "m", "authorization": "k-123456"},
+        )
+    )
+    tree = tree_of(row)
+    everything = json.dumps([tree.imported, row.report, *tree.nodes.values_list("imported")])
+    assert "k-123456" not in everything and secret not in everything
+    assert any("api_key" in name for name in row.report["dropped"])
+    assert any("OPENAI_API_KEY" in name for name in row.report["dropped"])
+
+
+def test_what_the_file_says_of_the_whole_tree_is_kept(bring: Bring) -> None:
+    settings = {"template": "{{ config }}", "temperature": 0.9}
+    memories = {"m1": {"root_id": "r", "text": "It rains."}}
+    row = bring(full(node("a"), generation_settings=settings, memories=memories, mood="grey"))
+    kept = tree_of(row).imported
+    assert kept is not None
+    assert kept["generation_settings"] == settings and kept["memories"] == memories
+    assert kept["mood"] == "grey" and "mood" in row.report["unknown"]
+
+
+def test_a_model_of_the_same_name_is_used_again(bring: Bring, muse: Participant) -> None:
+    made = node("a", generation={"id": "g", "model": "muse"}, meta={"source": "AI"})
+    tree = tree_of(bring(full(made)))
+    assert _one(tree, "a").author == muse
+    assert Participant.objects.filter(name__iexact="muse").count() == 1
+
+
+def test_a_model_named_like_a_person_is_not_that_person(bring: Bring, actor: Actor) -> None:
+    name = actor.participant.name
+    made = node("a", generation={"id": "g", "model": name}, meta={"source": "AI"})
+    author = _one(tree_of(bring(full(made))), "a").author
+    assert author.kind == "model" and author != actor.participant
+
+
+def test_what_a_person_wrote_over_a_models_text_is_his(bring: Bring, actor: Actor) -> None:
+    made = node("a", generation={"id": "g"}, meta={"source": "mixed", "modified": True})
+    tree = tree_of(bring(full(made, model_responses={"g": {"id": "g", "model": "base"}})))
+    assert _one(tree, "a").author == actor.participant
+
+
+def test_old_bookmarks_and_the_canonical_list_are_marks(bring: Bring) -> None:
+    tree = tree_of(bring(full(node("a", bookmark=True), node("b", id="b1"), canonical=["b1"])))
+    assert _labels(tree, "bookmark") == {"a": [""]}
+    assert _labels(tree, "tag") == {"b": ["canonical"]}
+
+
+def test_a_client_that_replays_the_events_has_the_tree(bring: Bring, sample: Any) -> None:
+    from loom.models import Event
+    from tests.machines.replay import Replayed
+
+    row = bring(sample("pyloom/loom_demo.json"))
+    tree = tree_of(row)
+    events = list(Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("seq"))
+    assert [one.seq for one in events] == list(range(1, len(events) + 1))
+    assert events[0].kind == "tree.created" and events[-1].kind == "import.finished"
+    state = Replayed()
+    for event in events[:-1]:
+        state.take(event.kind, event.payload)
+    assert state == stored(tree)
+    assert events[-1].payload["report"] == row.report
+
+
+def test_a_new_node_goes_on_below_an_imported_one(bring: Bring, actor: Actor) -> None:
+    from loom.commands.execute import Request, execute
+
+    tree = tree_of(bring(full(node("a"))))
+    tree = Tree.objects.select_related("grove").get(pk=tree.pk)
+    said = execute(actor, tree, Request(f'respond {_one(tree, "a").local_id} "b"'))
+    assert said.body["ok"] and tree.nodes.count() == 3
+    assert verify_tree(actor, tree, None)["status"] == "valid"
+
+
+def test_a_chain_of_100_000_nodes_is_no_deeper_than_any_other(bring: Bring) -> None:
+    deep = 100_000
+    raw = b'{"root":{"text":"","children":[' + b'{"text":"a","children":[' * (deep - 1)
+    row = bring(raw + b"]}" * (deep - 1) + b"]}}")
+    tree = tree_of(row)
+    assert row.report["nodes"] == deep
+    last = tree.nodes.order_by("-id").values_list("depth", flat=True).first()
+    assert last == deep - 1
