@@ -19,7 +19,7 @@ def test_a_file_of_another_program_is_dropped_and_becomes_a_tree(
     page.locator("loom-import input[type=file]").set_input_files(file)
     page.get_by_role("link", name="Open the tree").click()
     page.wait_for_url(re.compile("/trees/"))
-    expect(page.locator(".card")).to_contain_text("The lighthouse")
+    expect(page.locator(".stretch")).to_contain_text("The lighthouse")
 
 
 def test_a_file_in_the_wrong_format_says_so(heddle: Heddle, visit: Open, tmp_path: Path) -> None:
