@@ -247,6 +247,7 @@ def test_continuations_are_compared_word_by_word(heddle: Heddle, visit: Open) ->
     at = ids(page)[0]
     for text in ("the gate was new", "the old gate was new", "nothing alike"):
         heddle.line(tree, f'respond {at} "{text}"')
+    expect(page.locator(".card")).to_have_count(3)
     page.get_by_role("button", name="Compare").click()
     dialog = page.get_by_role("dialog", name="Compare")
     expect(dialog.locator("article")).to_have_count(3)
