@@ -6,12 +6,14 @@ is what messages 1 to k held, so that a viewer who has read the row drops the re
 """
 
 import asyncio
+import contextlib
 
 from loom.commands.growth import MAX_NODE_BYTES
 from loom.log.announce import send_async
 from loom.models import Generation
 
 BETWEEN_MESSAGES_S = 0.05
+SEND_S = 2.0  # a broker that hangs holds nothing up: the row has the text
 
 
 class Candidate:
@@ -75,7 +77,8 @@ class Candidate:
             self.chunk += 1
             self.shown += text
             message = {"type": "delta", "generation": self.uid, "chunk": self.chunk, "text": text}
-            await send_async(self._stream, message)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(send_async(self._stream, message), SEND_S)
 
     async def close(self) -> None:
         """Takes no more; shows what still waits."""

@@ -78,7 +78,8 @@ def order_of(generation: Generation) -> Order:
 
 def _order(order: Order, reading: Reading) -> Order:
     sent = arrange(reading)
-    ask = replace(order.ask, messages=sent.messages, prompt=sent.prompt)
+    prompt = order.provider.opening if sent.prompt == "" else sent.prompt
+    ask = replace(order.ask, messages=sent.messages, prompt=prompt)
     return replace(order, reading=reading, ask=ask, note=sent.note)
 
 

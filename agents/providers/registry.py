@@ -14,7 +14,8 @@ from agents.providers.telling import Adapter
 class Provider:
     """A vendor or a kind of server. `window`: paths are cut to so many tokens in front;
     `shares`: one request may ask for many candidates; `completes`: it has a completion
-    endpoint beside the chat, so that each tree is continued in its own way."""
+    endpoint beside the chat, so that each tree is continued in its own way; `opening`: the
+    prompt of a text that has not begun."""
 
     name: str
     adapter: Callable[[], Adapter] = OpenAI
@@ -24,6 +25,7 @@ class Provider:
     max_tokens: int | None = None
     shares: bool = False
     completes: bool = False
+    opening: str = ""
 
 
 _providers: dict[str, Provider] = {}
@@ -45,4 +47,14 @@ register(Provider("openai", base_url="https://api.openai.com/v1"))
 # The model of agents.providers.local_server: SmolLM2 in slots of 2,048 tokens, of which 1,200
 # are read within 5 s on two cores. Three candidates of one request share that reading; three
 # requests would be read one after the other (measured: first text after 4 s, or 4, 8 and 11).
-EMBEDDED = Provider("local", window=1200, context=2048, max_tokens=256, shares=True, completes=True)
+# An empty prompt for several candidates hangs that server, so a text begins after the
+# model's own mark between documents.
+EMBEDDED = Provider(
+    "local",
+    window=1200,
+    context=2048,
+    max_tokens=256,
+    shares=True,
+    completes=True,
+    opening="<|endoftext|>",
+)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connections
 from pytest_django import Settings
 
 from agents import worker
@@ -72,10 +73,14 @@ class Running:
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
-        self._thread = threading.Thread(
-            target=worker.run_generation, args=(generation.uid,), daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            worker.run_generation(self._generation.uid)
+        finally:
+            connections.close_all()
 
     def ended(self) -> Generation:
         """Its row, once it has ended."""

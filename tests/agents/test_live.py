@@ -322,7 +322,7 @@ def test_the_embedded_model_completes_a_buffer(
     row = run(ask('continue using agent:"Muse"', tree=buffer)[0])
     assert row.text
     assert provider.seen[0].path == "/v1/completions"
-    assert provider.seen[0].json["prompt"] == ""
+    assert provider.seen[0].json["prompt"] == "<|endoftext|>"
 
 
 def test_taking_twice_gives_nothing_the_second_time(ask: Say) -> None:
