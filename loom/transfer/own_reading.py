@@ -138,7 +138,7 @@ class _Reader:
             raise unreadable(f"What [{part.id}] was edited from is not there.", FLAT)
         what, proof = f"[{part.id}]", part.proof
         extra = part.model_extra or {}
-        self.report.unknown.update(extra)
+        self.report.unknown.update(list(extra))
         return Record(
             number=number,
             parent=parent,

@@ -64,13 +64,18 @@ def _participants(
     return [{"name": one.name, "kind": one.kind} for one in rows]
 
 
+# As values: with instances of five models for each node it took three times as long.
+_COLUMNS = """id local_id slot_id slot__local_id parent_slot__local_id kind form text blocks
+    author__name author__uid created_at edited_from__local_id finish generation_uid summary
+    pruned version_pruned excluded sandbox resolved_at imported proof_author call_uid
+    configuration parent_hash hash""".split()
+
+
 def _nodes(tree: Tree, nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
-    related = ("author", "slot", "parent_slot", "edited_from")
-    light = {f"{one}__{name}" for one in related[1:] for name in ("text", "blocks", "imported")}
     for ids in in_chunks(_sized(nodes), count=PAGE):
-        rows = list(nodes.filter(id__in=ids).select_related(*related).defer(*light).order_by("id"))
         sources = _sources(tree, ids)
-        yield [_node(row, sources.get(row.pk, [])) for row in rows]
+        rows = nodes.filter(id__in=ids).order_by("id").values(*_COLUMNS)
+        yield [_node(row, sources.get(row["id"], [])) for row in rows]
 
 
 def _sized(nodes: "QuerySet[Node]") -> Iterator[tuple[int, int]]:
@@ -81,43 +86,37 @@ def _sized(nodes: "QuerySet[Node]") -> Iterator[tuple[int, int]]:
         after = page[-1][0]
 
 
-def _node(row: Node, sources: list[Body]) -> Body:
+def _node(row: Body, sources: list[Body]) -> Body:
     """The node, without what is as usual."""
-    slot = row.slot
-    flags = [
-        name
-        for name in FLAGS
-        if getattr(row if name == "version_pruned" or row.pk == slot.pk else None, name, False)
-    ]
+    is_first = row["id"] == row["slot_id"]
     body = {
-        "id": row.local_id,
-        "slot": slot.local_id,
-        "parent": row.parent_slot.local_id if row.parent_slot else None,
-        "kind": row.kind,
-        "form": row.form,
-        "text": row.text,
-        "content": row.blocks,
-        "author": row.author.name,
-        "created_at": instant(row.created_at),
-        "edited_from": row.edited_from.local_id if row.edited_from else None,
-        "finish": row.finish,
-        "generation": row.generation_uid,
-        "summary": row.summary,
-        "flags": flags,
-        "resolved_at": instant(row.resolved_at) if row.resolved_at else None,
+        "id": row["local_id"],
+        "slot": row["slot__local_id"],
+        "parent": row["parent_slot__local_id"],
+        "kind": row["kind"],
+        "form": row["form"],
+        "text": row["text"] if row["blocks"] is None else "",
+        "content": row["blocks"],
+        "author": row["author__name"],
+        "created_at": instant(row["created_at"]),
+        "edited_from": row["edited_from__local_id"],
+        "finish": row["finish"],
+        "generation": row["generation_uid"],
+        "summary": row["summary"],
+        # Flags of a slot stand with its first version.
+        "flags": [one for one in FLAGS if row[one] and (is_first or one == "version_pruned")],
+        "resolved_at": instant(row["resolved_at"]) if row["resolved_at"] else None,
         "sources": sources,
-        "imported": row.imported,
+        "imported": row["imported"],
     }
-    if row.blocks is not None:
-        del body["text"]
     proof = {
-        "author": row.proof_author or row.author.uid,
-        "call": row.call_uid or None,
-        "configuration": row.configuration or None,
-        "parent": row.parent_hash or None,
+        "author": row["proof_author"] or row["author__uid"],
+        "call": row["call_uid"] or None,
+        "configuration": row["configuration"] or None,
+        "parent": row["parent_hash"] or None,
     }
     told = {key: value for key, value in body.items() if value not in (None, "", [])}
-    return {**told, "proof": proof, "hash": row.hash}
+    return {**told, "proof": proof, "hash": row["hash"]}
 
 
 def _sources(tree: Tree, ids: list[int]) -> dict[int, list[Body]]:

@@ -1,0 +1,270 @@
+"""Heddle's own JSON: out and in again it is the same tree, and its proofs still hold."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from loom.access import Actor, get_actor
+from loom.commands import growth
+from loom.commands.execute import Request, execute
+from loom.models import Event, Grove, Link, Mark, Node, Participant, Tree, User
+from loom.queries.verify import verify_tree
+from loom.transfer import importing, own_writing
+from tests.machines.replay import Replayed, stored
+from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
+
+pytestmark = pytest.mark.django_db
+
+
+def out(tree: Tree) -> bytes:
+    """The exported file."""
+    return b"".join(own_writing.pieces(Tree.objects.get(pk=tree.pk)))
+
+
+@pytest.fixture
+def lived(actor: Actor, tree: Tree, writer: User, muse: Participant) -> Tree:
+    """A tree in which everything has happened that a person can do."""
+    other = get_actor(writer, tree.grove)
+
+    def say(line: str, by: Actor = actor) -> str:
+        refs = execute(by, tree, Request(line)).body["refs"]
+        return str(refs[-1]) if refs else ""
+
+    opening = say('respond root "Once, said Ada.\\n"')
+    below = say(f'respond {opening} "e\u0301 🌫️ and on"', other)
+    edited = say(f'edit {opening} "Twice, said Ada." as:version')
+    say(f"prune {edited} version")
+    note = say(f'annotate {below} "why?" as:question', other)
+    say(f'resolve {note} "because"')
+    gone = say(f'respond {below} "gone"')
+    say(f"prune {gone}")
+    say(f"exclude {below}", other)
+    say(f'link {below} to {opening} as:supports note:"so" confidence:0.5')
+    say(f"link {below} to tree:{tree.uid}")
+    say(f'bookmark {below} "here"', other)
+    say(f"tag {opening} #old #new")
+    say(f"tag tree:{tree.uid} #whole")
+    _by_muse(tree, muse, opening)
+    return Tree.objects.select_related("grove").get(pk=tree.pk)
+
+
+def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
+    from django.db import transaction
+
+    from loom.log import streams
+
+    parent = Node.objects.get(tree=tree, local_id=below)
+    new = growth.NewNode(
+        text="So it was.",
+        parent=parent,
+        configuration="ab" * 32,
+        generation_uid="g1",
+        finish="interrupted:stopped",
+        sources=((f"n{parent.pk}", "primary", parent.hash), (f"t{tree.pk}", "context", "")),
+    )
+    with transaction.atomic():
+        writer = streams.lock(tree)
+        growth.add_node(writer, tree, muse, new)
+        writer.flush()
+
+
+SAME = """local_id kind form text blocks length author__name author__kind depth parent_hash hash
+    configuration call_uid generation_uid finish created_at imported pruned version_pruned
+    excluded sandbox summary resolved_at slot__local_id parent_slot__local_id
+    edited_from__local_id""".split()
+
+
+def test_a_tree_comes_again_as_it_was(lived: Tree, bring: Bring, actor: Actor) -> None:
+    again = tree_of(bring(out(lived)))
+    for name in ("title", "mode", "description", "system_context", "summary", "truncation"):
+        assert getattr(again, name) == getattr(lived, name)
+    assert [*again.nodes.order_by("id").values(*SAME)] == [
+        *lived.nodes.order_by("id").values(*SAME)
+    ]
+    assert out(again) == out(lived)
+    assert verify_tree(actor, again, None)["status"] == "valid"
+    assert verify_tree(actor, again, None)["checked"] == lived.nodes.count()
+
+
+def test_marks_links_and_sources_come_again(lived: Tree, bring: Bring) -> None:
+    again = tree_of(bring(out(lived)))
+    whole = Mark.objects.get(tree=again, label="whole")
+    assert whole.item == f"t{again.pk}"
+    assert Mark.objects.filter(tree=again).count() == Mark.objects.filter(tree=lived).count() == 4
+    assert Link.objects.filter(tree=again, note="so", confidence=0.5, type="supports").exists()
+    assert Link.objects.get(tree=again, type="related").target == f"t{again.pk}"
+    made = Node.objects.get(tree=again, text="So it was.")
+    seen = {(one.item, one.role, one.version_seen) for one in made.sources.all()}
+    above = Node.objects.get(pk=made.parent_slot_id)
+    assert seen == {(f"n{above.pk}", "primary", above.hash), (f"t{again.pk}", "context", "")}
+
+
+def test_a_client_that_replays_the_events_has_the_tree(lived: Tree, bring: Bring) -> None:
+    again = tree_of(bring(out(lived)))
+    events = list(Event.objects.filter(stream__name=f"tree:{again.uid}").order_by("seq"))
+    assert [one.seq for one in events] == list(range(1, len(events) + 1))
+    state = Replayed()
+    for event in events[:-1]:
+        state.take(event.kind, event.payload)
+    assert state == stored(again)
+
+
+def test_in_another_grove_authors_come_by_name_and_are_nobody_there(
+    lived: Tree, outsider: User, actor: Actor
+) -> None:
+    there = Grove.objects.get(name="Elsewhere")
+    row = file_of(get_actor(outsider, there), out(lived))
+    importing.run(row.uid)
+    row.refresh_from_db()
+    again = tree_of(row)
+    muse = Participant.objects.get(grove=there, name="Muse")
+    assert (muse.kind, muse.base_url, muse.archived_at is None) == ("model", "", False)
+    person = Participant.objects.get(grove=there, name="Writer")
+    assert (person.kind, person.user, person.archived_at is None) == ("human", None, False)
+    assert out(again) == out(lived)
+    kinds = Event.objects.filter(stream__name=f"grove:{there.uid}").values_list("kind", flat=True)
+    assert list(kinds).count("participant.added") == 3
+    assert verify_tree(actor, again, None)["status"] == "valid"
+
+
+def test_nothing_of_another_grove_is_found_out_by_a_link(lived: Tree, outsider: User) -> None:
+    there = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
+    file = json.loads(out(growth.make_tree(there, title="x")))
+    file["links"] = [{"source": "tree", "target": f"tree:{lived.uid}"}]
+    row = file_of(there, file)
+    importing.run(row.uid)
+    row.refresh_from_db()
+    assert Link.objects.filter(tree=tree_of(row)).count() == 0
+    assert row.report["dropped"] == {"links to elsewhere": 1}
+
+
+def test_a_changed_text_is_told_and_verifying_says_so(
+    lived: Tree, bring: Bring, actor: Actor
+) -> None:
+    row = bring(out(lived).replace(b"Once, said Ada.", b"Once, said Bob."))
+    assert any("does not fit" in one for one in row.report["warnings"])
+    assert verify_tree(actor, tree_of(row), None)["status"] == "invalid"
+
+
+def test_a_file_written_by_hand_needs_no_proofs(bring: Bring, actor: Actor) -> None:
+    nodes = [{"id": "a2a2"}, {"id": "b2b2", "parent": "a2a2", "text": "by hand", "mood": "grey"}]
+    row = bring({"heddle": 1, "tree": {"mode": "buffer"}, "nodes": nodes})
+    tree = tree_of(row)
+    assert verify_tree(actor, tree, None)["status"] == "valid"
+    assert Node.objects.get(tree=tree, text="by hand").imported == {"mood": "grey"}
+    assert row.report["unknown"] == {"mood": 1}
+
+
+ROOT = {"id": "a2a2"}
+BAD: dict[str, list[dict[str, Any]]] = {
+    "a root with text": [{"id": "a2a2", "text": "a"}],
+    "a root below something": [{"id": "a2a2", "parent": "b2b2"}],
+    "two roots": [ROOT, {"id": "b2b2"}],
+    "an id twice": [ROOT, {"id": "a2a2", "parent": "a2a2"}],
+    "an id that is none": [ROOT, {"id": "root", "parent": "a2a2"}],
+    "an id with capitals": [ROOT, {"id": "B2B2", "parent": "a2a2"}],
+    "a child before its parent": [ROOT, {"id": "b2b2", "parent": "c2c2"}],
+    "a node below itself": [ROOT, {"id": "b2b2", "parent": "b2b2"}],
+    "a version of nothing": [ROOT, {"id": "b2b2", "parent": "a2a2", "slot": "c2c2"}],
+    "a version of the root": [ROOT, {"id": "b2b2", "slot": "a2a2"}],
+    "edited from nothing": [ROOT, {"id": "b2b2", "parent": "a2a2", "edited_from": "c2c2"}],
+    "a version in another place": [
+        ROOT,
+        {"id": "b2b2", "parent": "a2a2"},
+        {"id": "c2c2", "parent": "b2b2"},
+        {"id": "d2d2", "parent": "a2a2", "slot": "c2c2"},
+    ],
+    "below a later version": [
+        ROOT,
+        {"id": "b2b2", "parent": "a2a2"},
+        {"id": "c2c2", "parent": "a2a2", "slot": "b2b2"},
+        {"id": "d2d2", "parent": "c2c2"},
+    ],
+    "an unknown kind": [ROOT, {"id": "b2b2", "parent": "a2a2", "kind": "dream"}],
+    "an unknown flag": [ROOT, {"id": "b2b2", "parent": "a2a2", "flags": ["gone"]}],
+    "a hash that is none": [ROOT, {"id": "b2b2", "parent": "a2a2", "hash": "xyz"}],
+    "a time that is none": [ROOT, {"id": "b2b2", "parent": "a2a2", "created_at": "noon"}],
+    "a time before all clocks": [
+        ROOT,
+        {"id": "b2b2", "parent": "a2a2", "created_at": "0001-01-01T00:00:00+14:00"},
+    ],
+    "a text that is a number": [ROOT, {"id": "b2b2", "parent": "a2a2", "text": 5}],
+    "a block that holds a number": [
+        ROOT,
+        {"id": "b2b2", "parent": "a2a2", "content": [{"type": "text", "text": 5}]},
+    ],
+    "no object": [ROOT, "b2b2"],  # type: ignore[list-item]
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_nodes_that_make_no_tree_are_refused(name: str, bring: Bring) -> None:
+    file = {"heddle": 1, "tree": {"mode": "buffer"}, "nodes": BAD[name]}
+    nothing_left(bring(file, name="wrong.json"))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"marks": [{"kind": "star", "item": "a2a2"}]},
+        {"marks": [{"kind": "tag", "item": "z9z9"}]},
+        {"links": [{"type": "eats", "source": "a2a2", "target": "tree"}]},
+        {"links": [{"source": "a2a2", "target": "tree", "confidence": 2}]},
+        {"links": "none"},
+        {"tree": {"mode": "poem"}},
+        {"tree": None},
+        {"participants": [{"name": "x", "kind": "ghost"}]},
+    ],
+)
+def test_parts_that_say_what_cannot_be_are_refused(part: dict[str, Any], bring: Bring) -> None:
+    file = {"heddle": 1, "tree": {"mode": "buffer"}, "nodes": [ROOT], **part}
+    nothing_left(bring(file, name="wrong.json"))
+
+
+_Texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
+
+
+@st.composite
+def growths(draw: st.DrawFn) -> list[tuple[str, int, str]]:
+    """(verb, which earlier node, text): how a tree grew."""
+    verb = st.sampled_from(["respond", "respond", "edit", "annotate", "prune", "tag", "exclude"])
+    return draw(st.lists(st.tuples(verb, st.integers(0, 50), _Texts), max_size=12))
+
+
+@given(steps=growths())
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_out_in_and_out_again_is_the_same_file(
+    steps: list[tuple[str, int, str]], bring: Bring, actor: Actor
+) -> None:
+    from loom.rules.refusals import Refused
+
+    tree = growth.make_tree(actor, title="\u2028 t", mode="buffer")
+    made = ["root"]
+    for verb, which, text in steps:
+        ref = made[which % len(made)]
+        line = {
+            "prune": f"prune {ref}",
+            "exclude": f"exclude {ref}",
+            "tag": f"tag {ref} #a{which}",
+            "edit": f"edit {ref} as:version\n{text}",
+        }.get(verb, f"{verb} {ref}\n{text}")
+        try:
+            made += execute(actor, tree, Request(line)).body["refs"][:1]
+        except Refused:
+            continue
+    first = out(tree)
+    again = tree_of(bring(first))
+    assert out(again) == first
+    assert verify_tree(actor, again, None)["status"] == "valid"
+
+
+def test_each_file_is_read_in_one_pass(lived: Tree, bring: Bring) -> None:
+    """Participants, marks and links may stand before the nodes as well as behind them."""
+    file = json.loads(out(lived))
+    turned = dict(reversed(file.items()))
+    assert out(tree_of(bring(turned))) == out(lived)
