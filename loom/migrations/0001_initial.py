@@ -11,518 +11,1015 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Grove',
+            name="Grove",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('name', models.CharField(max_length=200)),
-                ('settings', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                ("settings", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Stream',
+            name="Stream",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=48, unique=True)),
-                ('head', models.BigIntegerField(default=0)),
-                ('items', models.BigIntegerField(default=0)),
-                ('erasing', models.BooleanField(default=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=48, unique=True)),
+                ("head", models.BigIntegerField(default=0)),
+                ("items", models.BigIntegerField(default=0)),
+                ("erasing", models.BooleanField(default=False)),
             ],
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, unique=True, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
-                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
-                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
-                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('display_name', models.CharField(blank=True, max_length=80)),
-                ('theme', models.CharField(default='system', max_length=10)),
-                ('is_operator', models.BooleanField(default=False)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                (
+                    "last_login",
+                    models.DateTimeField(blank=True, null=True, verbose_name="last login"),
+                ),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                (
+                    "username",
+                    models.CharField(
+                        error_messages={"unique": "A user with that username already exists."},
+                        help_text="Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.",
+                        max_length=150,
+                        unique=True,
+                        validators=[django.contrib.auth.validators.UnicodeUsernameValidator()],
+                        verbose_name="username",
+                    ),
+                ),
+                (
+                    "first_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="first name"),
+                ),
+                (
+                    "last_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="last name"),
+                ),
+                (
+                    "email",
+                    models.EmailField(blank=True, max_length=254, verbose_name="email address"),
+                ),
+                (
+                    "is_staff",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates whether the user can log into this admin site.",
+                        verbose_name="staff status",
+                    ),
+                ),
+                (
+                    "is_active",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Designates whether this user should be treated as active. Unselect this instead of deleting accounts.",
+                        verbose_name="active",
+                    ),
+                ),
+                (
+                    "date_joined",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now, verbose_name="date joined"
+                    ),
+                ),
+                ("display_name", models.CharField(blank=True, max_length=80)),
+                ("theme", models.CharField(default="system", max_length=10)),
+                ("is_operator", models.BooleanField(default=False)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'abstract': False,
+                "verbose_name": "user",
+                "verbose_name_plural": "users",
+                "abstract": False,
             },
             managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
+                ("objects", django.contrib.auth.models.UserManager()),
             ],
         ),
         migrations.CreateModel(
-            name='ApiKey',
+            name="ApiKey",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('name', models.CharField(max_length=80)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('hint', models.CharField(max_length=8)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('last_used_at', models.DateTimeField(null=True)),
-                ('revoked_at', models.DateTimeField(null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_keys', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("name", models.CharField(max_length=80)),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("hint", models.CharField(max_length=8)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("last_used_at", models.DateTimeField(null=True)),
+                ("revoked_at", models.DateTimeField(null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_keys",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-id'],
+                "ordering": ["-created_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='Participant',
+            name="Participant",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('kind', models.CharField(choices=[('human', 'human'), ('model', 'model')], max_length=8)),
-                ('name', models.CharField(max_length=80)),
-                ('model_ref', models.CharField(blank=True, max_length=200)),
-                ('base_url', models.CharField(blank=True, max_length=500)),
-                ('endpoint', models.CharField(default='chat', max_length=12)),
-                ('capabilities', models.JSONField(default=list)),
-                ('persona', models.TextField(blank=True)),
-                ('temperature', models.FloatField(null=True)),
-                ('max_tokens', models.IntegerField(null=True)),
-                ('stop', models.JSONField(default=list)),
-                ('permissions', models.JSONField(default=list)),
-                ('archetype', models.CharField(default='writer', max_length=10)),
-                ('authority', models.IntegerField(default=0)),
-                ('context_limit', models.IntegerField(default=4096)),
-                ('budget', models.CharField(default='standard', max_length=20)),
-                ('tool_filter', models.JSONField(default=list)),
-                ('sealed_key', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('archived_at', models.DateTimeField(null=True)),
-                ('grove', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='participants', to='loom.grove')),
-                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='participants', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("human", "human"), ("model", "model")], max_length=8
+                    ),
+                ),
+                ("name", models.CharField(max_length=80)),
+                ("model_ref", models.CharField(blank=True, max_length=200)),
+                ("base_url", models.CharField(blank=True, max_length=500)),
+                ("endpoint", models.CharField(default="chat", max_length=12)),
+                ("capabilities", models.JSONField(default=list)),
+                ("persona", models.TextField(blank=True)),
+                ("temperature", models.FloatField(null=True)),
+                ("max_tokens", models.IntegerField(null=True)),
+                ("stop", models.JSONField(default=list)),
+                ("permissions", models.JSONField(default=list)),
+                ("archetype", models.CharField(default="writer", max_length=10)),
+                ("authority", models.IntegerField(default=0)),
+                ("context_limit", models.IntegerField(default=4096)),
+                ("budget", models.CharField(default="standard", max_length=20)),
+                ("tool_filter", models.JSONField(default=list)),
+                ("sealed_key", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("archived_at", models.DateTimeField(null=True)),
+                (
+                    "grove",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="participants",
+                        to="loom.grove",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="participants",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Membership',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(max_length=8)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('grove', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='loom.grove')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
-                ('participant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='loom.participant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("role", models.CharField(max_length=8)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "grove",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to="loom.grove",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="loom.participant"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Invitation',
+            name="Invitation",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('role', models.CharField(max_length=8)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField()),
-                ('uses_left', models.IntegerField()),
-                ('revoked_at', models.DateTimeField(null=True)),
-                ('grove', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='invitations', to='loom.grove')),
-                ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='loom.participant')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("role", models.CharField(max_length=8)),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField()),
+                ("uses_left", models.IntegerField()),
+                ("revoked_at", models.DateTimeField(null=True)),
+                (
+                    "grove",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="invitations",
+                        to="loom.grove",
+                    ),
+                ),
+                (
+                    "made_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="loom.participant"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Call',
+            name="Call",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('purpose', models.CharField(default='continue', max_length=12)),
-                ('provider', models.CharField(max_length=40)),
-                ('configuration', models.CharField(max_length=64)),
-                ('request', models.JSONField(default=dict)),
-                ('response', models.BinaryField(default=b'')),
-                ('bytes', models.CharField(default='exact', max_length=12)),
-                ('status', models.IntegerField(null=True)),
-                ('headers', models.JSONField(default=dict)),
-                ('sha256', models.CharField(blank=True, max_length=64)),
-                ('usage', models.JSONField(default=dict)),
-                ('note', models.TextField(blank=True)),
-                ('started_at', models.DateTimeField(auto_now_add=True)),
-                ('first_at', models.DateTimeField(null=True)),
-                ('sealed_at', models.DateTimeField(null=True)),
-                ('participant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='loom.participant')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("purpose", models.CharField(default="continue", max_length=12)),
+                ("provider", models.CharField(max_length=40)),
+                ("configuration", models.CharField(max_length=64)),
+                ("request", models.JSONField(default=dict)),
+                ("response", models.BinaryField(default=b"")),
+                ("bytes", models.CharField(default="exact", max_length=12)),
+                ("status", models.IntegerField(null=True)),
+                ("headers", models.JSONField(default=dict)),
+                ("sha256", models.CharField(blank=True, max_length=64)),
+                ("usage", models.JSONField(default=dict)),
+                ("note", models.TextField(blank=True)),
+                ("started_at", models.DateTimeField(auto_now_add=True)),
+                ("first_at", models.DateTimeField(null=True)),
+                ("sealed_at", models.DateTimeField(null=True)),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="loom.participant"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='SigninLink',
+            name="SigninLink",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('expires_at', models.DateTimeField()),
-                ('used_at', models.DateTimeField(null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("expires_at", models.DateTimeField()),
+                ("used_at", models.DateTimeField(null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('seq', models.BigIntegerField()),
-                ('kind', models.CharField(max_length=24)),
-                ('actor', models.CharField(blank=True, max_length=32)),
-                ('origin', models.CharField(blank=True, max_length=80)),
-                ('payload', models.JSONField()),
-                ('at', models.DateTimeField()),
-                ('stream', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='events', to='loom.stream')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("seq", models.BigIntegerField()),
+                ("kind", models.CharField(max_length=24)),
+                ("actor", models.CharField(blank=True, max_length=32)),
+                ("origin", models.CharField(blank=True, max_length=80)),
+                ("payload", models.JSONField()),
+                ("at", models.DateTimeField()),
+                (
+                    "stream",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="events",
+                        to="loom.stream",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['stream', 'seq'],
+                "ordering": ["stream", "seq"],
             },
         ),
         migrations.CreateModel(
-            name='Tree',
+            name="Tree",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('title', models.CharField(blank=True, max_length=300)),
-                ('description', models.TextField(blank=True)),
-                ('mode', models.CharField(max_length=8)),
-                ('system_context', models.TextField(blank=True)),
-                ('summary', models.TextField(blank=True)),
-                ('truncation', models.CharField(default='truncateMiddle', max_length=16)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('touched_at', models.DateTimeField(auto_now_add=True)),
-                ('archived_at', models.DateTimeField(null=True)),
-                ('erasing_at', models.DateTimeField(null=True)),
-                ('imported', models.JSONField(null=True)),
-                ('grove', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trees', to='loom.grove')),
-                ('maker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='loom.participant')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("title", models.CharField(blank=True, max_length=300)),
+                ("description", models.TextField(blank=True)),
+                ("mode", models.CharField(max_length=8)),
+                ("system_context", models.TextField(blank=True)),
+                ("summary", models.TextField(blank=True)),
+                ("truncation", models.CharField(default="truncateMiddle", max_length=16)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("touched_at", models.DateTimeField(auto_now_add=True)),
+                ("archived_at", models.DateTimeField(null=True)),
+                ("erasing_at", models.DateTimeField(null=True)),
+                ("imported", models.JSONField(null=True)),
+                (
+                    "grove",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trees",
+                        to="loom.grove",
+                    ),
+                ),
+                (
+                    "maker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="loom.participant"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-touched_at', '-id'],
+                "ordering": ["-touched_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='Receipt',
+            name="Receipt",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=64)),
-                ('line_digest', models.CharField(max_length=64)),
-                ('answer', models.JSONField()),
-                ('at', models.DateTimeField(auto_now_add=True)),
-                ('participant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='loom.participant')),
-                ('tree', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='loom.tree')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=64)),
+                ("line_digest", models.CharField(max_length=64)),
+                ("answer", models.JSONField()),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, to="loom.participant"
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="loom.tree"),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Node',
+            name="Node",
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
-                ('local_id', models.CharField(max_length=8)),
-                ('kind', models.CharField(default='text', max_length=10)),
-                ('form', models.CharField(blank=True, max_length=10)),
-                ('text', models.TextField(blank=True)),
-                ('blocks', models.JSONField(null=True)),
-                ('length', models.IntegerField()),
-                ('depth', models.IntegerField()),
-                ('parent_hash', models.CharField(blank=True, max_length=64)),
-                ('hash', models.CharField(max_length=64)),
-                ('configuration', models.CharField(blank=True, max_length=64)),
-                ('call_uid', models.CharField(blank=True, max_length=32)),
-                ('generation_uid', models.CharField(blank=True, max_length=32)),
-                ('finish', models.CharField(default='complete', max_length=80)),
-                ('created_at', models.DateTimeField()),
-                ('proof_author', models.CharField(blank=True, max_length=64)),
-                ('imported', models.JSONField(null=True)),
-                ('pruned', models.BooleanField(default=False)),
-                ('version_pruned', models.BooleanField(default=False)),
-                ('excluded', models.BooleanField(default=False)),
-                ('sandbox', models.BooleanField(default=False)),
-                ('summary', models.TextField(blank=True)),
-                ('resolved_at', models.DateTimeField(null=True)),
-                ('edited_from', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='loom.node')),
-                ('parent_slot', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='below', to='loom.node')),
-                ('slot', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='loom.node')),
-                ('author', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='loom.participant')),
-                ('tree', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='nodes', to='loom.tree')),
+                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("local_id", models.CharField(max_length=8)),
+                ("kind", models.CharField(default="text", max_length=10)),
+                ("form", models.CharField(blank=True, max_length=10)),
+                ("text", models.TextField(blank=True)),
+                ("blocks", models.JSONField(null=True)),
+                ("length", models.IntegerField()),
+                ("depth", models.IntegerField()),
+                ("parent_hash", models.CharField(blank=True, max_length=64)),
+                ("hash", models.CharField(max_length=64)),
+                ("configuration", models.CharField(blank=True, max_length=64)),
+                ("call_uid", models.CharField(blank=True, max_length=32)),
+                ("generation_uid", models.CharField(blank=True, max_length=32)),
+                ("finish", models.CharField(default="complete", max_length=80)),
+                ("created_at", models.DateTimeField()),
+                ("proof_author", models.CharField(blank=True, max_length=64)),
+                ("imported", models.JSONField(null=True)),
+                ("pruned", models.BooleanField(default=False)),
+                ("version_pruned", models.BooleanField(default=False)),
+                ("excluded", models.BooleanField(default=False)),
+                ("sandbox", models.BooleanField(default=False)),
+                ("summary", models.TextField(blank=True)),
+                ("resolved_at", models.DateTimeField(null=True)),
+                (
+                    "edited_from",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="loom.node",
+                    ),
+                ),
+                (
+                    "parent_slot",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="below",
+                        to="loom.node",
+                    ),
+                ),
+                (
+                    "slot",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="versions",
+                        to="loom.node",
+                    ),
+                ),
+                (
+                    "author",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="loom.participant"
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="nodes",
+                        to="loom.tree",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Mark',
+            name="Mark",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('kind', models.CharField(max_length=8)),
-                ('label', models.CharField(blank=True, max_length=200)),
-                ('item', models.CharField(max_length=80)),
-                ('at', models.DateTimeField()),
-                ('removed_at', models.DateTimeField(null=True)),
-                ('participant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='loom.participant')),
-                ('tree', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='marks', to='loom.tree')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("kind", models.CharField(max_length=8)),
+                ("label", models.CharField(blank=True, max_length=200)),
+                ("item", models.CharField(max_length=80)),
+                ("at", models.DateTimeField()),
+                ("removed_at", models.DateTimeField(null=True)),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="loom.participant"
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="marks",
+                        to="loom.tree",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Link',
+            name="Link",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('type', models.CharField(default='related', max_length=40)),
-                ('source', models.CharField(max_length=80)),
-                ('target', models.CharField(max_length=80)),
-                ('note', models.TextField(blank=True)),
-                ('confidence', models.FloatField(null=True)),
-                ('at', models.DateTimeField()),
-                ('removed_at', models.DateTimeField(null=True)),
-                ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='loom.participant')),
-                ('tree', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='links', to='loom.tree')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("type", models.CharField(default="related", max_length=40)),
+                ("source", models.CharField(max_length=80)),
+                ("target", models.CharField(max_length=80)),
+                ("note", models.TextField(blank=True)),
+                ("confidence", models.FloatField(null=True)),
+                ("at", models.DateTimeField()),
+                ("removed_at", models.DateTimeField(null=True)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="loom.participant"
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="links",
+                        to="loom.tree",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Import',
+            name="Import",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('name', models.CharField(max_length=300)),
-                ('file', models.CharField(max_length=300)),
-                ('format', models.CharField(blank=True, max_length=20)),
-                ('status', models.CharField(default='queued', max_length=8)),
-                ('stop_asked', models.BooleanField(default=False)),
-                ('done', models.BigIntegerField(default=0)),
-                ('total', models.BigIntegerField(default=0)),
-                ('report', models.JSONField(default=dict)),
-                ('error', models.JSONField(null=True)),
-                ('leased_until', models.DateTimeField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('grove', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='loom.grove')),
-                ('participant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='loom.participant')),
-                ('tree', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to='loom.tree')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("name", models.CharField(max_length=300)),
+                ("file", models.CharField(max_length=300)),
+                ("format", models.CharField(blank=True, max_length=20)),
+                ("status", models.CharField(default="queued", max_length=8)),
+                ("stop_asked", models.BooleanField(default=False)),
+                ("done", models.BigIntegerField(default=0)),
+                ("total", models.BigIntegerField(default=0)),
+                ("report", models.JSONField(default=dict)),
+                ("error", models.JSONField(null=True)),
+                ("leased_until", models.DateTimeField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "grove",
+                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="loom.grove"),
+                ),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="loom.participant"
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        null=True, on_delete=django.db.models.deletion.SET_NULL, to="loom.tree"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='Generation',
+            name="Generation",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('step_uid', models.CharField(blank=True, max_length=32)),
-                ('batch', models.CharField(max_length=32)),
-                ('index', models.IntegerField()),
-                ('tokens', models.IntegerField(null=True)),
-                ('temperature', models.FloatField(null=True)),
-                ('status', models.CharField(default='queued', max_length=12)),
-                ('stop_asked', models.BooleanField(default=False)),
-                ('discard', models.BooleanField(default=False)),
-                ('text', models.TextField(blank=True)),
-                ('chunk', models.IntegerField(default=0)),
-                ('note', models.CharField(blank=True, max_length=200)),
-                ('usage', models.JSONField(default=dict)),
-                ('finish', models.CharField(blank=True, max_length=80)),
-                ('error', models.JSONField(null=True)),
-                ('leased_until', models.DateTimeField(null=True)),
-                ('lease', models.CharField(blank=True, max_length=32)),
-                ('tries', models.IntegerField(default=0)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('call', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='generations', to='loom.call')),
-                ('node', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='loom.node')),
-                ('point', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='loom.node')),
-                ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='loom.participant')),
-                ('participant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='generations', to='loom.participant')),
-                ('tree', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='generations', to='loom.tree')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("step_uid", models.CharField(blank=True, max_length=32)),
+                ("batch", models.CharField(max_length=32)),
+                ("index", models.IntegerField()),
+                ("tokens", models.IntegerField(null=True)),
+                ("temperature", models.FloatField(null=True)),
+                ("status", models.CharField(default="queued", max_length=12)),
+                ("stop_asked", models.BooleanField(default=False)),
+                ("discard", models.BooleanField(default=False)),
+                ("text", models.TextField(blank=True)),
+                ("chunk", models.IntegerField(default=0)),
+                ("note", models.CharField(blank=True, max_length=200)),
+                ("usage", models.JSONField(default=dict)),
+                ("finish", models.CharField(blank=True, max_length=80)),
+                ("error", models.JSONField(null=True)),
+                ("leased_until", models.DateTimeField(null=True)),
+                ("lease", models.CharField(blank=True, max_length=32)),
+                ("tries", models.IntegerField(default=0)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "call",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="generations",
+                        to="loom.call",
+                    ),
+                ),
+                (
+                    "node",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="loom.node",
+                    ),
+                ),
+                (
+                    "point",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="loom.node",
+                    ),
+                ),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="loom.participant",
+                    ),
+                ),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="generations",
+                        to="loom.participant",
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="generations",
+                        to="loom.tree",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.AddField(
-            model_name='call',
-            name='tree',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='calls', to='loom.tree'),
+            model_name="call",
+            name="tree",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="calls", to="loom.tree"
+            ),
         ),
         migrations.CreateModel(
-            name='UserSession',
+            name="UserSession",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('session_key', models.CharField(max_length=40, unique=True)),
-                ('uid', models.CharField(max_length=32, unique=True)),
-                ('agent', models.CharField(blank=True, max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('seen_at', models.DateTimeField(auto_now=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='browsers', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("session_key", models.CharField(max_length=40, unique=True)),
+                ("uid", models.CharField(max_length=32, unique=True)),
+                ("agent", models.CharField(blank=True, max_length=200)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("seen_at", models.DateTimeField(auto_now=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="browsers",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-seen_at', '-id'],
+                "ordering": ["-seen_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='Workspace',
+            name="Workspace",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('revision', models.IntegerField(default=0)),
-                ('steps_made', models.IntegerField(default=0)),
-                ('checkpoint', models.IntegerField(default=0)),
-                ('made_at', models.DateTimeField(auto_now_add=True)),
-                ('last_used', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='loom.participant')),
-                ('participant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='workspaces', to='loom.participant')),
-                ('position', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='loom.node')),
-                ('tree', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='workspaces', to='loom.tree')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("revision", models.IntegerField(default=0)),
+                ("steps_made", models.IntegerField(default=0)),
+                ("checkpoint", models.IntegerField(default=0)),
+                ("made_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "last_used",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="loom.participant",
+                    ),
+                ),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="workspaces",
+                        to="loom.participant",
+                    ),
+                ),
+                (
+                    "position",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="loom.node",
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="workspaces",
+                        to="loom.tree",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='VersionChoice',
+            name="VersionChoice",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('node', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='loom.node')),
-                ('slot', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='loom.node')),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='choices', to='loom.workspace')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "node",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="loom.node",
+                    ),
+                ),
+                (
+                    "slot",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="loom.node",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="choices",
+                        to="loom.workspace",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Step',
+            name="Step",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.models.base.new_uid, editable=False, max_length=32, unique=True)),
-                ('seq', models.IntegerField()),
-                ('turn_uid', models.CharField(blank=True, max_length=32)),
-                ('line', models.TextField()),
-                ('canonical', models.TextField(blank=True)),
-                ('because', models.TextField(blank=True)),
-                ('items', models.JSONField(default=list)),
-                ('link_type', models.CharField(blank=True, max_length=40)),
-                ('outcome', models.CharField(max_length=40)),
-                ('message', models.TextField(blank=True)),
-                ('stream', models.CharField(blank=True, max_length=48)),
-                ('events', models.JSONField(default=list)),
-                ('inverse', models.JSONField(null=True)),
-                ('redone', models.BooleanField(default=False)),
-                ('is_undone', models.BooleanField(default=False)),
-                ('at', models.DateTimeField()),
-                ('actor', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='loom.participant')),
-                ('on_behalf_of', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='loom.participant')),
-                ('undoes', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='undone_by', to='loom.step')),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='steps', to='loom.workspace')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.models.base.new_uid, editable=False, max_length=32, unique=True
+                    ),
+                ),
+                ("seq", models.IntegerField()),
+                ("turn_uid", models.CharField(blank=True, max_length=32)),
+                ("line", models.TextField()),
+                ("canonical", models.TextField(blank=True)),
+                ("because", models.TextField(blank=True)),
+                ("items", models.JSONField(default=list)),
+                ("link_type", models.CharField(blank=True, max_length=40)),
+                ("outcome", models.CharField(max_length=40)),
+                ("message", models.TextField(blank=True)),
+                ("stream", models.CharField(blank=True, max_length=48)),
+                ("events", models.JSONField(default=list)),
+                ("inverse", models.JSONField(null=True)),
+                ("redone", models.BooleanField(default=False)),
+                ("is_undone", models.BooleanField(default=False)),
+                ("at", models.DateTimeField()),
+                (
+                    "actor",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="loom.participant",
+                    ),
+                ),
+                (
+                    "on_behalf_of",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="loom.participant",
+                    ),
+                ),
+                (
+                    "undoes",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="undone_by",
+                        to="loom.step",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="steps",
+                        to="loom.workspace",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='NodeSource',
+            name="NodeSource",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('item', models.CharField(max_length=80)),
-                ('role', models.CharField(max_length=12)),
-                ('version_seen', models.CharField(blank=True, max_length=64)),
-                ('node', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sources', to='loom.node')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("item", models.CharField(max_length=80)),
+                ("role", models.CharField(max_length=12)),
+                ("version_seen", models.CharField(blank=True, max_length=64)),
+                (
+                    "node",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="sources",
+                        to="loom.node",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
-                'indexes': [models.Index(fields=['item'], name='source_item')],
+                "ordering": ["id"],
+                "indexes": [models.Index(fields=["item"], name="source_item")],
             },
         ),
         migrations.AddConstraint(
-            model_name='participant',
-            constraint=models.UniqueConstraint(models.F('grove'), django.db.models.functions.text.Lower('name'), name='participant_name_once'),
+            model_name="participant",
+            constraint=models.UniqueConstraint(
+                models.F("grove"),
+                django.db.models.functions.text.Lower("name"),
+                name="participant_name_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='participant',
-            constraint=models.UniqueConstraint(condition=models.Q(('user__isnull', False)), fields=('grove', 'user'), name='person_once'),
+            model_name="participant",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("user__isnull", False)),
+                fields=("grove", "user"),
+                name="person_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('grove', 'user'), name='member_once'),
+            model_name="membership",
+            constraint=models.UniqueConstraint(fields=("grove", "user"), name="member_once"),
         ),
         migrations.AddConstraint(
-            model_name='event',
-            constraint=models.UniqueConstraint(fields=('stream', 'seq'), name='seq_once'),
+            model_name="event",
+            constraint=models.UniqueConstraint(fields=("stream", "seq"), name="seq_once"),
         ),
         migrations.AddConstraint(
-            model_name='receipt',
-            constraint=models.UniqueConstraint(fields=('participant', 'tree', 'key'), name='key_once'),
+            model_name="receipt",
+            constraint=models.UniqueConstraint(
+                fields=("participant", "tree", "key"), name="key_once"
+            ),
         ),
         migrations.AddIndex(
-            model_name='node',
-            index=models.Index(fields=['parent_slot', 'id'], name='node_below'),
+            model_name="node",
+            index=models.Index(fields=["parent_slot", "id"], name="node_below"),
         ),
         migrations.AddIndex(
-            model_name='node',
-            index=models.Index(fields=['slot', 'id'], name='node_versions'),
+            model_name="node",
+            index=models.Index(fields=["slot", "id"], name="node_versions"),
         ),
         migrations.AddIndex(
-            model_name='node',
-            index=models.Index(condition=models.Q(('pruned', True)), fields=['tree'], name='node_pruned'),
+            model_name="node",
+            index=models.Index(
+                condition=models.Q(("pruned", True)), fields=["tree"], name="node_pruned"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='node',
-            constraint=models.UniqueConstraint(fields=('tree', 'local_id'), name='local_id_once'),
+            model_name="node",
+            constraint=models.UniqueConstraint(fields=("tree", "local_id"), name="local_id_once"),
         ),
         migrations.AddIndex(
-            model_name='mark',
-            index=models.Index(fields=['item', 'kind'], name='mark_item'),
+            model_name="mark",
+            index=models.Index(fields=["item", "kind"], name="mark_item"),
         ),
         migrations.AddIndex(
-            model_name='link',
-            index=models.Index(fields=['source'], name='link_source'),
+            model_name="link",
+            index=models.Index(fields=["source"], name="link_source"),
         ),
         migrations.AddIndex(
-            model_name='link',
-            index=models.Index(fields=['target'], name='link_target'),
+            model_name="link",
+            index=models.Index(fields=["target"], name="link_target"),
         ),
         migrations.AddIndex(
-            model_name='generation',
-            index=models.Index(condition=models.Q(('status__in', ['queued', 'running'])), fields=['status'], name='generation_open'),
+            model_name="generation",
+            index=models.Index(
+                condition=models.Q(("status__in", ["queued", "running"])),
+                fields=["status"],
+                name="generation_open",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='workspace',
-            constraint=models.UniqueConstraint(fields=('participant', 'tree'), name='workspace_once'),
+            model_name="workspace",
+            constraint=models.UniqueConstraint(
+                fields=("participant", "tree"), name="workspace_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='versionchoice',
-            constraint=models.UniqueConstraint(fields=('workspace', 'slot'), name='choice_once'),
+            model_name="versionchoice",
+            constraint=models.UniqueConstraint(fields=("workspace", "slot"), name="choice_once"),
         ),
         migrations.AddConstraint(
-            model_name='step',
-            constraint=models.UniqueConstraint(fields=('workspace', 'seq'), name='step_seq_once'),
+            model_name="step",
+            constraint=models.UniqueConstraint(fields=("workspace", "seq"), name="step_seq_once"),
         ),
     ]
