@@ -1,5 +1,6 @@
 """A worker's world: a scripted provider, a participant that asks it, and lines to run."""
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -66,6 +67,11 @@ def run(generation: Generation) -> Generation:
 def again(generation: Generation) -> Generation:
     """The row as it is now."""
     return Generation.objects.select_related("node", "call").get(pk=generation.pk)
+
+
+async def a_moment() -> None:
+    """For looking again at a row that a run writes four times a second."""
+    await asyncio.sleep(0.02)
 
 
 class Running:

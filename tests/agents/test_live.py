@@ -2,14 +2,13 @@
 
 import pytest
 from django.utils import timezone
-from pytest_django import Settings
 
 from agents import sweeper, worker
 from agents.loop import the_loop
 from agents.taking import take
 from loom.commands import landing
-from loom.models import Call, Event, Generation, Grove, Participant, Tree
-from tests.agents.conftest import Running, Say, again, run
+from loom.models import Event, Generation, Tree
+from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.agents.watching import Watcher
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, holds, says, stalls, tokens
@@ -23,14 +22,8 @@ def until_row(generation: Generation, chunk: int) -> Generation:
         row = again(generation)
         if row.chunk >= chunk:
             return row
-        the_loop().run(_a_moment())
+        the_loop().run(a_moment())
     raise AssertionError("the row was not written")
-
-
-async def _a_moment() -> None:
-    import asyncio
-
-    await asyncio.sleep(0.02)
 
 
 def test_viewers_see_the_first_piece_at_once_and_the_row_keeps_it(
@@ -233,96 +226,6 @@ def test_the_first_task_of_a_line_takes_all_its_candidates(
     assert [one.generations for one in held] == [(third,), (first,)]
     assert take(first.uid) == []
     assert again(second).status == "stopped"
-
-
-@pytest.fixture
-def embedded(settings: Settings, grove: Grove, provider: ScriptedProvider) -> Participant:
-    """The embedded model, played by the scripted provider."""
-    settings.LOCAL_MODEL_URL = provider.url
-    return Participant.objects.create(
-        grove=grove, kind="model", name="Muse", model_ref="local:smollm2"
-    )
-
-
-def test_candidates_of_the_embedded_model_share_one_call(
-    ask: Say, tree: Tree, provider: ScriptedProvider, embedded: Participant
-) -> None:
-    rows = ask('continue n:3 using agent:"Muse"')
-    with Watcher(tree):
-        run(rows[1])
-    rows = [again(row) for row in rows]
-    assert [row.status for row in rows] == ["done"] * 3
-    assert [row.text for row in rows] == ["word1 word2 word3 "] * 3
-    assert len({row.node_id for row in rows}) == 3
-    assert len({row.call_id for row in rows}) == 1
-    assert Call.objects.get().request["body"]["n"] == 3
-    assert len(provider.seen) == 1
-    sealed = Event.objects.get(kind="call.sealed").payload["nodes"]
-    assert len(sealed) == 3
-
-
-def test_one_of_many_candidates_is_stopped_alone(
-    ask: Say, tree: Tree, provider: ScriptedProvider, embedded: Participant
-) -> None:
-    provider.script(holds("She ", HOLD, "was"))
-    rows = ask('continue n:2 using agent:"Muse"')
-    with Watcher(tree) as viewer:
-        running = Running(rows[0])
-        viewer.wait_for(2)
-        landing.ask_stop(again(rows[0]))
-        for _ in range(400):
-            if again(rows[0]).status == "stopped":
-                break
-            the_loop().run(_a_moment())
-        provider.release()
-        running.ended()
-    assert [(again(row).status, again(row).text) for row in rows] == [
-        ("stopped", "She "),
-        ("done", "She was"),
-    ]
-
-
-def test_a_long_path_is_cut_in_front_for_the_embedded_model(
-    ask: Say, tree: Tree, provider: ScriptedProvider, embedded: Participant
-) -> None:
-    from loom.access import get_actor
-    from loom.commands.execute import Request, execute
-
-    user = tree.maker.user
-    assert user is not None
-    actor = get_actor(user, tree.grove)
-    execute(actor, tree, Request(f'respond "{"old words " * 1000}"'))
-    execute(actor, tree, Request('respond "the new end"'))
-    row = run(ask('continue using agent:"Muse"')[0])
-    assert row.note == "read the last 1,200 tokens"
-    message = provider.seen[0].json["messages"][-1]
-    assert message["content"].endswith("the new end")
-    assert 4700 < len(message["content"]) <= 4802
-    assert provider.seen[0].json["max_tokens"] == 256
-
-
-def test_text_that_needs_more_tokens_than_it_looks_is_cut_shorter(
-    ask: Say, provider: ScriptedProvider, embedded: Participant, tree: Tree
-) -> None:
-    from loom.access import get_actor
-    from loom.commands.execute import Request, execute
-    from tests.providers.scripts import fails
-
-    user = tree.maker.user
-    assert user is not None
-    execute(get_actor(user, tree.grove), tree, Request(f'respond "{"1 " * 4000}"'))
-    provider.script(fails(400, code="exceed_context_size_error"), says("ok"))
-    row = run(ask('continue using agent:"Muse"')[0])
-    assert (row.text, row.note) == ("ok", "read the last 600 tokens")
-
-
-def test_the_embedded_model_completes_a_buffer(
-    ask: Say, provider: ScriptedProvider, embedded: Participant, buffer: Tree
-) -> None:
-    row = run(ask('continue using agent:"Muse"', tree=buffer)[0])
-    assert row.text
-    assert provider.seen[0].path == "/v1/completions"
-    assert provider.seen[0].json["prompt"] == "<|endoftext|>"
 
 
 def test_taking_twice_gives_nothing_the_second_time(ask: Say) -> None:
