@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -21,6 +22,10 @@ def _health(url: str) -> dict[str, object]:
     return found
 
 
+def _is_gone(running: Server, pid: int) -> bool:
+    return pid not in running.family()
+
+
 def test_it_starts_keeps_its_processes_and_stops_without_a_trace(tmp_path: Path) -> None:
     with server(tmp_path / "data", "--no-model") as running:
         url = running.ready()
@@ -35,7 +40,7 @@ def test_it_starts_keeps_its_processes_and_stops_without_a_trace(tmp_path: Path)
         for name in ("uvicorn", "celery", "valkey-server"):
             before = running.pid_of(name)
             os.kill(before, signal.SIGKILL)
-            wait_for(lambda gone=before: gone not in running.family())
+            wait_for(partial(_is_gone, running, before))
             wait_for(lambda: _health(url).get("ok"))
             assert running.pid_of(name) != before
         assert running.stop() < 10
