@@ -160,7 +160,7 @@ def test_a_call_that_is_not_here_leaves_it_incomplete(actor: Actor, tree: Tree) 
     assert _whole(actor, tree)["status"] == "incomplete"
 
 
-@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL refuses such bytes")
+@pytest.mark.sqlite  # PostgreSQL refuses such bytes
 def test_text_that_is_no_utf_8_any_more_is_broken_not_a_crash(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "abc", "b")
     with connection.cursor() as cursor:
