@@ -11,6 +11,7 @@ from django.utils import timezone
 from agents.taking import take
 from loom.log import jobs
 from loom.models import Generation
+from loom.transfer import importing
 
 log = logging.getLogger("heddle.sweeper")
 
@@ -73,6 +74,7 @@ class Sweeper(threading.Thread):
             close_old_connections()
             try:
                 sweep()
+                importing.sweep()
             except DatabaseError:
                 log.warning("could not sweep", exc_info=True)
             finally:

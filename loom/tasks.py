@@ -26,6 +26,12 @@ def run_import(uid: str) -> None:
     importing.run(uid)
 
 
+@shared_task(name="loom.tasks.sweep_imports")
+def sweep_imports() -> None:
+    """Looks for imports that were forgotten."""
+    importing.sweep()
+
+
 @worker_ready.connect
 def begin_again(**_: Any) -> None:
     """What an earlier worker left half done, or a broker forgot, is asked for again."""

@@ -35,7 +35,7 @@ class Authors:
             writer = streams.lock(self.grove, actor=self.person.uid)
             for name, kind in fresh:
                 found = self._found(_sound(name, kind), kind)
-                if found.pk is None:
+                if found._state.adding:
                     found.save()
                     body = participant_body(found)
                     writer.append("participant.added", {"participant": body})

@@ -3,7 +3,7 @@
 import time
 from datetime import timedelta
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.models import Import
@@ -38,7 +38,9 @@ class Beat:
     quarter, writing the tree the rest. Raises Stopped or Lost."""
 
     def __init__(self, row: Import) -> None:
-        self._row, self._until = row, row.leased_until
+        self._row = row
+        # The last two ends of the lease: the newer may have gone with a transaction.
+        self._until = [row.leased_until]
         self._next = 0.0
         self._done = 0
 
@@ -57,16 +59,17 @@ class Beat:
     def keep(self) -> None:
         """Extends the lease, if it still is this worker's: its end is what it is known by."""
         until = timezone.now() + LEASE
-        rows = Import.objects.filter(pk=self._row.pk, status="running", leased_until=self._until)
-        done = min(self._done, self._row.total)
-        if not rows.update(leased_until=until, done=done):
+        if not self._own().update(leased_until=until, done=min(self._done, self._row.total)):
             raise Lost
-        self._until = until
+        self._until = [until, self._until[0]]
         self._next = time.monotonic() + _EVERY_S
         if Import.objects.filter(pk=self._row.pk, stop_asked=True).exists():
             raise Stopped
 
     def let_go(self) -> bool:
         """Whether the import still was this worker's; nobody else may take it any more."""
-        rows = Import.objects.filter(pk=self._row.pk, status="running", leased_until=self._until)
-        return bool(rows.update(leased_until=None))
+        return bool(self._own().update(leased_until=None))
+
+    def _own(self) -> "QuerySet[Import]":
+        rows = Import.objects.filter(pk=self._row.pk, status="running")
+        return rows.filter(leased_until__in=self._until)

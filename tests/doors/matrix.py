@@ -47,6 +47,7 @@ GET    trees/{tree}/path               200 200 200 404 401
 GET    trees/{tree}/skeleton           200 200 200 404 401
 GET    trees/{tree}/events             200 200 200 404 401
 GET    trees/{tree}/verify             200 200 200 404 401
+GET    trees/{tree}/export             200 200 200 404 401
 GET    commands                        200 200 200 200 401
 GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401
@@ -59,6 +60,10 @@ GET    generations/{generation}        200 200 200 404 401
 POST   generations/{generation}/stop   200 200 403 404 401
 GET    calls/{call}                    200 200 200 404 401
 GET    calls/{call}/response           200 200 200 404 401
+POST   import                          400 400 400 400 401
+GET    imports/{import}                200 200 200 404 401
+DELETE imports/{import}                200 200 403 404 401
+POST   imports/{import}/stop           200 200 403 404 401
 GET    schema/                         200 200 200 200 401
 GET    docs/                           200 200 200 200 401
 """

@@ -58,6 +58,9 @@ def world(
         "key": people.make_key(owner, "desk")[0].uid,
         "session": _session(owner),
         "invitation": invitations.make_invitation(actor, role="reader", days=1, uses=1)[0].uid,
+        "import": models.Import.objects.create(
+            grove=grove, participant=actor.participant, name="a.json", file="nowhere"
+        ).uid,
         **_runs(tree, muse, actor.participant, node),
     }
 

@@ -98,7 +98,7 @@ def test_marks_links_and_sources_come_again(lived: Tree, bring: Bring) -> None:
     assert Link.objects.get(tree=again, type="related").target == f"t{again.pk}"
     made = Node.objects.get(tree=again, text="So it was.")
     seen = {(one.item, one.role, one.version_seen) for one in made.sources.all()}
-    above = Node.objects.get(pk=made.parent_slot_id)
+    above = Node.objects.get(versions=made.parent_slot)
     assert seen == {(f"n{above.pk}", "primary", above.hash), (f"t{again.pk}", "context", "")}
 
 

@@ -85,7 +85,7 @@ def path(request: Request, uid: str) -> HttpResponse:
     """The path from the root to a node, root first, by the caller's choice of versions."""
     actor, tree = get_tree(request, uid)
     workspace = _own_workspace(actor, tree)
-    end = _named(request, tree, "node") or _position(tree, workspace)
+    end = _named(request, tree, "node") or position_of(tree, workspace)
     pieces = path_pieces(actor, tree, workspace, end)
     return packed(request, pieces, small=end.depth < DEEP)
 
@@ -222,7 +222,7 @@ def _own_workspace(actor: Actor, tree: Tree) -> Workspace | None:
     return Workspace.objects.filter(participant=actor.participant, tree=tree).first()
 
 
-def _position(tree: Tree, workspace: Workspace | None) -> Node:
+def position_of(tree: Tree, workspace: Workspace | None) -> Node:
     """Where the caller stands in this tree: the nearest node above that is not hidden."""
     if workspace is not None:
         node = lookup.rows().get(pk=workspace.position_id)

@@ -1,149 +1,204 @@
-"""Files in and out over the API (MM §14.3, 12)."""
+"""Files in and out over the API (MM §14.3, 12). What is in them is read in loom.transfer."""
 
-import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import UploadedFile
+from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
-from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.decorators import api_view, parser_classes
+from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
-from loom.doors.api.reading import get_node
+from loom.access import Actor
+from loom.doors.api import transfer_shapes as shapes
+from loom.doors.api.auth import user_of
+from loom.doors.api.reading import get_node, position_of
+from loom.doors.api.schema import operation
 from loom.log.jobs import enqueue
-from loom.models import Import, Workspace
-from loom.queries import lookup
-from loom.rules.refusals import Refused
-from loom.transfer import importing, own_writing, prose
+from loom.models import Grove, Import, Tree, User, Workspace
+from loom.rules.refusals import Refused, not_found
+from loom.transfer import own_writing, prose
+from loom.transfer.checking import MAX_FILE
+from loom.transfer.importing import READERS, ask_stop, folder
 
-MAX_BYTES = 256 * 1024 * 1024
-FORMATS = ("heddle", "markdown", "text", "zip")
+# format: (ending, media type)
+FILES = {
+    "heddle": ("json", "application/json"),
+    "markdown": ("md", "text/markdown; charset=utf-8"),
+    "text": ("txt", "text/plain; charset=utf-8"),
+}
+_FORMATS = (*FILES, "zip")
+_ANSWERS = {(200, media.partition(";")[0]): OpenApiTypes.STR for _, media in FILES.values()}
 
 
-@extend_schema(
-    tags=["transfer"],
-    summary="Bring a tree in",
-    request={"multipart/form-data": OpenApiTypes.OBJECT},
-    responses={202: OpenApiTypes.OBJECT},
+@operation(
+    "POST", "transfer import", "Bring a tree in", body=shapes.SENT, answers=shapes.Taken, status=202
 )
 @api_view(["POST"])
 @parser_classes([MultiPartParser])
 def upload(request: Request) -> Response:
-    """Takes a file of at most 256 MiB; it is read in the background."""
-    given = request.data.get("file")
-    if not isinstance(given, UploadedFile):
-        raise Refused("INVALID_SYNTAX", "No file was sent.", hint="send it as the part file")
-    if (given.size or 0) > MAX_BYTES:
+    """Takes a file of at most 256 MiB, for writers; it is read in the background."""
+    user = user_of(request)
+    sent = _form(request)
+    file, wanted = _file_of(sent), str(sent.get("format", ""))
+    if wanted and wanted not in READERS:
         raise Refused(
-            "LIMIT_EXCEEDED", "The file has more than 256 MiB.", hint="split it", status=413
+            "INVALID_SYNTAX", f"There is no format {wanted[:40]!r}.", hint=" or ".join(READERS)
         )
-    wanted = str(request.data.get("format", ""))
-    if wanted and wanted not in importing.READERS:
-        raise Refused(
-            "INVALID_SYNTAX",
-            f"There is no format {wanted[:40]!r}.",
-            hint=" or ".join(importing.READERS),
-        )
-    uid = str(request.data.get("grove", ""))
-    grove = access.get_grove(request.user, uid)[1] if uid else access.first_grove(request.user)
-    actor = access.get_actor(request.user, grove)
+    grove = _grove(user, str(sent.get("grove", "")))
+    actor = access.get_actor(user, grove)
     access.demand_role(actor, "writer")
-    row = Import(grove=grove, participant=actor.participant, name=(given.name or "")[:300])
-    path = importing.folder() / row.uid
-    with path.open("wb") as out:
-        for piece in given.chunks():
-            out.write(piece)
-    row.file, row.format, row.total = str(path), wanted, given.size or 0
+    name = "".join(one if one.isprintable() else " " for one in file.name or "")[-300:]
+    row = Import(grove=grove, participant=actor.participant, name=name, format=wanted)
+    row.total = file.size or 0
+    row.file = str(folder() / row.uid)
+    _store(file, Path(row.file))
     row.save()
     enqueue("loom.tasks.run_import", [row.uid], queue="transfer")
     return Response({"id": row.uid}, status=202)
 
 
+def _form(request: Request) -> Any:
+    try:
+        return request.data
+    except UnsupportedMediaType:
+        raise Refused(
+            "INVALID_SYNTAX",
+            "A file is sent as a form with parts.",
+            hint="send multipart/form-data with the part file",
+            status=415,
+        ) from None
+
+
+def _file_of(sent: Any) -> "UploadedFile[bytes]":
+    file = sent.get("file")
+    if not isinstance(file, UploadedFile):
+        raise Refused("INVALID_SYNTAX", "No file was sent.", hint="send it as the part file")
+    if (file.size or 0) > MAX_FILE:
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"A file has at most {MAX_FILE:,} bytes.",
+            hint="export a part of the tree",
+            status=413,
+        )
+    return file
+
+
+def _grove(user: User, uid: str) -> Grove:
+    if not uid:
+        return access.first_grove(user)
+    if not (uid.isascii() and uid.isalnum()):
+        raise not_found("This grove")
+    return access.get_grove(user, uid)[1]
+
+
+def _store(file: "UploadedFile[bytes]", path: Path) -> None:
+    try:
+        with path.open("wb") as out:
+            for piece in file.chunks():
+                out.write(piece)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise Refused(
+            "UNAVAILABLE", "The file could not be stored.", hint="look at the disk's free space"
+        ) from None
+
+
+@operation("GET", "transfer state", "How an import fares", answers=shapes.ImportState)
+@operation("DELETE", "transfer end", "Stop an import", answers=shapes.ImportState)
+@api_view(["GET", "DELETE"])
+def state(request: Request, uid: str) -> Response:
+    """Status, bytes done of total, the tree once it is there, the report, and the error."""
+    actor, row = access.get_import(user_of(request), uid)
+    return _stopped(actor, row) if request.method == "DELETE" else Response(_body(row))
+
+
+@operation("POST", "transfer stop", "Stop an import", answers=shapes.ImportState)
+@api_view(["POST"])
+def stop(request: Request, uid: str) -> Response:
+    """Stops an import, for writers; nothing of it is left."""
+    return _stopped(*access.get_import(user_of(request), uid))
+
+
+def _stopped(actor: Actor, row: Import) -> Response:
+    access.demand_role(actor, "writer")
+    ask_stop(row)
+    return Response(_body(Import.objects.select_related("tree").get(pk=row.pk)))
+
+
 def _body(row: Import) -> dict[str, Any]:
-    shown = row.tree if row.status == "done" else None
+    is_done = row.status == "done"
     return {
         "id": row.uid,
         "name": row.name,
         "status": row.status,
         "done": row.done,
         "total": row.total,
-        "tree": shown.uid if shown else None,
-        "report": row.report or None,
+        "tree": row.tree.uid if is_done and row.tree else None,
+        "report": row.report if "format" in row.report else None,
         "error": row.error,
     }
 
 
-@extend_schema(
-    methods=["GET"], tags=["transfer"], summary="How an import fares", responses=OpenApiTypes.OBJECT
-)
-@extend_schema(
-    methods=["DELETE"], tags=["transfer"], summary="Stop an import", responses=OpenApiTypes.OBJECT
-)
-@api_view(["GET", "DELETE"])
-def state(request: Request, uid: str) -> Response:
-    """Status, bytes done of total, the tree once it is there, the report, and the error."""
-    actor, row = access.get_import(request.user, uid)
-    if request.method == "DELETE":
-        _stop(actor, row)
-    return Response(_body(Import.objects.select_related("tree").get(pk=row.pk)))
-
-
-@extend_schema(
-    tags=["transfer"], summary="Stop an import", request=None, responses=OpenApiTypes.OBJECT
-)
-@api_view(["POST"])
-def stop(request: Request, uid: str) -> Response:
-    """Stops an import; nothing of it is left."""
-    actor, row = access.get_import(request.user, uid)
-    _stop(actor, row)
-    return Response(_body(Import.objects.select_related("tree").get(pk=row.pk)))
-
-
-def _stop(actor: access.Actor, row: Import) -> None:
-    access.demand_role(actor, "writer")
-    importing.ask_stop(row)
-
-
-@extend_schema(
-    tags=["transfer"],
-    summary="Take a tree or a path out",
-    parameters=[
-        OpenApiParameter("format", OpenApiTypes.STR, enum=FORMATS),
-        OpenApiParameter("node", OpenApiTypes.STR),
-    ],
-    responses=OpenApiTypes.BINARY,
+@operation(
+    "GET",
+    "transfer export",
+    "Take a tree or a path out",
+    answers=_ANSWERS,
+    asks=(
+        OpenApiParameter("format", OpenApiTypes.STR, enum=_FORMATS, default="heddle"),
+        OpenApiParameter("node", OpenApiTypes.STR, description="The end of the path."),
+    ),
 )
 @api_view(["GET"])
-def export(request: Request, uid: str) -> HttpResponseBase:
-    """`heddle` the whole tree, `markdown` and `text` the path to `node` (else the position)."""
-    actor, tree = access.get_tree(request.user, uid)
-    kind = request.query_params.get("format", "heddle")
-    if kind not in FORMATS:
-        raise Refused("INVALID_SYNTAX", "There is no such format.", hint=" or ".join(FORMATS))
+def export(request: Request, uid: str) -> StreamingHttpResponse:
+    """`heddle` the whole tree, `markdown` and `text` the path to `node`, else the position."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    kind, named = request.query_params.get("format", "heddle"), request.query_params.get("node")
+    if kind not in _FORMATS:
+        raise Refused("INVALID_SYNTAX", "There is no such format.", hint=" or ".join(_FORMATS))
     if kind == "zip":
         raise Refused("UNAVAILABLE", "The archive is not here yet.", hint="format=heddle")
     if kind == "heddle":
-        return _file(own_writing.pieces(tree), tree.title, "json", "application/json")
+        if named:
+            raise Refused(
+                "INVALID_SYNTAX", "A whole tree has no end.", hint="format=markdown or format=text"
+            )
+        return _streamed(request, own_writing.pieces(tree), tree, kind)
     workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
-    named = request.query_params.get("node")
-    if named:
-        node = get_node(tree, named)
-    elif workspace is not None:
-        node = lookup.rows().get(pk=workspace.position_id)
-    else:
-        node = lookup.root_of(tree)
+    end = get_node(tree, named) if named else position_of(tree, workspace)
     make = prose.as_markdown if kind == "markdown" else prose.as_text
-    ending, media = ("md", "text/markdown") if kind == "markdown" else ("txt", "text/plain")
-    return _file(make(actor, tree, workspace, node), tree.title, ending, media)
+    return _streamed(request, make(actor, tree, workspace, end), tree, kind)
 
 
-def _file(pieces: Any, title: str, ending: str, media: str) -> HttpResponseBase:
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", title).strip("-.")[:60] or "tree"
-    answer = StreamingHttpResponse(pieces, content_type=f"{media}; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{name}.{ending}"'
+def _streamed(
+    request: Request, pieces: Iterator[bytes], tree: Tree, kind: str
+) -> StreamingHttpResponse:
+    ending, media = FILES[kind]
+    # Over ASGI Django would collect a plain iterator whole before it sends any of it.
+    is_async = isinstance(request._request, ASGIRequest)
+    answer = StreamingHttpResponse(_each(pieces) if is_async else pieces, content_type=media)
+    header = content_disposition_header(True, f"{_safe(tree.title)}.{ending}")
+    answer["Content-Disposition"] = header or "attachment"
     return answer
+
+
+async def _each(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    following = sync_to_async(lambda: next(pieces, None))
+    while (piece := await following()) is not None:
+        yield piece
+
+
+def _safe(title: str) -> str:
+    """The title as a file's name on any system: no separators, no controls, not hidden."""
+    shown = "".join("-" if one in '/\\:*?"<>|' or not one.isprintable() else one for one in title)
+    return shown.strip(" .")[:80].strip(" .") or "tree"
