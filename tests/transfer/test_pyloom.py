@@ -198,6 +198,7 @@ def test_a_new_node_goes_on_below_an_imported_one(bring: Bring, actor: Actor) ->
     assert verify_tree(actor, tree, None)["status"] == "valid"
 
 
+@pytest.mark.timeout(600)  # a minute on a quiet machine, and machines are not always quiet
 def test_a_chain_of_100_000_nodes_is_no_deeper_than_any_other(bring: Bring) -> None:
     deep = 100_000
     raw = b'{"root":{"text":"","children":[' + b'{"text":"a","children":[' * (deep - 1)
