@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from loom.commands import groves, people
 from loom.management.links import signin_link
@@ -26,9 +27,10 @@ class Command(BaseCommand):
         """Prints the link alone on the last line."""
         try:
             grove = self._grove(options["grove"])
-            user = people.make_user(options["name"])
-            if grove is not None:
-                groves.join(grove, user, options["role"])
+            with transaction.atomic():
+                user = people.make_user(options["name"])
+                if grove is not None:
+                    groves.join(grove, user, options["role"])
         except Refused as refused:
             raise CommandError(f"{refused.message} {refused.hint}") from None
         self.stdout.write(f"{user.username} signs in once, within 24 hours, at")

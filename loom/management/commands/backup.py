@@ -1,8 +1,8 @@
 """`manage.py backup FILE`: the database and the secret in one file, while people write."""
 
 import io
+import json
 import os
-import subprocess
 import tarfile
 import tempfile
 from pathlib import Path
@@ -11,6 +11,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
+from django.utils import timezone
+
+from loom.management import archives
+from loom.rules.hashes import instant
 
 
 class Command(BaseCommand):
@@ -28,48 +32,36 @@ class Command(BaseCommand):
         part = target.with_name(target.name + ".part")
         try:
             with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-                dump = Path(folder) / "database"
-                dump_database(dump)
-                descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-                with os.fdopen(descriptor, "wb") as out, tarfile.open(fileobj=out, mode="w") as tar:
-                    tar.add(dump, connection.vendor)
-                    _add(tar, "secret", settings.SECRET_KEY.encode())
+                dumped = Path(folder) / archives.DATABASE
+                archives.dump(dumped)
+                _pack(part, dumped)
                 part.replace(target)
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise CommandError(f"{target} cannot be written: {error.strerror}.") from None
-        self.stdout.write(f"Backed up to {target}")
+        finally:
+            part.unlink(missing_ok=True)
+        self.stdout.write(f"Backed up to {target}. It holds the secret: keep it safe.")
+
+
+def _pack(part: Path, dumped: Path) -> None:
+    about = {
+        "heddle": archives.FORMAT,
+        "database": connection.vendor,
+        "migrations": archives.applied(),
+        "made_at": instant(timezone.now()),
+    }
+    part.unlink(missing_ok=True)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as out:
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            _add(tar, archives.ABOUT, json.dumps(about).encode())
+            tar.add(dumped, archives.DATABASE)
+            _add(tar, archives.SECRET, settings.SECRET_KEY.encode())
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
     info = tarfile.TarInfo(name)
     info.size, info.mode = len(content), 0o600
     tar.addfile(info, io.BytesIO(content))
-
-
-def dump_database(to: Path) -> None:
-    """Copies the database into a file, as it is at one moment."""
-    if connection.vendor == "sqlite":
-        import sqlite3
-
-        connection.ensure_connection()
-        with sqlite3.connect(to) as copy:
-            connection.connection.backup(copy)
-        copy.close()
-        return
-    _postgres("pg_dump", "--format=custom", "--no-owner", "--file", str(to))
-
-
-def _postgres(tool: str, *words: str) -> None:
-    given = connection.settings_dict
-    env = {**os.environ, "PGPASSWORD": str(given["PASSWORD"] or "")}
-    where = ["--host", given["HOST"] or "localhost", "--port", str(given["PORT"] or 5432)]
-    who = ["--username", given["USER"]] if given["USER"] else []
-    try:
-        subprocess.run(  # noqa: S603 (the words are ours)
-            [tool, *where, *who, "--dbname", given["NAME"], *words], env=env, check=True
-        )
-    except FileNotFoundError:
-        raise CommandError(f"{tool} is not installed. Install PostgreSQL's client.") from None
-    except subprocess.CalledProcessError:
-        raise CommandError(f"{tool} failed; what it said stands above.") from None

@@ -4,15 +4,21 @@ import os
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db import transaction
 
 from loom.access import get_actor
 from loom.commands import groves, growth, participants, people
 from loom.commands.execute import Request, execute
 from loom.commands.participants import Changes
-from loom.management.links import signin_link
+from loom.management.links import address, keep_address, signin_link
 from loom.models import Grove, User
 
 LOCAL = {"model_ref": "local:smollm2", "max_tokens": 60, "temperature": 0.8, "context_limit": 2048}
+# The first of these whose key is in the environment stands behind the Analyst.
+PROVIDERS = (
+    ("OPENAI_API_KEY", "openai:gpt-4o-mini", "https://api.openai.com/v1"),
+    ("ANTHROPIC_API_KEY", "anthropic:claude-haiku-4-5", "https://api.anthropic.com/v1"),
+)
 ANALYST = (
     "You read along and help the writers see what their tree holds. You are exact, brief and kind."
 )
@@ -25,46 +31,54 @@ class Command(BaseCommand):
     help = "Makes what a new installation begins with, and prints a one-time sign-in link."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prints a link while the owner has never signed in."""
-        owner = User.objects.filter(is_operator=True).first()
-        if owner is None:
-            owner = people.make_user("owner", is_operator=True)
-        if not Grove.objects.filter(memberships__user=owner).exists():
-            _plant(owner)
+        """Prints a link while the owner has never signed in, else how to get one."""
+        keep_address()
+        with transaction.atomic():
+            owner = _owner()
+            if not Grove.objects.filter(memberships__user=owner).exists():
+                _plant(owner)
         if owner.last_login is None:
             self.stdout.write("Sign in once with this link, within 24 hours:")
             self.stdout.write(signin_link(owner))
+        else:
+            self.stdout.write(f"Sign in at {address()}/signin")
+
+
+def _owner() -> User:
+    found = User.objects.filter(is_operator=True).order_by("pk").first()
+    if found is not None:
+        return found
+    owner = people.find_user("owner") or people.make_user("owner")
+    owner.is_operator = True
+    owner.save(update_fields=["is_operator"])
+    return owner
 
 
 def _plant(owner: User) -> None:
     grove = groves.make_grove(owner, "First grove")
     actor = get_actor(owner, grove)
     participants.make_participant(actor, Changes(fields={"name": "Muse", **LOCAL}))
+    fields, key = _provider()
     participants.make_participant(
         actor,
         Changes(
-            fields={"name": "Analyst", "persona": ANALYST, **_provider()},
-            api_key=_key() or None,
+            fields={"name": "Analyst", "persona": ANALYST, **fields},
+            api_key=key,
             permissions=["loom_aware", "loom_write", "doc_read"],
         ),
     )
     _example(owner, grove)
 
 
-def _key() -> str:
-    return os.environ.get("OPENAI_API_KEY", "")
-
-
-def _provider() -> dict[str, Any]:
-    """The first provider whose key the environment holds, else the embedded model."""
-    if not _key():
-        return dict(LOCAL)
-    return {
-        "model_ref": "openai:gpt-4o-mini",
-        "base_url": "https://api.openai.com/v1",
-        "max_tokens": 400,
-        "context_limit": 100_000,
-    }
+def _provider() -> tuple[dict[str, Any], str | None]:
+    """The settings and key of the first provider whose key the environment holds, else those
+    of the embedded model."""
+    for name, model_ref, base_url in PROVIDERS:
+        key = os.environ.get(name, "")
+        if key:
+            limits = {"max_tokens": 400, "context_limit": 100_000}
+            return {"model_ref": model_ref, "base_url": base_url, **limits}, key
+    return dict(LOCAL), None
 
 
 def _example(owner: User, grove: Grove) -> None:

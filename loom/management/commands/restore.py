@@ -1,16 +1,23 @@
 """`manage.py restore FILE`: puts a backup in the place of the database and the secret."""
 
+import fcntl
+import io
+import json
 import os
+import shutil
 import tarfile
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
 
-from loom.management.commands.backup import _postgres
+from loom.management import archives
 
 
 class Command(BaseCommand):
@@ -23,33 +30,84 @@ class Command(BaseCommand):
         parser.add_argument("file")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Refuses a file that is no backup, or one of another kind of database."""
+        """Refuses a file that is no backup or of another kind; keeps what was before."""
+        _demand_stopped()
         try:
-            with tarfile.open(options["file"]) as tar, tempfile.TemporaryDirectory() as folder:
-                tar.extractall(folder, filter="data")
-                self._restore(Path(folder))
-        except (OSError, tarfile.TarError) as error:
+            with (
+                tarfile.open(options["file"]) as tar,
+                tempfile.TemporaryDirectory(dir=settings.DATA_DIR) as folder,
+            ):
+                self._restore(tar, Path(folder))
+        except (OSError, tarfile.TarError, KeyError, ValueError) as error:
             raise CommandError(
                 f"{options['file']} is no backup that can be read: {error}"
             ) from None
         self.stdout.write("Restored. Start Heddle again.")
 
-    def _restore(self, folder: Path) -> None:
-        dump = folder / connection.vendor
-        if not dump.exists():
-            raise CommandError(f"This backup is not of a {connection.vendor} database.")
-        if connection.vendor == "sqlite":
-            self._restore_sqlite(dump)
-        else:
-            _postgres("pg_restore", "--clean", "--if-exists", "--no-owner", str(dump))
-        secret = settings.DATA_DIR / "secret"
-        with os.fdopen(os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-            out.write((folder / "secret").read_bytes())
+    def _restore(self, tar: tarfile.TarFile, folder: Path) -> None:
+        # Members by name only: a tar from somewhere else writes nothing where it likes.
+        about = json.loads(_member(tar, archives.ABOUT).read())
+        _demand_fitting(about)
+        dumped = folder / archives.DATABASE
+        with dumped.open("wb") as out:
+            shutil.copyfileobj(_member(tar, archives.DATABASE), out)
+        secret = _member(tar, archives.SECRET).read()
+        self.stdout.write(f"What there is now is kept in {_kept()}")
+        archives.load(dumped)
+        self._put_secret(secret)
 
-    def _restore_sqlite(self, dump: Path) -> None:
-        import sqlite3
+    def _put_secret(self, secret: bytes) -> None:
+        file = settings.DATA_DIR / "secret"
+        part = file.with_name("secret.part")
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            out.write(secret)
+        part.replace(file)
+        given = os.environ.get("HEDDLE_SECRET", "")
+        if given and given.encode() != secret:
+            self.stdout.write(
+                "HEDDLE_SECRET is another one than this backup's: set it to what now stands in "
+                f"{file}, or providers' keys cannot be opened and everybody is signed out."
+            )
 
-        connection.ensure_connection()
-        with sqlite3.connect(dump) as copy:
-            copy.backup(connection.connection)
-        copy.close()
+
+def _member(tar: tarfile.TarFile, name: str) -> Any:
+    found = tar.extractfile(name)
+    if found is None:
+        raise ValueError(f"{name} is no file in it")
+    return found
+
+
+def _demand_fitting(about: Any) -> None:
+    if not isinstance(about, dict) or about.get("heddle") != archives.FORMAT:
+        raise ValueError("it was not made by this backup command")
+    if about["database"] != connection.vendor:
+        raise CommandError(
+            f"This backup is of a {about['database']} database, and here is {connection.vendor}. "
+            "Export the trees as Heddle JSON instead."
+        )
+    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
+    newer = [name for name in about["migrations"] if name not in known]
+    if newer:
+        raise CommandError(f"This backup is of a newer Heddle, which has {newer[0]}.")
+
+
+def _demand_stopped() -> None:
+    """Refuses while script/server runs on this data folder, which it keeps locked."""
+    lock = settings.DATA_DIR / "lock"
+    if not lock.exists():
+        return
+    with lock.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            raise CommandError("Heddle is running on this data. Stop it first.") from None
+
+
+def _kept() -> Path:
+    """A backup of what is there now."""
+    folder: Path = settings.DATA_DIR / "backups"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{timezone.now():%Y%m%dT%H%M%S%f}-before-restore.backup"
+    call_command("backup", str(file), stdout=io.StringIO())
+    return file

@@ -1,0 +1,194 @@
+"""What manage.py does for whoever runs a Heddle."""
+
+import io
+import json
+import stat
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from rest_framework.test import APIClient
+
+from loom.access import Actor, get_actor
+from loom.commands.execute import Request, execute
+from loom.commands.sealing import open_sealed
+from loom.management import links
+from loom.models import Event, Grove, Membership, Node, Participant, SigninLink, Tree, User
+
+pytestmark = pytest.mark.django_db
+
+
+def said(*words: str, **options: Any) -> list[str]:
+    """The lines that a command prints."""
+    out = io.StringIO()
+    call_command(*words, stdout=out, **options)
+    return out.getvalue().splitlines()
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    settings.DATA_DIR = tmp_path
+
+
+def test_a_key_stands_alone_on_the_last_line(owner: User) -> None:
+    key = said("apikey", "OWNER", "laptop")[-1]
+    client = APIClient()
+    assert client.get("/api/me", HTTP_AUTHORIZATION=f"Bearer {key}").json()["user"] == "owner"
+    with pytest.raises(CommandError, match="nobody"):
+        said("apikey", "nobody", "laptop")
+    with pytest.raises(CommandError):
+        said("apikey", "owner", "")
+
+
+def test_a_user_is_made_with_a_link_that_works_once(grove: Grove) -> None:
+    link = said("adduser", "ada", grove=grove.name.upper(), role="reader")[-1]
+    assert link.startswith("http://testserver/signin/")
+    assert Membership.objects.get().role == "reader"
+    client = APIClient()
+    secret = link.removeprefix("http://testserver")
+    assert client.post(secret).status_code == 302
+    assert client.get("/api/me").json()["user"] == "ada"
+    assert APIClient().post(secret).status_code == 404
+    again = said("signin", "ADA")[-1]
+    assert again != link and APIClient().post(again.removeprefix("http://testserver"))
+
+
+def test_a_user_that_cannot_be_is_not_half_made(grove: Grove) -> None:
+    for words in (("adduser", "a b"), ("adduser", "ada", "--grove", "Nowhere")):
+        with pytest.raises(CommandError):
+            said(*words)
+    said("adduser", "ada")
+    with pytest.raises(CommandError, match="taken"):
+        said("adduser", "Ada")
+    with pytest.raises(CommandError):
+        said("signin", "nobody")
+    assert User.objects.count() == 1
+
+
+def test_a_first_start_makes_what_one_begins_with() -> None:
+    link = said("firststart")[-1]
+    owner = User.objects.get(username="owner")
+    grove = Grove.objects.get()
+    actor = get_actor(owner, grove)
+    assert (grove.name, actor.role, owner.is_operator) == ("First grove", "owner", True)
+    models = {one.name: one for one in grove.participants.filter(kind="model")}
+    assert set(models) == {"Muse", "Analyst"}
+    assert (models["Muse"].model_ref, models["Muse"].permissions) == ("local:smollm2", [])
+    assert "loom_aware" in models["Analyst"].permissions
+    tree = Tree.objects.get()
+    assert tree.nodes.filter(kind="text").count() > 5
+    assert tree.nodes.filter(kind="annotation").exists()
+    client = APIClient()
+    assert client.post(link.removeprefix("http://testserver")).status_code == 302
+    assert client.get(f"/api/trees/{tree.uid}/verify").json()["status"] == "valid"
+
+
+def test_a_second_start_changes_nothing_but_the_link() -> None:
+    first = said("firststart")
+    rows = (Event.objects.count(), Participant.objects.count())
+    second = said("firststart")
+    assert (Event.objects.count(), Participant.objects.count()) == rows
+    assert second[-1] != first[-1]
+    APIClient().post(second[-1].removeprefix("http://testserver"))
+    assert said("firststart") == ["Sign in at http://testserver/signin"]
+    assert SigninLink.objects.count() == 2
+
+
+def test_somebody_called_owner_becomes_the_operator() -> None:
+    said("adduser", "owner")
+    said("firststart")
+    assert User.objects.get().is_operator
+
+
+@pytest.mark.parametrize(
+    ("name", "ref"), [("OPENAI_API_KEY", "openai:"), ("ANTHROPIC_API_KEY", "anthropic:")]
+)
+def test_the_analyst_takes_the_first_key_of_the_environment(
+    name: str, ref: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "sk-found")
+    said("firststart")
+    analyst = Participant.objects.get(name="Analyst")
+    assert analyst.model_ref.startswith(ref)
+    assert open_sealed(analyst.sealed_key, analyst.base_url) == "sk-found"
+
+
+def test_links_lead_to_where_it_was_started_last(settings: Any, owner: User) -> None:
+    settings.ORIGINS = ["http://127.0.0.1:8123"]
+    links.keep_address()
+    settings.ORIGINS = ["http://127.0.0.1:8000"]
+    settings.ENV = type("Env", (), {"origins": ()})
+    assert said("signin", "owner")[-1].startswith("http://127.0.0.1:8123/signin/")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_brings_everything_back(
+    actor: Actor, tree: Tree, tmp_path: Path, settings: Any
+) -> None:
+    execute(actor, tree, Request('respond "before →\u00e9🙂"'))
+    (tmp_path / "secret").write_text("another secret")
+    file = tmp_path / "one.backup"
+    said("backup", str(file))
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    execute(actor, tree, Request('respond "after"'))
+    events = Event.objects.count()
+    lines = said("restore", str(file))
+    assert set(Node.objects.values_list("text", flat=True)) == {"", "before →é🙂"}
+    assert Event.objects.count() < events
+    assert (tmp_path / "secret").read_text() == settings.SECRET_KEY
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+    # What was there before can be had again.
+    said("restore", lines[0].split()[-1])
+    assert Node.objects.filter(text="after").exists()
+    execute(actor, tree, Request('respond "and on"'))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_no_backup_changes_nothing(actor: Actor, tree: Tree, tmp_path: Path) -> None:
+    good = tmp_path / "good.backup"
+    said("backup", str(good))
+    (tmp_path / "text").write_text("nothing")
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "half").write_bytes(good.read_bytes()[:5000])
+    with tarfile.open(tmp_path / "other", "w") as tar:
+        tar.add(tmp_path / "text", "../../outside")
+    _rewritten(good, tmp_path / "newer", migrations=["loom.9999_later"])
+    _rewritten(good, tmp_path / "foreign", database="oracle")
+    _rewritten(good, tmp_path / "unknown", heddle=99)
+    for name in ("text", "empty", "half", "other", "newer", "foreign", "unknown", "missing"):
+        with pytest.raises(CommandError):
+            said("restore", str(tmp_path / name))
+    assert Tree.objects.count() == 1
+    assert not (tmp_path / "secret").exists()
+    assert not (tmp_path.parent / "outside").exists()
+
+
+def _rewritten(good: Path, to: Path, **about: Any) -> None:
+    """The same backup that says something else about itself."""
+    with tarfile.open(good) as old, tarfile.open(to, "w") as new:
+        for member in old.getmembers():
+            content = old.extractfile(member).read()  # type: ignore[union-attr]
+            if member.name == "heddle.json":
+                content = json.dumps({**json.loads(content), **about}).encode()
+                member.size = len(content)
+            new.addfile(member, io.BytesIO(content))
+
+
+def test_a_backup_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, db: None) -> None:
+    with pytest.raises(CommandError, match="cannot be written"):
+        said("backup", str(tmp_path / "no" / "such" / "folder"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_restored_under_a_running_heddle(tmp_path: Path) -> None:
+    import fcntl
+
+    file = tmp_path / "one.backup"
+    with (tmp_path / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(CommandError, match="running"):
+            said("restore", str(file))
