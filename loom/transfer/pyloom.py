@@ -15,7 +15,7 @@ WHOLE = 1024 * 1024  # characters that one field of the whole tree may bring alo
 PLACE = frozenset(("text", "children", "parent_id"))  # what becomes the node itself
 KNOWN = frozenset(
     """id meta generation chapter_id text_attributes multimedia frame history memories summaries
-    archived source open visited mutable expanded tags bookmark""".split()
+    archived source open visited mutable expanded""".split()
 )
 KNOWN_WHOLE = frozenset(
     """chapters canonical memories summaries generation_settings inline_generation_settings
@@ -62,13 +62,13 @@ def _whole(
     name: str, first: Event, events: Iterator[Event], whole: dict[str, Any], report: Report
 ) -> None:
     try:
-        value = kept(name, first, events, report, most=WHOLE)
+        value = kept(f"file.{name}", first, events, report, most=WHOLE)
     except TooMuch:
         return
-    is_left, value = without_secrets(name, value, report)
+    is_left, value = without_secrets(f"file.{name}", value, report)
     if is_left:
         whole[name] = value
-        (report.kept if name in KNOWN_WHOLE else report.unknown)[name] += 1
+        (report.kept if name in KNOWN_WHOLE else report.unknown)[f"file.{name}"] += 1
 
 
 def _record(frame: Frame, report: Report) -> Record:
@@ -104,17 +104,18 @@ def _object(value: Any) -> dict[str, Any]:
 
 def _tags(fields: dict[str, Any], number: int, report: Report) -> list[str]:
     given = fields.get("tags") or []
-    if not isinstance(given, list):
-        report.warn(f"The tags of node {number:,} are no list; they are kept beside it.")
+    if not isinstance(given, list) or not all(isinstance(tag, str) for tag in given):
+        report.warn(f"The tags of node {number:,} are no list of names and are kept beside it.")
         return []
-    return list(dict.fromkeys(tag[:200] for tag in given if isinstance(tag, str) and tag.strip()))
+    fields.pop("tags", None)
+    return list(dict.fromkeys(tag[:200] for tag in given if tag.strip()))
 
 
 def _beside(fields: dict[str, Any], report: Report) -> dict[str, Any]:
     """The fields that have no column here, as they came, without keys."""
     rest = {}
     for name, value in fields.items():
-        if name in PLACE:
+        if name in PLACE or (name == "bookmark" and isinstance(value, bool)):
             continue
         is_left, value = without_secrets(name, value, report)  # noqa: PLW2901 (the same, cleaned)
         if is_left:
