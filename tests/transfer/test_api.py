@@ -5,7 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connections
 from django.test import AsyncClient
 from rest_framework.test import APIClient
 
@@ -200,3 +202,4 @@ async def test_over_asgi_it_is_streamed_piece_by_piece(
     pieces = [piece async for piece in answer.streaming_content]  # type: ignore[attr-defined]
     assert len(pieces) > 5 and json.loads(b"".join(pieces))["heddle"] == 1
     assert not [one for one in recwarn if "StreamingHttpResponse" in str(one.message)]
+    await sync_to_async(connections.close_all)()  # of the thread that views run in
