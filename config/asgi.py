@@ -10,6 +10,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from config.bounds import bounded
+
 django_application = get_asgi_application()
 
 from loom.doors.live import routing  # noqa: E402 (models exist only after the line above)
@@ -29,4 +31,4 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     elif scope["type"] == "websocket":
         await routing.application(scope, receive, send)
     else:
-        await django_application(scope, receive, send)
+        await bounded(django_application, scope, receive, send)

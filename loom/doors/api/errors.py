@@ -32,7 +32,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         return None
     if isinstance(error, IntegrityError | OperationalError | InterfaceError):
         log.error("the database refused", exc_info=error)
-    request = context["request"]
+    request, view = context["request"], context["view"]
+    view.headers["Allow"] = ", ".join(one for one in view.allowed_methods if one != "OPTIONS")
     # Whatever the address usually answers in: pages and files go wrong in JSON, too.
     request.accepted_renderer = JSONRenderer()
     request.accepted_media_type = JSONRenderer.media_type
