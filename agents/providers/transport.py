@@ -5,7 +5,7 @@ address. No redirects, no proxies from the environment, no address that was not 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from ssl import SSLContext
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 
 import httpx
 
@@ -20,6 +20,12 @@ KEPT_IDLE_S = 30
 @cache
 def _trusted() -> SSLContext:
     return httpx.create_ssl_context()
+
+
+@cache
+def _unused() -> SSLContext:
+    """For plain http, where httpx would make a new one each time and never use it."""
+    return SSLContext(PROTOCOL_TLS_CLIENT)
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ def _new_transport(way: _Way, *, idle: int) -> httpx.AsyncHTTPTransport:
     limits = httpx.Limits(
         max_connections=None, max_keepalive_connections=idle, keepalive_expiry=KEPT_IDLE_S
     )
-    verify = _trusted() if way.target.scheme == "https" else False
+    verify = _trusted() if way.target.scheme == "https" else _unused()
     return httpx.AsyncHTTPTransport(verify=verify, trust_env=False, limits=limits)
 
 

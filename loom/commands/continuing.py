@@ -95,7 +95,8 @@ def _queue(
         temperature=args.temperature,
     )
     context.world.append("generation.started", {"generation": started_body(made)})
-    enqueue("agents.tasks.run_generation", [made.uid], queue="continue")
+    if index == 1:  # whoever takes the first takes the line's other candidates too
+        enqueue("agents.tasks.run_generation", [made.uid], queue="continue")
     return made
 
 

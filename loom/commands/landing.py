@@ -46,8 +46,8 @@ def take(generation_uid: str, *, lease: str, seconds: int) -> Generation | None:
 def take_together(
     generation_uid: str, *, lease: str, seconds: int, mates: bool = True
 ) -> list[Generation]:
-    """The generation and after it the other candidates of its line that the same participant
-    has not begun, all now running under `lease`; none where the first is not free."""
+    """The generation, if it is free, and after it the other candidates of its line that the
+    same participant has not begun; all now running under `lease`."""
     now = timezone.now()
     named = Generation.objects.filter(uid=generation_uid, tree__erasing_at__isnull=True)
     with transaction.atomic():
@@ -58,8 +58,6 @@ def take_together(
         rows = Generation.objects.select_for_update(of=("self",)).select_related(*_READ)
         found = rows.filter(batch=line[0], participant=line[1], status__in=OPEN).order_by("id")
         taken = [row for row in found if _is_free(row, generation_uid, now, mates)]
-        if all(row.uid != generation_uid for row in taken):
-            return []
         for row in taken:
             row.status, row.lease, row.tries = "running", lease, row.tries + 1
             row.leased_until = now + timedelta(seconds=seconds)
