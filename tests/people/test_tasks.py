@@ -1,0 +1,48 @@
+"""Erasing in the background: asked for after commit, and again by the next worker."""
+
+from typing import Any
+
+import pytest
+from celery.signals import worker_ready
+from django.db import transaction
+
+from config.celery import app
+from loom import tasks
+from loom.access import Actor
+from loom.commands import forest
+from loom.log import jobs
+from loom.models import Tree
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the broker is handed."""
+    found: list[Any] = []
+    monkeypatch.setattr(jobs, "_send", lambda task, args, queue: found.append((task, args, queue)))
+    return found
+
+
+@pytest.mark.django_db(transaction=True)
+def test_erasing_is_asked_for_after_commit_and_again_at_the_workers_start(
+    actor: Actor, tree: Tree, asked: list[Any]
+) -> None:
+    job = ("loom.tasks.erase_tree", [tree.uid], "transfer")
+    forest.change_tree(actor, tree, {"archived": True})
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        forest.erase(actor, tree, "Marie")
+        raise ZeroDivisionError
+    assert asked == []
+    forest.erase(actor, tree, "Marie")
+    tasks.begin_again()
+    assert asked == [job, job]
+    tasks.erase_tree(tree.uid)
+    assert not Tree.objects.exists()
+    tasks.begin_again()
+    assert asked == [job, job]
+
+
+def test_the_worker_knows_the_tasks_by_their_names() -> None:
+    assert {"loom.tasks.erase_tree", "loom.tasks.run_import"} <= set(app.tasks)
+    assert any(one[1]() is tasks.begin_again for one in worker_ready.receivers)
