@@ -151,7 +151,7 @@ def _under_lock(attempt: _Attempt, command: Command) -> Answer:
     writer.flush()
     answer = records.done(attempt, context, reply)
     if request.dry_run:
-        raise _DryRun(Answer({**answer.body, "step": None, "events": []}))
+        raise _DryRun(Answer({**answer.body, "step": None, "events": [], "generations": []}))
     receipts.keep(attempt.actor, attempt.tree, request, answer.body)
     return answer
 

@@ -123,7 +123,8 @@ def _store(actor: Actor, one: Participant, changes: Changes) -> Participant:
 
 
 def _apply(one: Participant, changes: Changes) -> None:
-    before = _bound_to(one)
+    before = one.base_url
+    _demand_same_model(one, changes.fields)
     for name, value in changes.fields.items():
         _demand_value(name, value)
         setattr(one, name, value)
@@ -134,7 +135,7 @@ def _apply(one: Participant, changes: Changes) -> None:
         )
     if "base_url" in changes.fields:
         _demand_callable(one.base_url)
-    if _bound_to(one) != before:
+    if one.base_url != before:
         one.sealed_key = ""
     if changes.api_key is not None:
         one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
@@ -143,9 +144,14 @@ def _apply(one: Participant, changes: Changes) -> None:
         one.archived_at = (one.archived_at or timezone.now()) if changes.archived else None
 
 
-def _bound_to(one: Participant) -> str:
-    """Whom a key was given for: the address, or where none is set the provider's own."""
-    return one.base_url or one.model_ref.partition(":")[0]
+def _demand_same_model(one: Participant, fields: dict[str, Any]) -> None:
+    """What a participant wrote is its model's: another model is another participant."""
+    if one.pk is not None and fields.get("model_ref", one.model_ref) != one.model_ref:
+        raise Refused(
+            "REJECTED",
+            "The model of a participant stays for good.",
+            hint="add another participant for another model",
+        )
 
 
 def _demand_value(name: str, value: Any) -> None:

@@ -143,6 +143,12 @@ def test_a_workspace_is_made_on_first_use_and_is_the_same(
     assert [one["kind"] for one in seen["events"]] == ["view.changed"]
 
 
+def test_a_dry_run_of_continue_asks_nobody(send: Send, muse: Participant) -> None:
+    answer = send("continue from root n:2", dry_run=True, wait=5)
+    assert (answer.status_code, answer.json()["generations"]) == (200, [])
+    assert not Generation.objects.exists()
+
+
 def test_continue_goes_on_running(send: Send, muse: Participant) -> None:
     node = send('respond "a"').json()["refs"][0]
     answer = send("continue n:3", key="k")

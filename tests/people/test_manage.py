@@ -54,6 +54,8 @@ def test_a_user_is_made_with_a_link_that_works_once(grove: Grove) -> None:
     assert client.get("/api/me").json()["user"] == "ada"
     assert APIClient().post(secret).status_code == 404
     again = said("signin", "ADA")[-1]
+    said("adduser", "bob")
+    assert Membership.objects.get(user__username="bob").role == "owner"
     assert again != link and APIClient().post(again.removeprefix("http://testserver"))
 
 

@@ -13,7 +13,8 @@ from loom.rules.refusals import Refused
 
 
 class Command(BaseCommand):
-    """Makes a user, a member of a grove if asked, and prints a link that works once."""
+    """Makes a user, a member of a grove or with one of his own, and prints a link that works
+    once."""
 
     help = "Makes a user and prints a one-time sign-in link (24 hours)."
 
@@ -31,6 +32,8 @@ class Command(BaseCommand):
                 user = people.make_user(options["name"])
                 if grove is not None:
                     groves.join(grove, user, options["role"])
+                else:
+                    groves.make_grove(user, f"{user.username}'s grove")
         except Refused as refused:
             raise CommandError(f"{refused.message} {refused.hint}") from None
         self.stdout.write(f"{user.username} signs in once, within 24 hours, at")
