@@ -120,8 +120,11 @@ def _point_models_at(made: Heddle) -> None:
     with made.client() as client:
         for one in client.get("/api/participants").json()["results"]:
             if one["kind"] == "model":
+                left = {"name": f"Embedded {one['name']}", "archived": True}
+                assert client.patch(f"/api/participants/{one['id']}", json=left).is_success
                 settings = {"base_url": made.provider.url, "model_ref": "scripted:demo"}
-                assert client.patch(f"/api/participants/{one['id']}", json=settings).is_success
+                kept = {name: one[name] for name in ("name", "permissions", "max_tokens")}
+                assert client.post("/api/participants", json=kept | settings).is_success
 
 
 Open = Callable[..., Page]

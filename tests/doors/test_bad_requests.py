@@ -5,6 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
+from django.db import DataError, IntegrityError, OperationalError
+from rest_framework.exceptions import APIException, ParseError
 from rest_framework.test import APIClient
 
 from loom.doors.api.body import MAX_BYTES, MAX_DEPTH, read_json
@@ -186,3 +189,54 @@ def test_texts_with_brackets_are_not_deep_and_64_levels_are_read() -> None:
         read_json(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
     with pytest.raises(Refused):
         read_json(b'["' + b"]" * 80 + b'"' + b"," + b"[" * 64 + b"]" * 64 + b"]")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "testserver.evil.example", "a b", ""])
+def test_a_foreign_host_is_refused_in_json(host: str, owner: User, api: Client) -> None:
+    answer = api(owner).get("/api/me", HTTP_HOST=host)
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_SYNTAX")
+
+
+def test_a_fault_of_our_own_is_said_in_json(
+    owner: User, api: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(user: User) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("loom.access.visible_groves", broken)
+    client = api(owner)
+    client.raise_request_exception = False
+    answer = client.get("/api/me")
+    assert (answer.status_code, answer.json()["code"]) == (500, "UNAVAILABLE")
+    assert "ZeroDivisionError" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (DataError("x"), 400, "INVALID_SYNTAX"),
+        (RecursionError(), 400, "INVALID_SYNTAX"),
+        (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "x"), 400, "INVALID_SYNTAX"),
+        (IntegrityError("x"), 409, "CONFLICT"),
+        (OperationalError("x"), 503, "UNAVAILABLE"),
+        (RequestDataTooBig("x"), 413, "LIMIT_EXCEEDED"),
+        (TooManyFieldsSent("x"), 400, "INVALID_SYNTAX"),
+        (ParseError(), 400, "INVALID_SYNTAX"),
+        (APIException(), 500, "UNAVAILABLE"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_breaks_below_is_told_in_our_words(
+    error: Exception,
+    status: int,
+    code: str,
+    owner: User,
+    api: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(user: User) -> None:
+        raise error
+
+    monkeypatch.setattr("loom.access.visible_groves", broken)
+    answer = api(owner).get("/api/me")
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
