@@ -44,7 +44,11 @@ export class LoomCommand extends HTMLElement {
     this.input.addEventListener("input", () => this.typed());
     this.dialog.addEventListener("keydown", (event) => this.pressed(event));
     this.dialog.addEventListener("click", (event) => this.clicked(event));
-    this.dialog.addEventListener("close", () => this.page?.emit("hits", []));
+    this.dialog.addEventListener("close", () => {
+      // Until the next frame a closed dialog's field still counts as the one typed in.
+      this.input?.blur();
+      this.page?.emit("hits", []);
+    });
   }
 
   /** @param {KeyboardEvent} event */
