@@ -6,6 +6,7 @@ from importlib import import_module
 ROOMS = (
     "looking",
     "searching",
+    "outlining",
     "moving",
     "continuing",
     "nodes",

@@ -43,6 +43,7 @@ class Context:
     writer: Writer | None = None
     moved_to: Node | None = None
     chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
+    outline: dict[str, Any] | None = None  # the outline as this line leaves it
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
 
     @cached_property

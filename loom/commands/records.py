@@ -105,19 +105,24 @@ def _move(attempt: "_Attempt", workspace: Workspace, context: Context) -> Node:
         VersionChoice.objects.update_or_create(
             workspace=workspace, slot_id=slot_id, defaults={"node": node}
         )
-    if workspace.position_id == position.pk and not context.chosen:
-        return lookup.visible_at_or_above(position)
-    workspace.position = position
-    workspace.revision += 1
-    workspace.save(update_fields=["position", "revision"])
-    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
-    writer.append(
-        "view.changed",
-        {
+    moves = workspace.position_id != position.pk or bool(context.chosen)
+    changed: dict[str, Any] = {"outline": context.outline} if context.outline is not None else {}
+    if moves:
+        workspace.position = position
+        changed |= {
             "position": position_ref(position, attempt.tree.pk),
-            "revision": workspace.revision,
             "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
-        },
-    )
+        }
+    if changed:
+        _tell_view(attempt, workspace, changed)
+    return position if moves else lookup.visible_at_or_above(position)
+
+
+def _tell_view(attempt: "_Attempt", workspace: Workspace, changed: dict[str, Any]) -> None:
+    """Keeps what changed of the view and tells its stream."""
+    workspace.outline = changed.get("outline", workspace.outline)
+    workspace.revision += 1
+    workspace.save(update_fields=["position", "outline", "revision"])
+    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
+    writer.append("view.changed", {**changed, "revision": workspace.revision})
     writer.flush()
-    return position

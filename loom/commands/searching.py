@@ -13,6 +13,7 @@ from loom.models import Node, Tree
 from loom.queries import find as search
 from loom.queries import lookup
 from loom.queries.outline import Line, outline
+from loom.queries.workspaces import outline_of
 from loom.rules.refusals import Refused
 
 MAX_DEPTH = 50
@@ -95,11 +96,18 @@ def find(context: Context, args: FindArgs) -> Reply:
     if args.open:
         raise Refused("UNAVAILABLE", "Windows are not here yet.", hint="leave out open")
     found = _found(context, args)
+    _mark(context, args.query, found)
     lines = [f"{counted(found.total, 'hit')} for {quote(args.query)}"]
     for hit in found.hits:
         lines.append(_hit(context.tree, hit, args.context))
     refs = tuple(hit.node.local_id if hit.node else f"tree:{hit.tree.uid}" for hit in found.hits)
     return Reply("\n".join(lines), refs=refs)
+
+
+def _mark(context: Context, query: str, found: search.Found) -> None:
+    """Marks the hits of this tree in the outline, in place of those marked before."""
+    hits = [hit.node.local_id for hit in found.hits if hit.node and hit.tree == context.tree]
+    context.outline = {**outline_of(context.workspace), "query": query, "hits": hits}
 
 
 def _found(context: Context, args: FindArgs) -> search.Found:

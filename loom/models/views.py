@@ -17,6 +17,7 @@ class Workspace(Item):
     revision = models.IntegerField(default=0)
     steps_made = models.IntegerField(default=0)
     checkpoint = models.IntegerField(default=0)
+    outline = models.JSONField(default=dict)  # as loom.queries.workspaces.outline_of reads it
     made_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -6,6 +6,8 @@ from loom.access import Actor
 from loom.models import VersionChoice, Workspace
 from loom.queries.counts import position_of
 
+OUTLINE_DEPTH = 2  # levels shown before anything was said
+
 
 def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     """The body of MM §14.3, "Workspaces"; what later parts bring is empty."""
@@ -20,10 +22,16 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "windows": [],
         "tasks": [],
         "augments": [],
-        "outline": {"expanded": [], "query": "", "hits": []},
+        "outline": outline_of(workspace),
         "notifications": [],
         "drafts": [],
     }
+
+
+def outline_of(workspace: Workspace) -> dict[str, Any]:
+    """How the outline stands: folded to `depth`, but for what was `expanded`; the last
+    `query` of find and the local ids of its `hits`."""
+    return {"depth": OUTLINE_DEPTH, "expanded": [], "query": "", "hits": [], **workspace.outline}
 
 
 def versions_of(workspace: Workspace) -> dict[str, str]:
