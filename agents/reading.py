@@ -157,7 +157,11 @@ def _asker(generation: Generation) -> Actor:
     """Who asked, if he still may: rights are taken anew for every call."""
     user = generation.asked_by.user
     if user is None:
-        raise Refused("PERMISSION_DENIED", "Only a member can ask for a continuation.")
+        raise Refused(
+            "PERMISSION_DENIED",
+            "Only a member can ask for a continuation.",
+            hint="ask an owner of the grove to invite you",
+        )
     actor = access.get_actor(user, generation.tree.grove)
     access.demand(actor, frozenset("G"), "continue")  # type: ignore[arg-type]
     return actor

@@ -83,7 +83,11 @@ def _queue(
     context: Context, point: Node, agent: Participant, args: Continue, *, batch: str, index: int
 ) -> Generation:
     if agent.pk == context.actor.participant.pk:
-        raise Refused("PERMISSION_DENIED", "An agent cannot continue by itself.")
+        raise Refused(
+            "PERMISSION_DENIED",
+            "An agent cannot continue by itself.",
+            hint="name another one: using agent:…",
+        )
     made = Generation.objects.create(
         tree=context.tree,
         participant=agent,

@@ -102,7 +102,12 @@ def _demand_settings(given: dict[str, Any]) -> None:
             "INVALID_SYNTAX", "tag_colours holds a colour for each tag.", hint='{"draft": "amber"}'
         )
     if len(colours) > MAX_COLOURS:
-        raise Refused("LIMIT_EXCEEDED", f"At most {MAX_COLOURS} tags have colours.", status=413)
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"At most {MAX_COLOURS} tags have colours.",
+            hint="take the colour of another tag away first",
+            status=413,
+        )
 
 
 def free_name(grove: Grove, wanted: str) -> str:

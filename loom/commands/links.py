@@ -78,6 +78,23 @@ def _between(source: str, target: str, kinds: tuple[str, ...] = ()) -> list[Link
     return list(found.filter(type__in=kinds) if kinds else found)
 
 
+def _demand_new(source: str, target: str, kind: str, *, shown: tuple[str, str], note: str) -> None:
+    if source == target:
+        raise Refused("REJECTED", f"{shown[0]} cannot be linked to itself.", hint="name two items")
+    if _between(source, target, (kind,)):
+        raise Refused(
+            "REJECTED",
+            f"{shown[0]} and {shown[1]} are linked so already.",
+            hint=f"→ list {shown[0].strip('[]')} links shows them",
+        )
+    if len(note) > MAX_NOTE:
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"A note has at most {MAX_NOTE} characters.",
+            hint="write it as an annotation",
+        )
+
+
 @command("link", group="Make", klass="write", letters="AW", world=True)
 def link(context: Context, args: LinkArgs) -> Reply:
     """Links two items, with a type, a note and a confidence from 0 to 1."""
@@ -90,12 +107,7 @@ def link(context: Context, args: LinkArgs) -> Reply:
             "A link is kept in the tree of its source, and that is another one.",
             hint="start the link here, or give the line in that tree",
         )
-    if source == target:
-        raise Refused("REJECTED", f"{shown} cannot be linked to itself.", hint="name two items")
-    if _between(source, target, (kind,)):
-        raise Refused("REJECTED", f"{shown} and {shown_to} are linked so already.")
-    if len(args.note) > MAX_NOTE:
-        raise Refused("LIMIT_EXCEEDED", f"A note has at most {MAX_NOTE} characters.")
+    _demand_new(source, target, kind, shown=(shown, shown_to), note=args.note)
     made = Link.objects.create(
         tree=context.tree,
         type=kind,
@@ -133,7 +145,11 @@ def unlink(context: Context, args: UnlinkArgs) -> Reply:
     target, shown_to, item_to, _ = _item(context, args.target)
     found = [one for one in _between(source, target, kinds) if one.tree_id == context.tree.pk]
     if not found:
-        raise Refused("NOT_FOUND", f"No link from {shown} to {shown_to} was found.")
+        raise Refused(
+            "NOT_FOUND",
+            f"No link from {shown} to {shown_to} was found.",
+            hint=f"→ list {shown.strip('[]')} links shows those there are",
+        )
     if len(found) > 1:
         raise Refused(
             "INVALID_SYNTAX",

@@ -68,7 +68,11 @@ def _diff(node: Node) -> str:
 
     before = node.edited_from
     if before is None:
-        raise Refused("REJECTED", f"[{node.local_id}] was not edited from anything.")
+        raise Refused(
+            "REJECTED",
+            f"[{node.local_id}] was not edited from anything.",
+            hint=f"→ view {node.local_id} full",
+        )
     lines = difflib.unified_diff(
         before.text.splitlines(),
         node.text.splitlines(),

@@ -92,7 +92,11 @@ def _own_bookmark(context: Context, address: str) -> Mark | None:
 def bookmark(context: Context, args: Bookmark) -> Reply:
     """Puts your bookmark on a node; others see it. A new label takes the old one's place."""
     if len(args.label) > MAX_LABEL:
-        raise Refused("LIMIT_EXCEEDED", f"A label has at most {MAX_LABEL} characters.")
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"A label has at most {MAX_LABEL} characters.",
+            hint="write the rest as an annotation",
+        )
     address, shown, item = _item(context, args.ref)
     old = _own_bookmark(context, address)
     inverse: tuple[Op, ...] = ()

@@ -106,7 +106,11 @@ def _last_undoable(context: Context) -> Step:
         .first()
     )
     if step is None:
-        raise Refused("REJECTED", "There is nothing of yours left to undo here.")
+        raise Refused(
+            "REJECTED",
+            "There is nothing of yours left to undo here.",
+            hint="History shows what was done",
+        )
     return step
 
 

@@ -14,7 +14,7 @@ class Bad(Exception):
         self,
         code: Code,
         message: str,
-        hint: str = "",
+        hint: str,
         candidates: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class Bad(Exception):
         self.candidates = candidates
 
 
-def unread(message: str, hint: str = "") -> Bad:
+def unread(message: str, hint: str) -> Bad:
     """The INVALID_SYNTAX that most refusals of this room are."""
     return Bad("INVALID_SYNTAX", message, hint)
 

@@ -56,7 +56,11 @@ def _is_number(word: str) -> bool:
 def _number(digits: str, written: str) -> str:
     number = digits.lstrip("0") or "0"
     if len(number) > _DIGITS:
-        raise Bad("NOT_FOUND", f"{short(written)} does not exist.")
+        raise Bad(
+            "NOT_FOUND",
+            f"{short(written)} does not exist.",
+            "numbers of windows, tasks and steps are shorter",
+        )
     return number
 
 
@@ -109,7 +113,9 @@ def slice_of(token: Token) -> Slice | None:
 
 def _count(digits: str, token: Token) -> int:
     if len(digits.lstrip("0")) > _DIGITS:
-        raise Bad("LIMIT_EXCEEDED", f"{short(token.raw)} has too large a number.")
+        raise Bad(
+            "LIMIT_EXCEEDED", f"{short(token.raw)} has too large a number.", "use a smaller one"
+        )
     number = int(digits)
     if number < 1:
         raise unread(f"{short(token.raw)} counts from 0.", "count from 1")

@@ -39,7 +39,9 @@ def refuse_controls(text: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise unread("The text holds half a character (a lone surrogate).") from None
+            raise unread(
+                "The text holds half a character (a lone surrogate).", "send whole characters"
+            ) from None
 
 
 def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
@@ -87,7 +89,7 @@ def tree_of(token: Token) -> Ref:
     """The tree that a token names. Raises Bad for anything else."""
     ref = _demand(token)
     if ref.kind != "tree":
-        raise unread(f"{short(token.raw)} is no tree.")
+        raise unread(f"{short(token.raw)} is no tree.", 'name one as tree:"title" or tree:ID')
     return ref
 
 

@@ -51,7 +51,7 @@ def _no_choice(part: Part, word: str) -> Bad:
 
 def _word(part: Part, token: Token) -> str:
     if token.quoted is not None or token.mixed or not _WORD.fullmatch(token.head):
-        raise unread(f"{part.key}: takes a word, not {short(token.raw)}.")
+        raise unread(f"{part.key}: takes a word, not {short(token.raw)}.", f"write {part.key}:word")
     return token.head
 
 
@@ -112,7 +112,10 @@ def read_ref_value(part: Part, token: Token) -> Ref:
     """The ref that an option's value begins with. Raises Bad."""
     ref = ref_of(token)
     if ref is None:
-        raise unread(f"{part.key}: takes a reference, not {short(token.raw)}.")
+        raise unread(
+            f"{part.key}: takes a reference, not {short(token.raw)}.",
+            f"write {part.key}: and an id, such as {part.key}:a7x2",
+        )
     return ref
 
 

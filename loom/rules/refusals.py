@@ -53,7 +53,7 @@ class Refused(Exception):
         code: Code,
         message: str,
         *,
-        hint: str = "",
+        hint: str,
         status: int | None = None,
         retryable: bool | None = None,
     ) -> None:
@@ -82,6 +82,10 @@ class Refused(Exception):
         }
 
 
-def not_found(what: str, hint: str = "") -> Refused:
+# What may not be seen is told in the same words as what is not there.
+LOOK_AGAIN = "check how it is written; what is not shared with you is not found either"
+
+
+def not_found(what: str, hint: str = LOOK_AGAIN) -> Refused:
     """The refusal for what does not exist or may not be seen: one sentence for both."""
     return Refused("NOT_FOUND", f"{what} was not found.", hint=hint)

@@ -19,7 +19,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from loom.rules.refusals import Refused, not_found
+from loom.rules.refusals import Code, Refused, not_found
 
 log = logging.getLogger("heddle.api")
 _LINES = re.compile(r"/api/(trees|workspaces)/[^/]+/commands\Z")
@@ -161,8 +161,9 @@ def _down(error: Any) -> Refused:
 
 
 def _otherwise(error: Any) -> Refused:
-    code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
-    return Refused(code, str(error.detail), status=error.status_code)  # type: ignore[arg-type]
+    code: Code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
+    hint = "GET /api/schema/ says what is asked for"
+    return Refused(code, str(error.detail), hint=hint, status=error.status_code)
 
 
 # The first that fits; an APIException that is not named stands last of its kind.

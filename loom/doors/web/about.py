@@ -52,7 +52,7 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
         forest.change_tree(actor, tree, {"archived": False})
         return "The tree is back."
     if deed != "head":
-        raise Refused("NOT_FOUND", "There is no such form.")
+        raise Refused("NOT_FOUND", "There is no such form.", hint="Open the page again.")
     fields = {
         "title": text_of(request, "title"),
         "description": text_of(request, "description"),

@@ -80,7 +80,7 @@ def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
         return _invite(request, actor)
     run = _DEEDS.get(deed)
     if run is None:
-        raise Refused("NOT_FOUND", "There is no such form.")
+        raise Refused("NOT_FOUND", "There is no such form.", hint="Open the page again.")
     try:
         messages.success(request, run(request, actor))
     except Refused as refused:

@@ -41,7 +41,11 @@ def _profile(request: PersonRequest) -> str:
     theme = request.POST.get("theme", "system")
     name = word_of(request, "display_name")
     if theme not in THEMES or len(name) > 80:
-        raise Refused("INVALID_SYNTAX", "There is no such theme, or the name is too long.")
+        raise Refused(
+            "INVALID_SYNTAX",
+            "There is no such theme, or the name is too long.",
+            hint="Choose a theme of the list, and at most 80 characters.",
+        )
     user.display_name, user.theme = name, theme
     user.save(update_fields=["display_name", "theme"])
     return "Saved."
@@ -87,7 +91,7 @@ def change(request: PersonRequest, deed: str) -> HttpResponse:
         return _new_key(request)
     run = _DEEDS.get(deed)
     if run is None:
-        raise Refused("NOT_FOUND", "There is no such form.")
+        raise Refused("NOT_FOUND", "There is no such form.", hint="Open the page again.")
     try:
         messages.success(request, run(request))
     except Refused as refused:
