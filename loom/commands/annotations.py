@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from django.utils import timezone
 
-from loom.commands import growth
+from loom.commands import drafting, growth
 from loom.commands.args import Args, RefField, Written
 from loom.commands.context import Context, Op, Reply, touched
 from loom.commands.growth import NewNode, demand_text
@@ -38,6 +38,7 @@ def annotate(context: Context, args: Annotate) -> Reply:
         return _about_tree(context, args)
     target = get_own_node(context, args.ref)
     made, inverse = _add(context, target, args.content, args.form)
+    drafting.settle(context, target, "note", args.content)
     return Reply(
         f"✓ annotation [{made.local_id}] added to [{target.local_id}]",
         refs=(made.local_id,),

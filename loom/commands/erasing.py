@@ -9,6 +9,7 @@ from loom.log import streams
 from loom.models import (
     ORDINAL_BITS,
     Call,
+    Draft,
     Event,
     Generation,
     Import,
@@ -51,6 +52,7 @@ def erase_rows(tree_uid: str) -> None:
         Step.objects.filter(workspace__tree=tree),
         Receipt.objects.filter(tree=tree),
         VersionChoice.objects.filter(workspace__tree=tree),
+        Draft.objects.filter(workspace__tree=tree),
         Workspace.objects.filter(tree=tree),
         Mark.objects.filter(tree=tree),
         Link.objects.filter(tree=tree),

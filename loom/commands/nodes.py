@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from loom.commands import edits, growth
+from loom.commands import drafting, edits, growth
 from loom.commands.args import Args, RefField, Written
 from loom.commands.context import Context, Op, Reply, touched
 from loom.commands.growth import NewNode, Source, demand_text
@@ -49,6 +49,7 @@ def respond(context: Context, args: Respond) -> Reply:
     made = growth.add_node(context.world, context.tree, context.actor.participant, new)
     title_from(context, made.text)
     context.move(made)
+    drafting.settle(context, parent, "buffer", args.content)
     return Reply(
         f"✓ created [{made.local_id}] as continuation from [{parent.local_id}]\n"
         f"  switched to [{made.local_id}]",
@@ -126,8 +127,10 @@ def _editable(context: Context, ref: RefField) -> Node:
 
 def _edited(context: Context, node: Node, text: str, way: str | None) -> Reply:
     demand_text(text)
+    drafting.demand_free(context.actor, node)
     if text == node.text:
         raise Refused("REJECTED", "This changes nothing.", hint="write something else")
+    drafting.settle(context, node, "edit", text)
     if node.kind == "annotation":
         if way == "fork":
             raise Refused("REJECTED", "An annotation has versions only.", hint="use as:version")

@@ -1,5 +1,6 @@
 """Rows, one file per noun. No decisions here: verbs live in loom.commands."""
 
+from loom.models.drafts import Draft
 from loom.models.groves import Grove, Invitation, Membership, Participant
 from loom.models.logs import Event, Receipt, Step, Stream
 from loom.models.people import ApiKey, SigninLink, User, UserSession
@@ -11,6 +12,7 @@ __all__ = [
     "ORDINAL_BITS",
     "ApiKey",
     "Call",
+    "Draft",
     "Event",
     "Generation",
     "Grove",

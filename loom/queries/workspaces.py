@@ -5,6 +5,7 @@ from typing import Any
 from loom.access import Actor
 from loom.models import VersionChoice, Workspace
 from loom.queries.counts import position_of
+from loom.queries.drafts import drafts_of
 
 OUTLINE_DEPTH = 2  # levels shown before anything was said
 
@@ -24,7 +25,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "augments": [],
         "outline": outline_of(workspace),
         "notifications": [],
-        "drafts": [],
+        "drafts": drafts_of(actor, workspace),
     }
 
 

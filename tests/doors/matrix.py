@@ -53,6 +53,10 @@ GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401
 GET    workspaces/{agents}             200 200 200 404 401
 GET    workspaces/{workspace}/events   200 404 404 404 401
+GET    workspaces/{workspace}/drafts   200 404 404 404 401
+PUT    workspaces/{workspace}/drafts/{node} 200 404 404 404 401 {"kind":"buffer","text":"a"}
+GET    workspaces/{agents}/drafts      200 200 200 404 401
+PUT    workspaces/{agents}/drafts/{node} 403 403 403 404 401 {"kind":"buffer","text":"a"}
 POST   workspaces/{workspace}/commands 200 404 404 404 401  {"line": "tree"}
 POST   workspaces/{agents}/commands    200 200 403 404 401  {"line": "switch to {node}"}
 GET    steps?workspace={workspace}     200 404 404 404 401

@@ -32,6 +32,15 @@ Instant = Annotated[
 ]
 
 
+class DraftSent(Body):
+    """A draft. `seen`: the `at` of the draft as the writer saw it last, "" for none; another
+    one is CONFLICT. Left out: whatever is kept is replaced."""
+
+    kind: Literal["buffer", "edit", "note"]
+    text: str
+    seen: str | None = None
+
+
 class LineSent(Body):
     """One command. `at`: a local id, what `here` means; `wait`: seconds until it must have
     been answered; `key`: a repeat with the same one runs nothing twice."""
