@@ -18,10 +18,12 @@ from loom.commands.growth import demand_text
 from loom.log import streams
 from loom.models import Draft, Node, Workspace
 from loom.rules.hashes import instant
+from loom.rules.permissions import Letter
 from loom.rules.refusals import Refused
 
 KINDS = ("buffer", "edit", "note")
 MAX_DRAFTS = 1000  # of one person in one tree
+WRITING: frozenset[Letter] = frozenset({"W"})
 TOLD_EVERY = timedelta(seconds=2)
 
 
@@ -62,7 +64,7 @@ def save(actor: Actor, workspace: Workspace, slot: Node, kept: Kept) -> Draft | 
 
 
 def _demand_own(actor: Actor, workspace: Workspace) -> None:
-    access.demand(actor, frozenset("W"), "a draft")
+    access.demand(actor, WRITING, "a draft")
     if workspace.participant_id != actor.participant.pk:
         raise Refused("PERMISSION_DENIED", "Only people keep drafts.", hint="write in your own")
 

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.commands import drafting
-from loom.doors.api import bodies, shapes
+from loom.doors.api import bodies, draft_shapes
 from loom.doors.api.auth import user_of
 from loom.doors.api.body import read
 from loom.doors.api.schema import operation
@@ -17,7 +17,7 @@ from loom.rules.ids import looks_like_id
 from loom.rules.refusals import not_found
 
 
-@operation("GET", "workspaces drafts", "Somebody's drafts in a tree", answers=shapes.Drafts)
+@operation("GET", "workspaces drafts", "Somebody's drafts in a tree", answers=draft_shapes.Drafts)
 @api_view(["GET"])
 def drafts(request: Request, uid: str) -> Response:
     """The drafts of the caller's workspace; an agent's has none."""
@@ -31,7 +31,7 @@ def drafts(request: Request, uid: str) -> Response:
     "workspaces keep_draft",
     "Keep a draft, or end it with an empty text",
     body=bodies.DraftSent,
-    answers=shapes.Draft,
+    answers=draft_shapes.Draft,
 )
 @api_view(["PUT"])
 def draft(request: Request, uid: str, slot: str) -> Response:

@@ -201,22 +201,6 @@ class Workspace(BaseModel):
     drafts: list[dict[str, Any]]
 
 
-class Draft(BaseModel):
-    """Uncommitted text at a slot; `at` names its state, null where it was ended."""
-
-    slot: str
-    kind: Literal["buffer", "edit", "note"]
-    text: str
-    at: str | None
-
-
-class Drafts(BaseModel):
-    """A person's drafts in a tree."""
-
-    count: int
-    results: list[Draft]
-
-
 class Step(BaseModel):
     """Who tried what, with what outcome: `ok` or the code of its refusal."""
 
