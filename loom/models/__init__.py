@@ -4,7 +4,7 @@ from loom.models.drafts import Draft
 from loom.models.groves import Grove, Invitation, Membership, Participant
 from loom.models.logs import Event, Receipt, Step, Stream
 from loom.models.people import ApiKey, SigninLink, User, UserSession
-from loom.models.runs import Call, Generation, Import
+from loom.models.runs import Call, Generation, Import, Lane, Purse
 from loom.models.trees import ORDINAL_BITS, Link, Mark, Node, NodeSource, Tree
 from loom.models.views import VersionChoice, Workspace
 
@@ -18,12 +18,14 @@ __all__ = [
     "Grove",
     "Import",
     "Invitation",
+    "Lane",
     "Link",
     "Mark",
     "Membership",
     "Node",
     "NodeSource",
     "Participant",
+    "Purse",
     "Receipt",
     "SigninLink",
     "Step",

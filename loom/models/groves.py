@@ -45,6 +45,10 @@ class Participant(Item):
     tool_filter = models.JSONField(default=list)
     # Fernet of the provider's key together with the base URL it is bound to.
     sealed_key = models.TextField(blank=True)
+    # What shares one provider key shares one lane; empty: a lane of its own.
+    lane = models.CharField(max_length=64, blank=True)
+    parallel = models.IntegerField(default=12)  # calls at once over the lane
+    prices = models.JSONField(default=dict)  # USD per million tokens; {}: by the price table
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(null=True)
 

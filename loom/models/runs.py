@@ -60,6 +60,17 @@ class Generation(Item):
     leased_until = models.DateTimeField(null=True)
     lease = models.CharField(max_length=32, blank=True)
     tries = models.IntegerField(default=0)
+    lane = models.CharField(max_length=64, blank=True)
+    rank = models.BigIntegerField(default=0)  # the order of a lane: the lowest goes first
+    # Money in billionths of a dollar, by `prices` (none: not known, and nothing is counted).
+    prices = models.JSONField(null=True)
+    reading = models.IntegerField(default=0)  # tokens of the path, estimated
+    reserved = models.BigIntegerField(default=0)  # of its asker's money of that day
+    spent = models.BigIntegerField(null=True)
+    day = models.DateField(null=True)  # UTC, when it was asked for
+    tokens_in = models.IntegerField(default=0)
+    tokens_out = models.IntegerField(default=0)
+    tokens_cached = models.IntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
@@ -70,11 +81,50 @@ class Generation(Item):
                 fields=["status"],
                 condition=models.Q(status__in=["queued", "running"]),
                 name="generation_open",
-            )
+            ),
+            models.Index(
+                fields=["lane", "rank", "id"],
+                condition=models.Q(status__in=["queued", "running"]),
+                name="generation_lane",
+            ),
+            models.Index(
+                fields=["asked_by", "day"],
+                condition=models.Q(reserved__gt=0),
+                name="generation_reserved",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.uid
+
+
+class Lane(models.Model):
+    """What is asked with one provider key, in a fair order. `reached`: the rank of the last
+    one that began; whoever comes new stands behind it. Locked while somebody begins."""
+
+    name = models.CharField(max_length=64, unique=True)
+    reached = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Purse(models.Model):
+    """What a member has spent on one day (UTC), in billionths of a dollar. Locked while money
+    is reserved or settled; what is reserved stands in the generations themselves."""
+
+    participant = models.ForeignKey(Participant, models.CASCADE, related_name="purses")
+    day = models.DateField()
+    spent = models.BigIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-day", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["participant", "day"], name="purse_of_a_day")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.participant_id} on {self.day}"
 
 
 class Import(Item):

@@ -1,0 +1,147 @@
+"""What tokens cost: prices by model, and what a call comes to. PURE.
+
+Money is counted in whole billionths of a dollar, rounded up, so that sums are exact.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
+from math import ceil
+from typing import Any
+from urllib.parse import urlsplit
+
+NANO = 1_000_000_000  # a dollar
+NAMES = ("input", "output", "cached", "written")
+MOST = 100_000  # USD per million tokens
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Tokens of one answer: read (all of them), of these read from the provider's cache and
+    kept in it, and written."""
+
+    read: int = 0
+    wrote: int = 0
+    cached: int = 0
+    kept: int = 0
+
+
+@dataclass(frozen=True)
+class Prices:
+    """USD per million tokens: read, written by the model, read from the provider's cache,
+    kept in it (None: as `input`)."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    written: float | None = None
+
+    def reading(self, tokens: int) -> int:
+        """What it costs to send so many tokens, at the dearer of the two ways to send them."""
+        return _nano(tokens, max(self.input, self.written or 0))
+
+    def writing(self, tokens: int) -> int:
+        """What it costs to be answered so many."""
+        return _nano(tokens, self.output)
+
+    def of(self, counts: Counts) -> int:
+        """What an answer came to."""
+        cached = min(counts.cached, counts.read)
+        kept = min(counts.kept, counts.read - cached)
+        own_cached = self.input if self.cached is None else self.cached
+        own_written = self.input if self.written is None else self.written
+        return (
+            _nano(counts.read - cached - kept, self.input)
+            + _nano(cached, own_cached)
+            + _nano(kept, own_written)
+            + _nano(counts.wrote, self.output)
+        )
+
+    @property
+    def caching_pays(self) -> bool:
+        """Whether reading from the cache is cheaper than sending anew."""
+        return self.cached is not None and self.cached < self.input
+
+    def body(self) -> dict[str, float]:
+        """The prices that are known, by name."""
+        return {name: price for name, price in asdict(self).items() if price is not None}
+
+
+def _nano(tokens: int, price: float) -> int:
+    # A USD per million tokens is 1,000 billionths a token.
+    return ceil(round(tokens * price * 1000, 3))
+
+
+def prices_from(body: Mapping[str, Any] | None) -> Prices | None:
+    """The prices a `body` holds; None where there are none."""
+    if not body or "input" not in body or "output" not in body:
+        return None
+    return Prices(**{name: float(body[name]) for name in NAMES if body.get(name) is not None})
+
+
+@cache
+def table() -> dict[str, Any]:
+    """The price table with its source and date."""
+    text = resources.files("loom.rules").joinpath("prices.json").read_text()
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def listed(model_ref: str, base_url: str) -> Prices | None:
+    """The table's prices of a model; None where it is not listed, or asked elsewhere than at
+    its provider, where other prices hold."""
+    provider, model = _named(model_ref)
+    host = table()["hosts"].get(provider, "")
+    if base_url and urlsplit(base_url).hostname != host:
+        return None
+    row = table()["models"].get(f"{provider}:{model}")
+    return Prices(*row) if row else None
+
+
+def caches_from(model_ref: str) -> int | None:
+    """From how many tokens on the model's provider keeps a prompt's beginning; None where
+    nothing says that it does."""
+    found = table()["caches_from"].get(_named(model_ref)[0])
+    return int(found) if found else None
+
+
+def _named(model_ref: str) -> tuple[str, str]:
+    """(provider, model); behind `litellm:` stands the provider's name with a slash."""
+    provider, _, model = model_ref.partition(":")
+    if provider == "litellm":
+        provider, _, model = model.partition("/")
+    return provider, model
+
+
+def counts_of(usage: Mapping[str, Any]) -> Counts:
+    """The tokens of a provider's usage, in either of the two usual ways to tell them: the
+    prompt with what came from the cache, or beside it."""
+    details = usage.get("prompt_tokens_details")
+    cached = _first(usage, "cached_tokens", "cache_read_input_tokens")
+    if not cached and isinstance(details, Mapping):
+        cached = _first(details, "cached_tokens")
+    kept = _first(usage, "cache_creation_input_tokens")
+    read = _first(usage, "prompt_tokens")
+    if "prompt_tokens" not in usage and "input_tokens" in usage:
+        read = _first(usage, "input_tokens") + cached + kept
+    return Counts(read, _first(usage, "completion_tokens", "output_tokens"), cached, kept)
+
+
+def _first(usage: Mapping[str, Any], *names: str) -> int:
+    values = (usage.get(name) for name in names)
+    return next((one for one in values if isinstance(one, int) and one > 0), 0)
+
+
+def dollars(nano: int) -> str:
+    """An amount as it is read: cents and below with two figures that count."""
+    usd = nano / NANO
+    if usd == 0 or abs(usd) >= 0.995:
+        return f"${usd:,.2f}"
+    if abs(usd) < 0.000001:
+        return "under $0.000001"
+    for digits in range(2, 7):
+        if round(abs(usd), digits) >= 10 ** -(digits - 1):
+            return f"${usd:.{digits}f}"
+    return f"${usd:.6f}"
