@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0003_outline_state"),
+        ("loom", "0004_drafts"),
     ]
 
     operations = [
