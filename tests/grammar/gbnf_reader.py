@@ -1,0 +1,141 @@
+"""GBNF read as llama.cpp reads it, and strings drawn from it."""
+
+import re
+from typing import Any
+
+from hypothesis import strategies as st
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<class>\[(?:[^\]\\]|\\.)*\])"""
+    r"""|(?P<name>[a-zA-Z][a-zA-Z0-9-]*)|(?P<times>\{[0-9]+,[0-9]*\})|(?P<mark>[()|?*+]))"""
+)
+_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.)")
+_PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
+MOST = 3  # repetitions of what has no upper bound
+
+Node = tuple[Any, ...]
+
+
+def _unescaped(text: str) -> str:
+    def one(match: re.Match[str]) -> str:
+        said = match[1]
+        return chr(int(said[1:], 16)) if len(said) == 3 else _PLAIN.get(said, said)
+
+    return _ESCAPE.sub(one, text)
+
+
+def rules_of(grammar: str) -> dict[str, Node]:
+    """The rules by name. Fails for what is no GBNF, and for a rule that is not there."""
+    rules = {}
+    for line in filter(None, grammar.split("\n")):
+        name, arrow, right = line.partition(" ::= ")
+        assert arrow, line
+        assert name not in rules, name
+        rules[name] = _Reader(right).whole()
+    for tree in rules.values():
+        assert _names(tree) <= rules.keys()
+    return rules
+
+
+def _names(tree: Node) -> set[str]:
+    if tree[0] == "name":
+        return {tree[1]}
+    found = [_names(part) for part in tree[1:] if isinstance(part, tuple)]
+    return set().union(*found)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str]] = []
+        at = 0
+        while at < len(text):
+            match = _TOKEN.match(text, at)
+            assert match is not None, text[at:]
+            assert match.lastgroup is not None
+            self.tokens.append((match.lastgroup, match[match.lastgroup]))
+            at = match.end()
+        self.at = 0
+
+    def whole(self) -> Node:
+        tree = self._either()
+        assert self.at == len(self.tokens), self.tokens[self.at :]
+        return tree
+
+    def _next(self) -> tuple[str, str]:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
+
+    def _either(self) -> Node:
+        ways = [self._row()]
+        while self._next()[1] == "|" and self._next()[0] == "mark":
+            self.at += 1
+            ways.append(self._row())
+        return ("either", *ways)
+
+    def _row(self) -> Node:
+        parts: list[Node] = []
+        while self.at < len(self.tokens) and self._next() not in (("mark", "|"), ("mark", ")")):
+            parts.append(self._times(self._one()))
+        assert parts, "an empty alternative"
+        return ("row", *parts)
+
+    def _one(self) -> Node:
+        kind, said = self._next()
+        self.at += 1
+        if kind == "mark":
+            assert said == "(", said
+            tree = self._either()
+            assert self._next() == ("mark", ")")
+            self.at += 1
+            return tree
+        if kind == "class":
+            return ("class", said[1:-1])
+        return (kind, _unescaped(said[1:-1]) if kind == "text" else said)
+
+    def _times(self, part: Node) -> Node:
+        kind, said = self._next()
+        bounds = {"?": (0, 1), "*": (0, MOST), "+": (1, MOST)}.get(said)
+        if kind == "times":
+            low, high = said[1:-1].split(",")
+            bounds = (int(low), int(high) if high else int(low) + MOST)
+        elif kind != "mark" or bounds is None:
+            return part
+        self.at += 1
+        return ("times", part, *bounds)
+
+
+def _class(said: str) -> st.SearchStrategy[str]:
+    """Characters of a class such as `a-z0-9` or `^\\n`."""
+    negative = said.startswith("^")
+    inner = said[1:] if negative else said
+    chars: set[str] = set()
+    for match in re.finditer(r"((?:\\x..|\\.|[^\\]))(?:-((?:\\x..|\\.|[^\\])))?", inner, re.DOTALL):
+        low = _unescaped(match[1])
+        high = _unescaped(match[2]) if match[2] else low
+        chars |= {chr(code) for code in range(ord(low), ord(high) + 1)}
+    if not negative:
+        return st.sampled_from(sorted(chars))
+    marks = [mark for mark in '"\\→←->`~# §:,[]' if mark not in chars]
+    wild = st.characters(codec="utf-8", exclude_characters="".join(chars))
+    return wild | st.sampled_from(marks)
+
+
+@st.composite
+def strings(draw: st.DrawFn, rules: dict[str, Node], start: str = "root") -> str:
+    """A string that the rule makes."""
+
+    def made(tree: Node) -> str:
+        kind = tree[0]
+        if kind == "text":
+            return str(tree[1])
+        if kind == "class":
+            return draw(_class(tree[1]))
+        if kind == "name":
+            return made(rules[tree[1]])
+        if kind == "either":
+            return made(tree[1 + draw(st.integers(0, len(tree) - 2))])
+        if kind == "times":
+            times = draw(st.integers(tree[2], min(tree[3], tree[2] + MOST)))
+            return "".join(made(tree[1]) for _ in range(times))
+        return "".join(made(part) for part in tree[1:])
+
+    return made(rules[start])

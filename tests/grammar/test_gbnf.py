@@ -1,0 +1,75 @@
+"""The grammar for local models: whatever it makes is read, as what it was made of."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loom.commands import registry
+from loom.grammar.batches import Batch, segments_of
+from loom.grammar.forms import Form
+from loom.grammar.gbnf import Known, grammar_of, literal
+from loom.grammar.lines import read
+from loom.rules.link_types import STORED
+from loom.rules.permissions import NAMES
+from tests.grammar.gbnf_reader import rules_of, strings
+from tests.grammar.table import ALIASES, ALL, FORMS
+
+KNOWN = Known(nodes=("a7x2", "b3k9"), types=tuple(STORED), agents=("Muse", 'the "other"'))
+REGISTERED = [one.form for one in registry.every()]
+
+
+def lines_of(form: Form, known: Known | None = None) -> st.SearchStrategy[str]:
+    """Lines that the grammar of one form makes."""
+    return strings(rules_of(grammar_of([form], known)), "command")
+
+
+@pytest.mark.parametrize("known", [None, KNOWN], ids=["unknown", "known"])
+@pytest.mark.parametrize("form", ALL, ids=lambda form: f"{form.verb}-{len(form.parts)}")
+@given(data=st.data())
+@settings(max_examples=25)
+def test_every_line_of_the_tables_is_read_as_its_form(
+    form: Form, known: Known | None, data: st.DataObject
+) -> None:
+    line = read(data.draw(lines_of(form, known)), FORMS, ALIASES)
+    assert FORMS[line.verb][line.form] == form
+
+
+@pytest.mark.parametrize("form", REGISTERED, ids=lambda form: f"{form.verb}-{len(form.parts)}")
+@given(data=st.data())
+@settings(max_examples=40)
+def test_every_line_of_the_registry_is_read_as_its_form(form: Form, data: st.DataObject) -> None:
+    line = read(data.draw(lines_of(form, KNOWN)), registry.forms(), registry.aliases())
+    assert registry.find(line.verb, line.form).form == form
+
+
+WHOLE = rules_of(grammar_of(REGISTERED, KNOWN))
+
+
+@given(reply=strings(WHOLE))
+@settings(max_examples=400)
+def test_in_whole_replies_every_command_is_read(reply: str) -> None:
+    for segment in segments_of(reply, registry.forms(), registry.aliases(), finished=True):
+        if isinstance(segment, Batch):
+            assert [command.bad for command in segment.commands] == [None] * len(segment.commands)
+
+
+def test_only_what_an_agent_may_use_is_in_its_grammar() -> None:
+    held = {letter for letter, name in NAMES.items() if name in ("loom_aware", "loom_write")}
+    grammar = grammar_of([one.form for one in registry.every() if one.letters <= held])
+    assert '"annotate"' in grammar
+    assert '"continue"' not in grammar
+
+
+def test_without_any_form_a_reply_is_prose() -> None:
+    rules = rules_of(grammar_of([]))
+    assert "command" not in rules
+
+
+@given(reply=strings(rules_of(grammar_of(REGISTERED, KNOWN, acts=True))))
+def test_who_has_to_act_begins_with_a_line(reply: str) -> None:
+    assert reply.startswith("→ ")
+
+
+@given(text=st.text())
+def test_a_terminal_stands_on_one_line(text: str) -> None:
+    assert "\n" not in literal(text)
