@@ -33,6 +33,8 @@ class OpenAI:
             body["stop"] = list(ask.stop)
         if ask.many > 1:
             body["n"] = ask.many
+        if ask.grammar:
+            body["grammar"] = ask.grammar
         return body
 
     def outgoing(self, ask: Ask, body: Body) -> Outgoing:
@@ -68,10 +70,13 @@ class OpenAI:
             yield told
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
-        """Without `stream_options`, which older servers refuse, or with the newer name of
-        `max_tokens`, which some models demand; None where neither is the reason."""
+        """Without `stream_options`, which older servers refuse, or a grammar that was not
+        taken, or with the newer name of `max_tokens`, which some models demand; None where
+        none of them is the reason."""
         if failure.kind != "invalid":
             return None
+        if "grammar" in failure.said and "grammar" in body:
+            return {key: value for key, value in body.items() if key != "grammar"}
         if "stream_options" in failure.said and "stream_options" in body:
             return {key: value for key, value in body.items() if key != "stream_options"}
         if "max_completion_tokens" in failure.said and "max_tokens" in body:

@@ -15,7 +15,7 @@ class Provider:
     """A vendor or a kind of server. `window`: paths are cut to so many tokens in front;
     `shares`: one request may ask for many candidates; `completes`: it has a completion
     endpoint beside the chat, so that each tree is continued in its own way; `opening`: the
-    prompt of a text that has not begun."""
+    prompt of a text that has not begun; `grammar`: it holds answers to one in GBNF."""
 
     name: str
     adapter: Callable[[], Adapter] = OpenAI
@@ -26,6 +26,7 @@ class Provider:
     shares: bool = False
     completes: bool = False
     opening: str = ""
+    grammar: bool = False
 
 
 _providers: dict[str, Provider] = {}
@@ -57,4 +58,5 @@ EMBEDDED = Provider(
     shares=True,
     completes=True,
     opening="<|endoftext|>",
+    grammar=True,
 )

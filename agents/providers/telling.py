@@ -11,7 +11,8 @@ from agents.providers.failures import Failure
 @dataclass(frozen=True)
 class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
-    `prompt` for a completion; `many` candidates in one answer."""
+    `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
+    which the answer is held."""
 
     base_url: str
     model: str
@@ -21,6 +22,7 @@ class Ask:
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     many: int = 1
+    grammar: str = ""
     key: str = field(default="", repr=False)
 
 

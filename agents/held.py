@@ -1,0 +1,34 @@
+"""The grammar that an agent's answer is held to, where its provider takes one."""
+
+from collections.abc import Sequence
+
+from agents.providers.registry import Provider
+from loom.access import Actor
+from loom.commands import registry
+from loom.commands.looking import LISTS
+from loom.grammar.gbnf import Known, grammar_of
+from loom.models import Participant
+from loom.rules.link_types import STORED
+
+CAPABILITY = "grammar"
+
+
+def grammar_for(
+    actor: Actor, provider: Provider, nodes: Sequence[str], *, acts: bool = False
+) -> str:
+    """What the agent who acts may write: prose, and lines of the commands that are open to
+    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
+    grammar and the participant does not say that its server does.
+
+    With `acts` an answer begins with a line: a model too small to think of one then acts.
+    """
+    agent = actor.participant
+    if not provider.grammar and CAPABILITY not in agent.capabilities:
+        return ""
+    others = Participant.objects.filter(
+        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
+    )
+    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
+    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
+    forms = (one.form for one in registry.every() if one.letters <= actor.letters)
+    return grammar_of(forms, known, acts=acts)
