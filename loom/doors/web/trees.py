@@ -56,6 +56,8 @@ def _settings(place: Place, cast: dict[str, Who], seq: int) -> dict[str, Any]:
         "mode": place.tree.mode,
         "seq": seq,
         "node": place.node.local_id,
+        "slot": place.node.slot.local_id,
+        "workspace": place.workspace.uid,
         "me": place.actor.participant.uid,
         "can": access.abilities(place.actor, place.tree),
         "versions": _choices(place.workspace),

@@ -1,9 +1,12 @@
 // @ts-check
-// The composer: text that becomes a node, a question to models, or a → line. Drafts are kept
-// in the browser for each tree and node until they are sent.
+// The composer: text that becomes a node, a question to models, or a → line. What is typed is
+// a draft of its place until it was sent.
 
 import { Refused } from "../live/api.js";
+import { nameOf } from "../live/shelf.js";
 import { bare, continueLine, isCommand, withText } from "../tree/lines.js";
+import { askWhich } from "../tree/contest.js";
+import { placeAt } from "../tree/desk.js";
 import { pageOf } from "../tree/page.js";
 
 export class LoomComposer extends HTMLElement {
@@ -17,7 +20,10 @@ export class LoomComposer extends HTMLElement {
     this.text.addEventListener("keydown", (event) => this.pressed(event), { signal });
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
     this.form.addEventListener("change", () => this.keepSettings(), { signal });
-    this.page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail.from), { signal });
+    this.page.addEventListener("moved", () => this.moved(), { signal });
+    this.place = placeAt(this.page, "buffer");
+    this.page.drafts.addEventListener("draft", (event) => this.isAt(event) && this.loadDraft(), { signal });
+    askWhich(this.page.drafts, this.form, (place) => nameOf(place) === this.name, signal);
     this.loadSettings();
     this.loadDraft();
   }
@@ -26,38 +32,32 @@ export class LoomComposer extends HTMLElement {
     this.stop?.abort();
   }
 
-  /** @param {string} node */
-  draftName(node) {
-    return `heddle.draft.${this.page?.settings.tree}.${node}`;
+  /** Which draft is in the field. */
+  get name() {
+    return this.place ? nameOf(this.place) : "";
+  }
+
+  /** @param {Event} event */
+  isAt(event) {
+    return nameOf(/** @type {CustomEvent} */ (event).detail) === this.name;
   }
 
   loadDraft() {
-    const kept = localStorage.getItem(this.draftName(this.page?.position ?? ""));
-    if (this.text) this.text.value = kept ?? "";
+    if (this.text && this.page && this.place) this.text.value = this.page.drafts.of(this.place);
     this.shape();
   }
 
   typed() {
-    this.keepDraft(this.page?.position ?? "");
+    if (this.place) this.page?.drafts.write(this.place, this.text?.value ?? "");
     this.answer("");
     this.shape();
   }
 
-  /** @param {string} node */
-  keepDraft(node) {
-    try {
-      if (this.text?.value) localStorage.setItem(this.draftName(node), this.text.value);
-      else localStorage.removeItem(this.draftName(node));
-    } catch {
-      // A full store loses only the copy; the text is still in the field.
-    }
-  }
-
-  /** The draft stays with its node, and the new place's own draft comes. @param {string} from */
-  moved(from) {
-    this.keepDraft(from);
+  /** The draft stays with its node, and the new place's own draft comes. */
+  moved() {
     const at = /** @type {HTMLInputElement | null} */ (this.form?.elements.namedItem("at"));
     if (at) at.value = this.page?.position ?? "";
+    if (this.page) this.place = placeAt(this.page, "buffer");
     this.loadDraft();
   }
 
@@ -96,39 +96,29 @@ export class LoomComposer extends HTMLElement {
     const text = this.text?.value ?? "";
     const at = this.page?.position ?? "";
     if (!text && action === "respond") return this.text?.focus();
-    this.clear(at);
+    const draft = text ? this.place : undefined;
+    this.clear();
     try {
       if (isCommand(text)) {
-        const answer = await this.page?.say(bare(text), { quiet: true });
+        const answer = await this.page?.say(bare(text), { quiet: true, draft });
         this.answer(answer?.reply ?? "");
         return;
       }
-      const written = text ? await this.page?.say(withText("respond", text), { quiet: true }) : null;
+      const written = text ? await this.page?.say(withText("respond", text), { quiet: true, draft }) : null;
       if (action === "continue") {
         await this.page?.say(continueLine("", this.asking()), { at: written?.position ?? at, quiet: true });
       }
     } catch (error) {
-      this.giveBack(text, at, error);
+      if (!(error instanceof Refused)) throw error;
+      this.answer(error.reply, true);
     }
   }
 
-  /** @param {string} at */
-  clear(at) {
+  /** Empties the field; its text is on its way, and comes back where it is refused. */
+  clear() {
     if (this.text) this.text.value = "";
-    this.keepDraft(at);
     this.answer("");
     this.shape();
-  }
-
-  /** A refused text comes back into the field, unless something new was typed.
-   * @param {string} text @param {string} at @param {unknown} error */
-  giveBack(text, at, error) {
-    if (!(error instanceof Refused)) throw error;
-    if (this.text && !this.text.value && this.page?.position === at) {
-      this.text.value = text;
-      this.typed();
-    }
-    this.answer(error.reply, true);
   }
 
   /** @param {string} words @param {boolean} [bad] */

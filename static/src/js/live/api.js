@@ -13,6 +13,11 @@ export class Refused extends Error {
     this.status = status;
     this.reply = body.reply ?? `✗ ${this.code}: ${body.message}${this.hint ? `\n  hint: ${this.hint}` : ""}`;
   }
+
+  /** Whether the same request may go well later: no connection, too much at once, or the server's own trouble. */
+  get mayPass() {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
 }
 
 /** The token that Django wants with every write. */
@@ -44,9 +49,9 @@ async function ask(url, options) {
   }
 }
 
-/** @param {string} url @param {{method?: string, body?: unknown, signal?: AbortSignal}} [options] */
+/** @param {string} url @param {{method?: string, body?: unknown, signal?: AbortSignal, keepalive?: boolean}} [options] */
 export async function json(url, options = {}) {
-  const { method = "GET", body, signal } = options;
+  const { method = "GET", body, signal, keepalive } = options;
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
@@ -55,6 +60,7 @@ export async function json(url, options = {}) {
     method,
     headers,
     signal,
+    keepalive,
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   if (!response.ok) throw await refusalOf(response);

@@ -4,7 +4,8 @@
 
 import { json, Refused } from "./api.js";
 
-/** @typedef {{line: string, at: string, key: string}} Letter */
+/** @typedef {import("./shelf.js").Place} Place */
+/** @typedef {{line: string, at: string, key: string, draft?: Place}} Letter draft: whose text it carries */
 /** @typedef {{reply: string, canonical: string, position: string, refs: string[], generations: string[], events: number[], step: number}} Answer */
 
 /** A key that no other request has. */
@@ -44,9 +45,9 @@ export class Outbox extends EventTarget {
   }
 
   /** Sends one line after those before it; the answer, or Refused.
-   * @param {string} line @param {string} at where it is given @returns {Promise<Answer>} */
-  send(line, at) {
-    const letter = { line, at, key: newKey() };
+   * @param {string} line @param {string} at where it is given @param {Place} [draft] @returns {Promise<Answer>} */
+  send(line, at, draft) {
+    const letter = { line, at, key: newKey(), draft };
     this.keep([...this.left(), letter]);
     return this.push(letter);
   }
@@ -63,11 +64,11 @@ export class Outbox extends EventTarget {
     for (let tries = 0; ; tries += 1) {
       try {
         const answer = await this.post(this.url, letter);
-        this.settle(letter);
+        this.settle(letter, true);
         return answer;
       } catch (error) {
         if (!(error instanceof Refused) || error.status !== 0) {
-          this.settle(letter);
+          this.settle(letter, false);
           throw error;
         }
         this.tell(1);
@@ -76,9 +77,10 @@ export class Outbox extends EventTarget {
     }
   }
 
-  /** @param {Letter} letter */
-  settle(letter) {
+  /** @param {Letter} letter @param {boolean} ran */
+  settle(letter, ran) {
     this.keep(this.left().filter((one) => one.key !== letter.key));
+    this.dispatchEvent(new CustomEvent("answered", { detail: { draft: letter.draft, ran } }));
     this.tell(this.left().length);
   }
 
@@ -101,8 +103,8 @@ export class Outbox extends EventTarget {
 }
 
 /** @param {string} url @param {Letter} letter @returns {Promise<Answer>} */
-function postLetter(url, letter) {
-  const body = letter.at ? letter : { line: letter.line, key: letter.key };
+function postLetter(url, { line, at, key }) {
+  const body = at ? { line, at, key } : { line, key };
   return json(url, { method: "POST", body });
 }
 

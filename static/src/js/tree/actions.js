@@ -3,11 +3,15 @@
 
 import { json, part } from "../live/api.js";
 import { toast } from "../elements/loom-toast.js";
+import { placeAt } from "./desk.js";
 import { openForm } from "./forms.js";
 import { quoted, withText } from "./lines.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {{page: TreePage, id: string, host: Element, button: Element | null}} Act */
+
+/** A form's draft. @param {TreePage} page @param {import("../live/shelf.js").Place} place */
+const draftAt = ({ drafts }, place) => ({ read: () => drafts.of(place), write: (/** @type {string} */ text) => drafts.write(place, text) });
 
 /** @type {Map<string, (act: Act) => unknown>} */
 const acts = new Map();
@@ -46,10 +50,12 @@ act("respond", ({ page, id }) => {
 act("edit", async ({ page, id, host }) => {
   const before = host.querySelector(":scope > .text, :scope > h2");
   const text = await part(`${page.web}/nodes/${id}/text`);
+  const place = placeAt(page, "edit", id);
   host.classList.add("editing");
   const shape = {
     label: `Text of ${id}`,
     text,
+    draft: draftAt(page, place),
     submit: "Save",
     choicesLabel: "as",
     choices: [
@@ -60,14 +66,16 @@ act("edit", async ({ page, id, host }) => {
   };
   const save = async (/** @type {import("./forms.js").Filled} */ { text: written, choice }) => {
     localStorage.setItem("heddle.edit-as", choice);
-    await page.say(withText(`edit ${id} as:${choice}`, written), { quiet: true });
+    await page.say(withText(`edit ${id} as:${choice}`, written), { quiet: true, draft: place });
   };
   openForm(host, shape, save, { before, onClose: () => host.classList.remove("editing") });
 });
 
 act("annotate", ({ page, id, host }) => {
   const words = ["note", "question", "suggestion", "warning", "objection"];
+  const draft = placeAt(page, "note", id);
   const shape = {
+    draft: draftAt(page, draft),
     label: `A note on ${id}`,
     small: true,
     submit: "Annotate",
@@ -75,14 +83,16 @@ act("annotate", ({ page, id, host }) => {
     choices: words.map((value) => ({ value, words: value })),
     chosen: "note",
   };
-  openForm(host, shape, ({ text, choice }) => page.say(withText(`annotate ${id} as:${choice}`, text), { quiet: true }));
+  openForm(host, shape, ({ text, choice }) => page.say(withText(`annotate ${id} as:${choice}`, text), { quiet: true, draft }));
 });
 
 act("reply", ({ page, button }) => {
   const note = button?.getAttribute("data-note") ?? "";
   const host = button?.closest(".note");
   if (!host) return;
-  openForm(host, { label: `Reply to ${note}`, small: true, submit: "Reply" }, ({ text }) => page.say(withText(`annotate ${note}`, text), { quiet: true }));
+  const draft = placeAt(page, "note", note);
+  const shape = { label: `Reply to ${note}`, small: true, submit: "Reply", draft: draftAt(page, draft) };
+  openForm(host, shape, ({ text }) => page.say(withText(`annotate ${note}`, text), { quiet: true, draft }));
 });
 
 act("resolve", ({ page, button }) => {

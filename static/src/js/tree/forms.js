@@ -6,7 +6,8 @@ import { Refused } from "../live/api.js";
 /**
  * @typedef {{label: string, text?: string, rows?: number, single?: boolean, readOnly?: boolean,
  *   choices?: {value: string, words: string}[], chosen?: string, choicesLabel?: string,
- *   submit: string, small?: boolean, hint?: string}} Shape
+ *   submit: string, small?: boolean, hint?: string, draft?: Kept}} Shape
+ * @typedef {{read: () => string, write: (text: string) => void}} Kept what was typed before and not sent
  * @typedef {{text: string, choice: string, caret: number}} Filled
  */
 
@@ -24,6 +25,24 @@ function choicesOf({ choices = [], chosen = "", choicesLabel = "" }, name) {
   return [make("label", {}, choicesLabel, make("select", { name }, ...options))];
 }
 
+/** What was typed before comes back into the field, with a way to begin anew.
+ * @param {HTMLTextAreaElement} field @param {Shape} shape */
+function keepDraft(field, { draft, text = "" }) {
+  if (!draft) return [];
+  const kept = draft.read();
+  field.addEventListener("input", () => draft.write(field.value === text ? "" : field.value));
+  if (!kept) return [];
+  field.value = kept;
+  const again = make("button", { type: "button", className: "button small", textContent: "Start over" });
+  again.addEventListener("click", () => {
+    field.value = text;
+    draft.write("");
+    again.remove();
+    field.focus();
+  });
+  return [again];
+}
+
 /**
  * Opens a form inside `host`; `onSubmit` may refuse, which is shown in the form.
  * @param {Element} host @param {Shape} shape @param {(filled: Filled) => Promise<unknown>} onSubmit
@@ -35,11 +54,12 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
   const tag = shape.single ? "input" : "textarea";
   const field = /** @type {HTMLTextAreaElement} */ (make(tag, { name: "text", value: shape.text ?? "", readOnly: shape.readOnly ?? false }));
   if (shape.rows && !shape.single) field.rows = shape.rows;
+  const again = keepDraft(field, shape);
   const said = make("p", { className: "refusal", role: "alert", hidden: true });
   const cancel = make("button", { type: "button", className: "button small", textContent: "Cancel" });
   const submit = /** @type {HTMLButtonElement} */ (make("button", { className: "button small primary", textContent: shape.submit }));
   const hint = make("span", { className: "soft", textContent: shape.hint ?? "" });
-  const row = make("div", { className: "inline-row" }, ...choicesOf(shape, "choice"), submit, cancel, hint);
+  const row = make("div", { className: "inline-row" }, ...choicesOf(shape, "choice"), submit, cancel, ...again, hint);
   const form = /** @type {HTMLFormElement} */ (
     make("form", { className: shape.small ? "inline-form small" : "inline-form" }, make("label", {}, make("span", { className: "off", textContent: shape.label }), field), said, row)
   );

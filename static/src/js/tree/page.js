@@ -6,11 +6,12 @@ import { json, Refused } from "../live/api.js";
 import { Events } from "../live/events.js";
 import { Outbox } from "../live/outbox.js";
 import { LiveSocket } from "../live/socket.js";
+import { follow, handOver, openDrafts } from "./desk.js";
 import { Excerpts } from "./excerpts.js";
 import { TreeStore } from "./store.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string}} Who */
-/** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[]}} Settings */
+/** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[]}} Settings */
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 
 /**
@@ -32,6 +33,8 @@ export class TreePage extends EventTarget {
       store: localStorage,
       name: `outbox.${settings.me}.${settings.tree}`,
     });
+    this.drafts = openDrafts(settings, this.outbox);
+    this.ended = new AbortController();
     this.socket = new LiveSocket(`/ws/trees/${settings.tree}`, () => this.events.seq);
     /** @type {TreeStore | null} */
     this.store = null;
@@ -54,12 +57,14 @@ export class TreePage extends EventTarget {
     });
     this.socket.start();
     this.outbox.resume();
+    if (this.can.write) follow(this.drafts, this.ended.signal);
     this.loadStore();
     this.remember();
   }
 
   stop() {
     this.socket.stop();
+    this.ended.abort();
   }
 
   /** The skeleton, and the events that came while it was on its way. */
@@ -142,11 +147,12 @@ export class TreePage extends EventTarget {
   }
 
   /** Says a line where this tab stands, and follows where it leads. Refusals are told as
-   * `refused` and thrown. @param {string} line @param {{at?: string, follow?: boolean, quiet?: boolean}} [how] quiet: the caller tells
-   * what was refused @returns {Promise<Answer>} */
-  async say(line, { at = this.position, follow = true, quiet = false } = {}) {
+   * `refused` and thrown. @param {string} line @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/shelf.js").Place}} [how] quiet: the caller
+   * tells what was refused; draft: whose text the line carries @returns {Promise<Answer>} */
+  async say(line, { at = this.position, follow = true, quiet = false, draft } = {}) {
     try {
-      const answer = await this.outbox.send(line, at);
+      if (draft) await handOver(this.drafts, draft);
+      const answer = await this.outbox.send(line, at, draft);
       if (follow && answer.position) this.follow(answer.position, at);
       this.emit("said", { answer, line });
       return answer;

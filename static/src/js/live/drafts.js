@@ -1,0 +1,200 @@
+// @ts-check
+// What a person has typed and not yet made a node of: kept here at once, on the server soon
+// after, and never overwritten by another tab without a word.
+
+import { Refused } from "./api.js";
+import { nameOf, placeOf, Shelf, whole } from "./shelf.js";
+
+const SOON_MS = 100; // from a key to the request that keeps it
+const AGAIN_MS = 3000;
+
+/** @typedef {import("./shelf.js").Place} Place */
+/** @typedef {import("./shelf.js").Entry} Entry */
+/**
+ * @typedef {{slot: string, kind: import("./shelf.js").Kind, text: string, at: string | null}} Kept
+ * @typedef {{list: () => Promise<{results: Kept[]}>, keep: (place: Place, text: string, seen: string) => Promise<Kept>}} Server
+ */
+
+/**
+ * Emits `draft` (detail Place: its text is now another one), `contested` (detail {slot, kind,
+ * mine, theirs}), `saved` (detail: whether all is on the server).
+ */
+export class Drafts extends EventTarget {
+  /** @param {Server} server @param {{store?: Storage | null, name?: string, inHand?: Place[]}} [options] inHand: places
+   * whose text is still on its way as a line */
+  constructor(server, { store = null, name = "", inHand = [] } = {}) {
+    super();
+    this.server = server;
+    this.shelf = new Shelf(store, name);
+    this.entries = /** @type {Map<string, Entry>} */ (new Map());
+    /** @type {Map<string, {text: string, at: string}>} what another tab has, while it is undecided */
+    this.theirs = new Map();
+    /** @type {Set<string>} where this tab has typed what the server does not know */
+    this.typed = new Set();
+    this.flying = /** @type {Set<string>} */ (new Set());
+    this.timers = /** @type {Map<string, any>} */ (new Map());
+    this.inHand = new Set(inHand.map(nameOf));
+  }
+
+  /** What was typed at a place and is not on its way. @param {Place} place */
+  of(place) {
+    return this.entry(nameOf(place)).text;
+  }
+
+  /** @param {string} name @returns {Entry} */
+  entry(name) {
+    const kept = this.entries.get(name) ?? this.shelf.read(name);
+    if (kept.held && !this.inHand.has(name)) Object.assign(kept, { text: whole(kept), held: "" });
+    this.entries.set(name, kept);
+    return kept;
+  }
+
+  /** Keeps what was typed; an empty text ends the draft. @param {Place} place @param {string} text */
+  write(place, text) {
+    const entry = this.entry(nameOf(place));
+    if (entry.text === text) return;
+    this.shelf.put(nameOf(place), Object.assign(entry, { text }));
+    this.soon(place);
+  }
+
+  /** The text goes out as a line: it stays kept until that is answered. @param {Place} place */
+  hold(place) {
+    const name = nameOf(place);
+    const entry = this.entry(name);
+    Object.assign(entry, { held: whole(entry), text: "" });
+    this.inHand.add(name);
+    this.shelf.put(name, entry);
+  }
+
+  /** The line was answered; a refused text comes back before what was typed since.
+   * @param {Place} place @param {boolean} isNode */
+  release(place, isNode) {
+    const name = nameOf(place);
+    const entry = this.entry(name);
+    this.inHand.delete(name);
+    Object.assign(entry, { text: isNode ? entry.text : whole(entry), held: "" });
+    this.shelf.put(name, entry);
+    this.soon(place);
+    if (!isNode) this.tell("draft", place);
+  }
+
+  /** @param {Place} place @param {number} [wait] */
+  soon(place, wait = SOON_MS) {
+    const name = nameOf(place);
+    this.typed.add(name);
+    this.tell("saved", false);
+    if (this.timers.has(name) || this.flying.has(name) || this.theirs.has(name)) return;
+    this.timers.set(name, setTimeout(() => this.send(place), wait));
+  }
+
+  /** Sends what waits, now; settled once it was tried. @param {Place} place */
+  async flush(place) {
+    if (this.timers.has(nameOf(place))) await this.send(place);
+  }
+
+  flushAll() {
+    return Promise.all([...this.timers.keys()].map((name) => this.send(placeOf(name))));
+  }
+
+  /** @param {Place} place */
+  async send(place) {
+    const name = nameOf(place);
+    clearTimeout(this.timers.get(name));
+    this.timers.delete(name);
+    const entry = this.entry(name);
+    const text = whole(entry);
+    if (text === entry.agreed || this.flying.has(name)) return this.tell("saved", this.isQuiet());
+    this.flying.add(name);
+    let again = 0;
+    try {
+      const kept = await this.server.keep(place, text, entry.at);
+      this.agree(name, entry, text, kept.at ?? "");
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      again = await this.missed(place, error);
+    } finally {
+      this.flying.delete(name);
+    }
+    if (again >= 0 && whole(entry) !== entry.agreed) this.soon(place, again || SOON_MS);
+    this.tell("saved", this.isQuiet());
+  }
+
+  /** The server has this text. @param {string} name @param {Entry} entry @param {string} text @param {string} at */
+  agree(name, entry, text, at) {
+    Object.assign(entry, { agreed: text, at });
+    if (whole(entry) === text) this.typed.delete(name);
+    this.shelf.put(name, entry);
+  }
+
+  /** Why a text was not kept; after how long to try again, -1 for not. @param {Place} place @param {Refused} error */
+  async missed(place, error) {
+    if (error.status === 409) {
+      await this.load().catch(() => undefined);
+      return this.theirs.has(nameOf(place)) ? -1 : SOON_MS;
+    }
+    if (!error.mayPass) this.tell("refused", error);
+    return error.mayPass ? AGAIN_MS : -1;
+  }
+
+  /** What the server has, of all places: the truth after a start or a quarrel. */
+  async load() {
+    const { results } = await this.server.list();
+    const found = new Map(results.map((one) => [nameOf(one), one]));
+    for (const name of new Set([...this.entries.keys(), ...this.shelf.names()])) this.meet(name, found.get(name));
+    for (const [name, one] of found) if (!this.entries.has(name)) this.meet(name, one);
+  }
+
+  /** The server's state of one draft meets ours. @param {string} name @param {Kept | undefined} kept */
+  meet(name, kept) {
+    const place = placeOf(name);
+    const entry = this.entry(name);
+    const text = kept?.text ?? "";
+    const at = kept?.at ?? "";
+    const mine = whole(entry);
+    if (text === mine || text === entry.agreed) this.agree(name, entry, text, at);
+    else if (mine === entry.agreed) {
+      Object.assign(entry, { text, held: "" });
+      this.agree(name, entry, text, at);
+      return this.tell("draft", place);
+    } else {
+      // Two texts, and nobody but the writer can say which.
+      this.theirs.set(name, { text, at });
+      return this.tell("contested", { ...place, mine, theirs: text });
+    }
+    if (mine !== entry.agreed) this.soon(place);
+  }
+
+  /** The writer has said which of two texts stays. @param {Place} place @param {"mine" | "theirs"} which */
+  decide(place, which) {
+    const name = nameOf(place);
+    const theirs = this.theirs.get(name);
+    if (!theirs) return;
+    const entry = this.entry(name);
+    this.theirs.delete(name);
+    if (which === "theirs") Object.assign(entry, { text: theirs.text, held: "" });
+    this.agree(name, entry, theirs.text, theirs.at);
+    which === "theirs" ? this.tell("draft", place) : this.soon(place);
+  }
+
+  /** Another tab of this browser has written; what it knew less of the server is its own affair.
+   * @param {StorageEvent} event */
+  heard({ key, newValue }) {
+    const name = this.shelf.nameIn(key ?? "");
+    if (!name || this.typed.has(name) || this.theirs.has(name)) return;
+    const entry = this.entry(name);
+    const now = this.shelf.parse(newValue);
+    if (newValue !== null && now.at < entry.at) return;
+    const isNews = now.text !== entry.text;
+    Object.assign(entry, now);
+    if (isNews) this.tell("draft", placeOf(name));
+  }
+
+  /** Whether the server has all that was typed. */
+  isQuiet() {
+    return ![...this.entries.values()].some((entry) => whole(entry) !== entry.agreed);
+  }
+
+  tell(/** @type {string} */ name, /** @type {unknown} */ detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}

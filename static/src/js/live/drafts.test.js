@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Refused } from "./api.js";
+import { Drafts } from "./drafts.js";
+
+const PLACE = { slot: "a1b2", kind: "buffer" };
+const NAME = "heddle.draft.me.buffer.a1b2";
+
+/** A storage that lives in memory, as a browser's does. */
+function storage() {
+  const kept = new Map();
+  return {
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => void kept.set(name, value),
+    removeItem: (name) => void kept.delete(name),
+    key: (at) => [...kept.keys()][at] ?? null,
+    get length() {
+      return kept.size;
+    },
+  };
+}
+
+/** A server of one draft that refuses what was not seen, as the real one does. */
+function server() {
+  let tick = 0;
+  const it = {
+    kept: null,
+    asked: [],
+    down: false,
+    list: async () => ({ results: it.kept ? [{ ...PLACE, ...it.kept }] : [] }),
+    keep: async (place, text, seen) => {
+      it.asked.push(text);
+      if (it.down) throw new Refused({ message: "No connection." }, 0);
+      if (text === (it.kept?.text ?? "")) return { ...place, ...(it.kept ?? { at: null }) };
+      if (seen !== (it.kept?.at ?? "")) throw new Refused({ code: "CONFLICT", message: "changed" }, 409);
+      it.kept = text ? { text, at: String((tick += 1)) } : null;
+      return { ...place, text, at: it.kept?.at ?? null };
+    },
+  };
+  return it;
+}
+
+/** What drafts told of one kind. */
+function heard(drafts, name) {
+  const all = [];
+  drafts.addEventListener(name, (event) => all.push(event.detail));
+  return all;
+}
+
+test("what was typed is kept here at once and soon on the server", async () => {
+  const store = storage();
+  const at = server();
+  const drafts = new Drafts(at, { store, name: "me" });
+  drafts.write(PLACE, "one\r\n");
+  drafts.write(PLACE, "one\r\ntwo");
+  assert.equal(JSON.parse(store.getItem(NAME)).text, "one\r\ntwo");
+  await drafts.flush(PLACE);
+  assert.deepEqual(at.asked, ["one\r\ntwo"]);
+  assert.ok(drafts.isQuiet());
+});
+
+test("the next page finds it, also without the server", () => {
+  const store = storage();
+  new Drafts(server(), { store, name: "me" }).write(PLACE, "half a thou");
+  assert.equal(new Drafts(server(), { store, name: "me" }).of(PLACE), "half a thou");
+  assert.equal(new Drafts(server(), { store, name: "else" }).of(PLACE), "");
+});
+
+test("another device's draft comes with the list, and what is only here goes there", async () => {
+  const at = server();
+  await at.keep(PLACE, "from the desk", "");
+  const drafts = new Drafts(at, { store: storage(), name: "me" });
+  const news = heard(drafts, "draft");
+  await drafts.load();
+  assert.equal(drafts.of(PLACE), "from the desk");
+  assert.deepEqual(news, [PLACE]);
+});
+
+test("without a connection it stays unsaved, and is sent when there is one", async () => {
+  const at = server();
+  at.down = true;
+  const drafts = new Drafts(at, { store: storage(), name: "me" });
+  drafts.write(PLACE, "in the tunnel");
+  await drafts.flush(PLACE);
+  assert.equal(drafts.isQuiet(), false);
+  at.down = false;
+  await drafts.flush(PLACE);
+  assert.equal(at.kept.text, "in the tunnel");
+});
+
+test("two tabs that both typed are asked, not overwritten", async () => {
+  const at = server();
+  const [one, two] = [0, 1].map(() => new Drafts(at, { store: storage(), name: "me" }));
+  one.write(PLACE, "one");
+  two.write(PLACE, "two");
+  await one.flush(PLACE);
+  const asked = heard(two, "contested");
+  await two.flush(PLACE);
+  assert.deepEqual(asked, [{ ...PLACE, mine: "two", theirs: "one" }]);
+  two.write(PLACE, "two, more");
+  await two.flush(PLACE);
+  assert.equal(at.kept.text, "one");
+  two.decide(PLACE, "mine");
+  await two.flush(PLACE);
+  assert.equal(at.kept.text, "two, more");
+});
+
+test("the other text can be taken instead", async () => {
+  const at = server();
+  const drafts = new Drafts(at, { store: storage(), name: "me" });
+  await at.keep(PLACE, "theirs", "");
+  drafts.write(PLACE, "mine");
+  await drafts.flush(PLACE);
+  drafts.decide(PLACE, "theirs");
+  assert.equal(drafts.of(PLACE), "theirs");
+  assert.ok(drafts.isQuiet());
+});
+
+test("a tab that does not type follows the one that does", async () => {
+  const at = server();
+  const store = storage();
+  const [one, two] = [0, 1].map(() => new Drafts(at, { store, name: "me" }));
+  two.of(PLACE);
+  one.write(PLACE, "word");
+  two.heard({ key: NAME, newValue: store.getItem(NAME) });
+  await one.flush(PLACE);
+  two.heard({ key: NAME, newValue: store.getItem(NAME) });
+  assert.equal(two.of(PLACE), "word");
+  two.write(PLACE, "word by word");
+  await two.flush(PLACE);
+  assert.equal(at.kept.text, "word by word");
+});
+
+test("what is sent as a line stays kept until it is a node", async () => {
+  const store = storage();
+  const at = server();
+  const drafts = new Drafts(at, { store, name: "me" });
+  drafts.write(PLACE, "a node to be");
+  await drafts.flush(PLACE);
+  drafts.hold(PLACE);
+  assert.equal(drafts.of(PLACE), "");
+  drafts.write(PLACE, "the next");
+  await drafts.flush(PLACE);
+  assert.equal(at.kept.text, "a node to bethe next");
+  drafts.release(PLACE, true);
+  await drafts.flush(PLACE);
+  assert.equal(at.kept.text, "the next");
+});
+
+test("a refused text comes back before what was typed since", () => {
+  const drafts = new Drafts(server(), { store: storage(), name: "me" });
+  drafts.write(PLACE, "refused ");
+  drafts.hold(PLACE);
+  drafts.write(PLACE, "and more");
+  const news = heard(drafts, "draft");
+  drafts.release(PLACE, false);
+  assert.equal(drafts.of(PLACE), "refused and more");
+  assert.deepEqual(news, [PLACE]);
+});
+
+test("a page that died while sending shows the text again, unless the line still goes", () => {
+  const store = storage();
+  const dying = new Drafts(server(), { store, name: "me" });
+  dying.write(PLACE, "sent?");
+  dying.hold(PLACE);
+  assert.equal(new Drafts(server(), { store, name: "me" }).of(PLACE), "sent?");
+  assert.equal(new Drafts(server(), { store, name: "me", inHand: [PLACE] }).of(PLACE), "");
+});
+
+test("a draft that became a node elsewhere is gone here too", async () => {
+  const at = server();
+  const drafts = new Drafts(at, { store: storage(), name: "me" });
+  drafts.write(PLACE, "sent from the desk");
+  await drafts.flush(PLACE);
+  at.kept = null;
+  await drafts.load();
+  assert.equal(drafts.of(PLACE), "");
+});

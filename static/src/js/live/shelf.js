@@ -1,0 +1,71 @@
+// @ts-check
+// Drafts as the browser keeps them: one entry a place, shared by the tabs of one person.
+
+/** @typedef {"buffer" | "edit" | "note"} Kind */
+/** @typedef {{slot: string, kind: Kind}} Place */
+/**
+ * `text` is what was typed, `held` what is on its way as a line, `agreed` what the server
+ * has, `at` its name for that state ("" for none).
+ * @typedef {{text: string, held: string, agreed: string, at: string}} Entry
+ */
+
+const EMPTY = { text: "", held: "", agreed: "", at: "" };
+
+/** @param {Place} place */
+export function nameOf({ slot, kind }) {
+  return `${kind}.${slot}`;
+}
+
+/** @param {string} name @returns {Place} */
+export function placeOf(name) {
+  const [kind, slot] = name.split(".");
+  return { slot, kind: /** @type {Kind} */ (kind) };
+}
+
+/** All that was typed and is no node yet. @param {Entry} entry */
+export function whole(entry) {
+  return entry.held + entry.text;
+}
+
+export class Shelf {
+  /** @param {Storage | null} store @param {string} owner whose drafts, and of which tree */
+  constructor(store, owner) {
+    this.store = store;
+    this.prefix = `heddle.draft.${owner}.`;
+  }
+
+  /** @param {string} name @returns {Entry} */
+  read(name) {
+    return this.parse(this.store?.getItem(this.prefix + name) ?? null);
+  }
+
+  /** @param {string | null} kept @returns {Entry} */
+  parse(kept) {
+    try {
+      return { ...EMPTY, ...JSON.parse(kept ?? "{}") };
+    } catch {
+      return { ...EMPTY };
+    }
+  }
+
+  /** @param {string} name @param {Entry} entry */
+  put(name, entry) {
+    try {
+      if (whole(entry) || entry.agreed) this.store?.setItem(this.prefix + name, JSON.stringify(entry));
+      else this.store?.removeItem(this.prefix + name);
+    } catch {
+      // A full store costs the second copy; the server still keeps the first.
+    }
+  }
+
+  /** The names of all that is kept. */
+  names() {
+    const keys = Array.from({ length: this.store?.length ?? 0 }, (_, at) => this.store?.key(at) ?? "");
+    return keys.map((key) => this.nameIn(key)).filter(Boolean);
+  }
+
+  /** The name in a key of the store; "" where it is of something else. @param {string} key */
+  nameIn(key) {
+    return key.startsWith(this.prefix) ? key.slice(this.prefix.length) : "";
+  }
+}

@@ -1,0 +1,131 @@
+"""Nothing typed is lost: not by a reload, a second tab, a cut line, or a form that was closed."""
+
+import re
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Heddle, Open
+from tests.browser.test_two_people import live
+
+
+def field(page: Page) -> Any:
+    """Where the next text is typed."""
+    return page.get_by_label("Text of the next node")
+
+
+def kept(heddle: Heddle, tree: str) -> list[str]:
+    """The owner's drafts in a tree, as the server has them."""
+    home = heddle.get(f"trees/{tree}")["workspace"]["id"]  # type: ignore[index]
+    return [one["text"] for one in heddle.get(f"workspaces/{home}/drafts")["results"]]  # type: ignore[attr-defined]
+
+
+def saves(page: Page) -> Any:
+    """Waits for the request that keeps a draft."""
+    return page.expect_response(lambda one: "/drafts/" in one.url and one.ok)
+
+
+def test_what_was_typed_is_on_every_device_and_ends_as_a_node(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Devices", "One.")
+    desk = live(visit(f"/trees/{tree}"))
+    with saves(desk):
+        field(desk).fill("  half a thou\n")
+    assert kept(heddle, tree) == ["  half a thou\n"]
+    # Another browser altogether: nothing in its store.
+    phone = live(visit(f"/trees/{tree}"))
+    expect(field(phone)).to_have_value("  half a thou\n")
+    phone.get_by_role("button", name="Add", exact=True).click()
+    expect(phone.locator("article.node")).to_have_count(2)
+    expect(field(phone)).to_have_value("")
+    phone.reload()
+    expect(field(live(phone))).to_have_value("")
+    assert kept(heddle, tree) == []
+
+
+def test_typing_without_a_connection_is_kept_and_goes_out_later(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Tunnel", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    page.context.set_offline(True)
+    field(page).fill("typed in a tunnel")
+    assert kept(heddle, tree) == []
+    with saves(page):
+        page.context.set_offline(False)
+    assert kept(heddle, tree) == ["typed in a tunnel"]
+
+
+def test_the_last_key_before_the_page_closes_is_kept(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Closed", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    field(page).press_sequentially("the very last ke")
+    field(page).press("y")
+    page.reload()
+    expect(field(page)).to_have_value("the very last key")
+
+
+def test_a_second_tab_follows_and_two_that_type_are_asked(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Two tabs", "One.")
+    one = live(visit(f"/trees/{tree}"))
+    two = one.context.new_page()
+    two.goto(one.url)
+    live(two)
+    with saves(one):
+        field(one).fill("from one")
+    expect(field(two)).to_have_value("from one")
+    other = live(visit(f"/trees/{tree}"))
+    expect(field(other)).to_have_value("from one")
+    with saves(other):
+        field(other).fill("from elsewhere")
+    field(one).fill("from one, and more")
+    question = one.locator(".contest")
+    expect(question).to_contain_text("“from elsewhere”")
+    expect(field(one)).to_have_value("from one, and more")
+    assert kept(heddle, tree) == ["from elsewhere"]
+    with saves(one):
+        question.get_by_role("button", name="Keep what is here").click()
+    assert kept(heddle, tree) == ["from one, and more"]
+
+
+def test_a_form_that_was_closed_opens_with_what_was_typed(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Forms that close", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    for key, name, text in (("e", "Text of", "One, bett"), ("a", "A note on", "Why on")):
+        page.locator("main").press(key)
+        form = page.get_by_role("form", name=re.compile(name))
+        with saves(page):
+            form.get_by_role("textbox").fill(text)
+        form.get_by_role("textbox").press("Escape")
+        page.reload()
+        live(page).locator("main").press(key)
+        expect(form.get_by_role("textbox")).to_have_value(text)
+        page.keyboard.press("Escape")
+    page.locator("main").press("e")
+    form = page.get_by_role("form", name=re.compile("Text of"))
+    with saves(page):
+        form.get_by_role("button", name="Start over").click()
+    expect(form.get_by_role("textbox")).to_have_value("One.")
+    assert kept(heddle, tree) == ["Why on"]
+
+
+def test_a_refused_text_comes_back_into_the_field(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Refused", "One.", "Two.")
+    page = live(visit(f"/trees/{tree}"))
+    page.route(
+        "**/commands",
+        lambda route: route.fulfill(
+            status=409,
+            json={
+                "ok": False,
+                "code": "REJECTED",
+                "message": "Not now.",
+                "hint": "",
+                "retryable": False,
+                "reply": "✗ REJECTED: Not now.",
+            },
+        ),
+    )
+    field(page).fill("wanted")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("[data-answer]")).to_contain_text("Not now.")
+    expect(field(page)).to_have_value("wanted")
