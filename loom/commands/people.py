@@ -16,6 +16,7 @@ from django.utils import timezone
 from loom.log.announce import access_changed
 from loom.models import ApiKey, Membership, SigninLink, User, UserSession
 from loom.models.base import new_uid
+from loom.rules import preferences
 from loom.rules.hashes import digest
 from loom.rules.refusals import Refused, not_found
 
@@ -171,6 +172,15 @@ def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> 
             kept = UserSession.objects.filter(user=user, session_key=here)
             kept.update(session_key=request.session.session_key or "")
         _tell_sockets(user)
+
+
+def prefer(user: User, given: dict[str, Any]) -> None:
+    """Keeps what the user likes, of rules/preferences.py; all that is not given stays."""
+    with transaction.atomic():
+        fresh = User.objects.select_for_update().get(pk=user.pk)
+        before = preferences.read(fresh.preferences)
+        user.preferences = preferences.changed(before, given).stored
+        user.save(update_fields=["preferences"])
 
 
 def end_session(user: User, uid: str) -> None:

@@ -4,6 +4,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 
 from loom.models.base import Item
+from loom.rules.preferences import Preferences, read
 
 
 class User(AbstractUser):
@@ -11,7 +12,13 @@ class User(AbstractUser):
 
     display_name = models.CharField(max_length=80, blank=True)
     theme = models.CharField(max_length=10, default="system")
+    preferences = models.JSONField(default=dict)  # read them by `likes`
     is_operator = models.BooleanField(default=False)  # made by the first start
+
+    @property
+    def likes(self) -> Preferences:
+        """How this person wants the page."""
+        return read(self.preferences)
 
     def __str__(self) -> str:
         return self.display_name or self.username

@@ -3,6 +3,7 @@
 
 import htmx from "htmx.org";
 import { LoomImport } from "./js/elements/loom-import.js";
+import { LoomKeyFields } from "./js/elements/loom-key-fields.js";
 import { LoomToast } from "./js/elements/loom-toast.js";
 import { csrfToken } from "./js/live/api.js";
 import { rememberPlaces, showAges } from "./js/pages.js";
@@ -14,6 +15,7 @@ void htmx;
 
 customElements.define("loom-toast", LoomToast);
 customElements.define("loom-import", LoomImport);
+customElements.define("loom-key-fields", LoomKeyFields);
 rememberPlaces();
 showAges();
 document.addEventListener("htmx:afterSettle", () => {

@@ -1,39 +1,75 @@
-"""A person's own settings: profile, theme, password, API keys, browsers signed in."""
+"""A person's own settings: who he is, how he likes the page, his keys and browsers."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
+from loom.access import visible_groves
 from loom.commands import groves, people
+from loom.doors.web import keys, liking
 from loom.doors.web.fields import text_of, word_of
 from loom.doors.web.gate import PersonRequest, person
-from loom.rules.refusals import Refused
+from loom.rules.refusals import Refused, not_found
 
-THEMES = ("system", "light", "dark")
+THEMES = {
+    "system": gettext_noop("as the system is"),
+    "light": gettext_noop("light"),
+    "dark": gettext_noop("dark"),
+}
+
+
+def _you(request: PersonRequest) -> dict[str, object]:
+    return {
+        "themes": [(value, gettext(words)) for value, words in THEMES.items()],
+        "has_password": request.user.has_usable_password(),
+        "groves": visible_groves(request.user).order_by("id"),
+    }
+
+
+def _look(request: PersonRequest) -> dict[str, object]:
+    return {"likes": request.user.likes, "choices": liking.choices()}
+
+
+def _keys(request: PersonRequest) -> dict[str, object]:
+    return {"groups": keys.groups_for(request.user)}
+
+
+def _access(request: PersonRequest) -> dict[str, object]:
+    return {
+        "keys": request.user.api_keys.filter(revoked_at__isnull=True),
+        "browsers": request.user.browsers.all(),
+        "this_browser": request.session.session_key,
+    }
+
+
+_PAGES: dict[str, Callable[[PersonRequest], dict[str, object]]] = {
+    "you": _you,
+    "look": _look,
+    "keys": _keys,
+    "access": _access,
+}
+
+
+def _shown(request: PersonRequest, name: str, **more: object) -> HttpResponse:
+    if name not in _PAGES:
+        raise not_found("This page of the settings")
+    context = {"user": request.user, "current": name, **_PAGES[name](request), **more}
+    return render(request, f"pages/settings/{name}.html", context)
 
 
 @never_cache
 @require_GET
 @person
 def page(request: PersonRequest) -> HttpResponse:
-    """All settings on one page."""
-    return render(request, "pages/settings.html", _context(request))
-
-
-def _context(request: PersonRequest) -> dict[str, object]:
-    return {
-        "user": request.user,
-        "themes": THEMES,
-        "keys": request.user.api_keys.filter(revoked_at__isnull=True),
-        "browsers": request.user.browsers.all(),
-        "this_browser": request.session.session_key,
-        "has_password": request.user.has_usable_password(),
-    }
+    """Who somebody is."""
+    return _shown(request, "you")
 
 
 def _profile(request: PersonRequest) -> str:
@@ -48,55 +84,67 @@ def _profile(request: PersonRequest) -> str:
         )
     user.display_name, user.theme = name, theme
     user.save(update_fields=["display_name", "theme"])
-    return "Saved."
+    return gettext("Saved.")
 
 
 def _password(request: PersonRequest) -> str:
     old, new = text_of(request, "old"), text_of(request, "new")
     people.change_password(request, request.user, old=old, new=new)
-    return "The password is changed, and your other browsers are signed out."
+    return gettext("The password is changed, and your other browsers are signed out.")
 
 
 def _end_session(request: PersonRequest) -> str:
     people.end_session(request.user, word_of(request, "session"))
-    return "That browser is signed out."
+    return gettext("That browser is signed out.")
 
 
 def _revoke(request: PersonRequest) -> str:
     people.revoke_key(request.user, word_of(request, "key"))
-    return "The key is revoked."
+    return gettext("The key is revoked.")
 
 
 def _make_grove(request: PersonRequest) -> str:
     made = groves.make_grove(request.user, text_of(request, "name"))
-    return f"The grove {made.name} is made."
+    return gettext("The grove %(name)s is made.") % {"name": made.name}
 
 
-_DEEDS: dict[str, Callable[[PersonRequest], str]] = {
-    "profile": _profile,
-    "password": _password,
-    "end-session": _end_session,
-    "revoke-key": _revoke,
-    "grove": _make_grove,
+@dataclass(frozen=True)
+class Deed:
+    """A form: what it does, and the page it stands on."""
+
+    run: Callable[[PersonRequest], str]
+    page: str = "/settings"
+
+
+_DEEDS = {
+    "profile": Deed(_profile),
+    "password": Deed(_password),
+    "grove": Deed(_make_grove),
+    "look": Deed(liking.look, "/settings/look"),
+    "writing": Deed(liking.writing, "/settings/look"),
+    "keys": Deed(liking.rebind, "/settings/keys"),
+    "end-session": Deed(_end_session, "/settings/access"),
+    "revoke-key": Deed(_revoke, "/settings/access"),
 }
 
 
 @never_cache
 @sensitive_post_parameters("old", "new")
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @person
 def change(request: PersonRequest, deed: str) -> HttpResponse:
-    """Does one of the forms of the page, and shows the page again."""
+    """One page of the settings; a POST does one of the forms, and shows its page again."""
+    if request.method != "POST":
+        return _shown(request, deed)
     if deed == "key":
         return _new_key(request)
-    run = _DEEDS.get(deed)
-    if run is None:
-        raise Refused("NOT_FOUND", "There is no such form.", hint="Open the page again.")
+    if deed not in _DEEDS:
+        raise not_found("This form")
     try:
-        messages.success(request, run(request))
+        messages.success(request, _DEEDS[deed].run(request))
     except Refused as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
-    return HttpResponseRedirect("/settings")
+    return HttpResponseRedirect(_DEEDS[deed].page)
 
 
 def _new_key(request: PersonRequest) -> HttpResponse:
@@ -105,6 +153,5 @@ def _new_key(request: PersonRequest) -> HttpResponse:
         key, secret = people.make_key(request.user, word_of(request, "name"))
     except Refused as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
-        return HttpResponseRedirect("/settings")
-    context = {**_context(request), "fresh_key": key, "fresh_secret": secret}
-    return render(request, "pages/settings.html", context)
+        return HttpResponseRedirect("/settings/access")
+    return _shown(request, "access", fresh_key=key, fresh_secret=secret)

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.commands import growth
+from loom.doors.web import keys
 from loom.doors.web.candidates import agents_of, weave_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.places import Place, place_of, stretch_of
@@ -41,7 +42,11 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
         "cast": list(cast.values()),
         "me": cast[place.actor.participant.uid],
         "agents": agents_of(cast),
-        "settings": _settings(place, cast, seq),
+        "settings": {
+            **_settings(place, cast, seq),
+            "keys": keys.for_scripts(request.user),
+            "edits": request.user.likes.edits,
+        },
         "shares": place.actor.is_owner,
     }
     return render(request, "pages/tree.html", context)

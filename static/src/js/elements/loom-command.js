@@ -22,7 +22,6 @@ export class LoomCommand extends HTMLElement {
     const { signal } = this.stop;
     this.history = new History(localStorage, `heddle.lines.${this.page.settings.me}`);
     this.build();
-    document.addEventListener("keydown", (event) => this.opened(event), { signal });
     document.addEventListener("click", (event) => {
       if (/** @type {Element} */ (event.target).closest("[data-command-open]")) this.open();
     }, { signal });
@@ -49,14 +48,6 @@ export class LoomCommand extends HTMLElement {
       this.input?.blur();
       this.page?.emit("hits", []);
     });
-  }
-
-  /** @param {KeyboardEvent} event */
-  opened(event) {
-    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "k") {
-      event.preventDefault();
-      this.open();
-    }
   }
 
   /** @param {string} [text] */

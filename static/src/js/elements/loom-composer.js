@@ -65,14 +65,12 @@ export class LoomComposer extends HTMLElement {
     this.form?.classList.toggle("is-command", isCommand(this.text?.value ?? ""));
   }
 
-  /** @param {KeyboardEvent} event */
+  /** A line goes with Enter alone; texts go with the key that sends. @param {KeyboardEvent} event */
   pressed(event) {
-    if (event.key !== "Enter" || event.isComposing) return;
-    const command = isCommand(this.text?.value ?? "") && !this.text?.value.includes("\n");
-    if (event.ctrlKey || event.metaKey || (command && !event.shiftKey)) {
-      event.preventDefault();
-      this.go(command ? "respond" : "continue");
-    }
+    const isPlain = event.key === "Enter" && !event.isComposing && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+    if (!isPlain || !isCommand(this.text?.value ?? "") || this.text?.value.includes("\n")) return;
+    event.preventDefault();
+    this.go("respond");
   }
 
   /** @param {SubmitEvent} event */

@@ -1,67 +1,65 @@
 // @ts-check
-// The list of keys, opened with ? on a tree page.
+// The sheet of keys, drawn from the table that the keys themselves are read from.
 
-import { isTyping } from "../tree/keys.js";
+import { t } from "../t.js";
+import { capsOf, isMac } from "../tree/combos.js";
 import { make } from "../tree/forms.js";
+import { pageOf } from "../tree/page.js";
 
-const KEYS = [
-  ["Ctrl K", "search and commands"],
-  ["Ctrl Enter", "send and continue"],
-  ["1 … 9", "take a candidate"],
-  [".", "more like these"],
-  ["Esc", "stop what is coming"],
-  ["← →", "parent · the child last visited"],
-  ["↑ ↓", "siblings"],
-  ["Home End", "root · follow to the leaf"],
-  ["[ ]", "bookmarks"],
-  ["w", "random walk"],
-  ["h", "hoist the map"],
-  ["g e r", "continue · edit · write below"],
-  ["a b", "annotate · bookmark"],
-  ["s x", "split · prune"],
-  ["Ctrl Z", "undo · with Shift redo"],
-  ["Alt ↑ ↓ ← →", "move while typing"],
-  ["?", "these keys"],
-];
+/** @typedef {import("../tree/keys.js").Key} Key */
 
 export class LoomKeys extends HTMLElement {
   connectedCallback() {
     this.stop = new AbortController();
-    const { signal } = this.stop;
-    const rows = KEYS.flatMap(([keys, words]) => [
-      make("dt", {}, ...keys.split(" ").map((key) => make("kbd", { textContent: this.named(key) }))),
-      make("dd", { textContent: words }),
-    ]);
-    const close = make("button", { type: "button", className: "button small", textContent: "Close" });
-    this.dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "sheet-dialog" }, make("h2", { textContent: "Keys" }), make("dl", { className: "keys" }, ...rows), make("p", {}, close)));
-    this.dialog.setAttribute("aria-label", "Keys");
-    this.replaceChildren(this.dialog);
-    close.addEventListener("click", () => this.dialog?.close());
-    document.addEventListener("keydown", (event) => this.pressed(event), { signal });
-    document.addEventListener("click", (event) => {
-      if (/** @type {Element} */ (event.target).closest("[data-keys-open]")) this.dialog?.showModal();
-    }, { signal });
-    if (this.isMac) for (const kbd of document.querySelectorAll("kbd[data-mod]")) kbd.textContent = (kbd.textContent ?? "").replace("Ctrl", "⌘");
+    document.addEventListener(
+      "click",
+      (event) => {
+        if (/** @type {Element} */ (event.target).closest("[data-keys-open]")) this.open();
+      },
+      { signal: this.stop.signal },
+    );
+    this.name();
   }
 
   disconnectedCallback() {
     this.stop?.abort();
   }
 
-  get isMac() {
-    return /Mac|iPhone|iPad/.test(navigator.platform);
+  /** Ctrl and Alt by their names on a Mac. */
+  name() {
+    if (!isMac) return;
+    for (const cap of document.querySelectorAll("kbd[data-mod]")) cap.textContent = cap.textContent === "Ctrl" ? "⌘" : "⌃⌥";
   }
 
-  /** @param {string} key */
-  named(key) {
-    if (!this.isMac) return key;
-    return key === "Ctrl" ? "⌘" : key === "Alt" ? "⌃⌥" : key;
+  open() {
+    if (!this.dialog) this.build();
+    if (!this.dialog?.open) this.dialog?.showModal();
   }
 
-  /** @param {KeyboardEvent} event */
-  pressed(event) {
-    if (event.key !== "?" || isTyping(event.target) || document.querySelector("dialog[open]")) return;
-    event.preventDefault();
-    this.dialog?.showModal();
+  build() {
+    const groups = pageOf().settings.keys.map(({ name, keys }) =>
+      make("section", {}, make("h3", { textContent: name }), make("dl", { className: "keys" }, ...keys.filter((one) => one.combo).flatMap((one) => this.row(one, keys)))),
+    );
+    const close = make("button", { type: "button", className: "button small", textContent: t("Close") });
+    const change = make("a", { href: "/settings/keys", textContent: t("Change them") });
+    const foot = make("p", { className: "dialog-foot" }, close, change);
+    this.dialog = /** @type {HTMLDialogElement} */ (
+      make("dialog", { className: "sheet-dialog wide keys-sheet" }, make("h2", { textContent: t("Keys") }), make("div", { className: "key-groups" }, ...groups), foot)
+    );
+    this.dialog.setAttribute("aria-label", t("Keys"));
+    this.replaceChildren(this.dialog);
+    close.addEventListener("click", () => this.dialog?.close());
+  }
+
+  /** One action; the nine digits as one. @param {Key} key @param {Key[]} all */
+  row(key, all) {
+    const digits = all.filter((one) => one.id === `take-${one.combo}`);
+    if (digits.length === 9 && digits.includes(key)) return key === digits[0] ? this.line(["1", "…", "9"], t("take a candidate")) : [];
+    return this.line(capsOf(key.combo), key.words);
+  }
+
+  /** @param {string[]} caps @param {string} words */
+  line(caps, words) {
+    return [make("dt", {}, ...caps.map((cap) => make(cap === "…" ? "span" : "kbd", { textContent: cap }))), make("dd", { textContent: words })];
   }
 }

@@ -2,6 +2,7 @@
 // A part of the side panes that is fetched when it is seen, and again when it may have changed.
 
 import { part, Refused } from "../live/api.js";
+import { showAges } from "../pages.js";
 import { pageOf } from "../tree/page.js";
 
 export class LoomPanel extends HTMLElement {
@@ -52,6 +53,7 @@ export class LoomPanel extends HTMLElement {
       const markup = await part(url);
       this.drawn = url;
       this.innerHTML = markup;
+      showAges();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.textContent = error.message;

@@ -3,6 +3,7 @@
 
 import { perform } from "../tree/actions.js";
 import { giveFeedback } from "../tree/feedback.js";
+import "../tree/linking.js";
 import { listenForKeys } from "../tree/keys.js";
 import { TreePage } from "../tree/page.js";
 

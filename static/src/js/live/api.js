@@ -20,6 +20,12 @@ export class Refused extends Error {
   }
 }
 
+/** A refusal in words; with its code for who wants errors to tell all. @param {Refused} refused */
+export function told(refused) {
+  if ("pageVerbose" in document.documentElement.dataset) return refused.reply;
+  return refused.hint ? `${refused.message}\n${refused.hint}` : refused.message;
+}
+
 /** The token that Django wants with every write. */
 export function csrfToken() {
   const cookie = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie);

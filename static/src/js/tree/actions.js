@@ -62,7 +62,7 @@ act("edit", async ({ page, id, host }) => {
       { value: "version", words: "a version: what follows stays" },
       { value: "fork", words: "a fork: a new branch beside it" },
     ],
-    chosen: localStorage.getItem("heddle.edit-as") ?? (page.settings.mode === "buffer" ? "version" : "fork"),
+    chosen: page.settings.edits !== "ask" ? page.settings.edits : localStorage.getItem("heddle.edit-as") ?? (page.settings.mode === "buffer" ? "version" : "fork"),
   };
   const save = async (/** @type {import("./forms.js").Filled} */ { text: written, choice }) => {
     localStorage.setItem("heddle.edit-as", choice);

@@ -1,6 +1,7 @@
 // @ts-check
 // What the page says after a line: a toast with the way back, or why it was refused.
 
+import { told } from "../live/api.js";
 import { toast } from "../elements/loom-toast.js";
 import { speak } from "./speak.js";
 
@@ -30,7 +31,7 @@ export function giveFeedback(page, signal) {
     "refused",
     (event) => {
       const refused = /** @type {CustomEvent} */ (event).detail;
-      toast().show(refused.hint ? `${refused.message}\n${refused.hint}` : refused.message, { bad: true });
+      toast().show(told(refused), { bad: true });
     },
     { signal },
   );

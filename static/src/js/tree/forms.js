@@ -1,7 +1,7 @@
 // @ts-check
 // Small forms that open where they are needed and close with Escape.
 
-import { Refused } from "../live/api.js";
+import { Refused, told } from "../live/api.js";
 
 /**
  * @typedef {{label: string, text?: string, rows?: number, single?: boolean, readOnly?: boolean,
@@ -85,7 +85,7 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
       close();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      said.textContent = error.message + (error.hint ? ` ${error.hint}` : "");
+      said.textContent = told(error);
       said.hidden = false;
     } finally {
       submit.disabled = false;

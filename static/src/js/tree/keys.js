@@ -1,12 +1,12 @@
 // @ts-check
-// The keys of a tree page. Plain letters only, never Alt + letter: those type on a Mac.
+// The keys of a tree page: which action a press means, by the table that came with the page.
 
 import { composer, perform } from "./actions.js";
+import { comboOf } from "./combos.js";
+import { MOVES, moveBy } from "./moves.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
-/** @typedef {{page: TreePage, event: KeyboardEvent}} Press */
-
-const IS_MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
+/** @typedef {{id: string, combo: string, where: "free" | "typing" | "any", words: string}} Key */
 
 /** Whether keys go into a text now. @param {EventTarget | null} target */
 export function isTyping(target) {
@@ -21,61 +21,37 @@ function subject(page) {
   const id = focused?.getAttribute("data-id") ?? page.position;
   const host = focused ?? document.querySelector(`#n-${CSS.escape(id)}`);
   const isText = host?.matches("article, .details");
-  return { page, id, host: isText ? host : document.querySelector(".details"), button: null };
+  return { page, id, host: /** @type {Element} */ (isText ? host : document.querySelector(".details")), button: null };
 }
-
-/** Moves by the store; each answers the node to go to, or undefined. */
-const MOVES = /** @type {Record<string, (page: TreePage) => string | undefined>} */ ({
-  ArrowLeft: (page) => at(page, (store, slot) => store.parents[slot] ?? undefined),
-  ArrowRight: (page) => at(page, (store, slot) => store.onward(slot)),
-  ArrowUp: (page) => at(page, (store, slot) => store.sibling(slot, -1)),
-  ArrowDown: (page) => at(page, (store, slot) => store.sibling(slot, 1)),
-  Home: (page) => at(page, (store, slot) => store.pathTo(store.ids[slot])[0]),
-  End: (page) => at(page, (store, slot) => store.leafBelow(slot)),
-  w: (page) => at(page, (store, slot) => {
-    const below = store.childrenOf(slot);
-    return below.length ? below[Math.floor(Math.random() * below.length)] : store.pathTo(store.ids[slot])[0];
-  }),
-});
-
-/** @param {TreePage} page @param {(store: import("./store.js").TreeStore, slot: number) => number | undefined} find */
-function at(page, find) {
-  const slot = page.store?.slotOf(page.position);
-  if (!page.store || slot === null || slot === undefined) return undefined;
-  const found = find(page.store, slot);
-  return found === undefined ? undefined : page.store.standing(found);
-}
-
-const ACTS = /** @type {Record<string, string>} */ ({ e: "edit", a: "annotate", x: "prune", s: "split" });
 
 /** @returns {import("../elements/loom-weave.js").LoomWeave | null} */
 const weave = () => document.querySelector("loom-weave");
 
-/** Keys that work when nothing is being typed. True where the key meant something. @param {Press} press */
-function pressedFree({ page, event }) {
-  const key = event.key;
-  if (MOVES[key]) return move(page, key);
-  if (/^[1-9]$/.test(key)) return weave()?.takeKey(Number(key)) ?? false;
-  if (key === "[" || key === "]") return bookmark(page, key === "[" ? -1 : 1);
-  if (key === "h") return document.dispatchEvent(new CustomEvent("hoist", { detail: page.position }));
-  if (!page.can.write) return false;
-  if (ACTS[key]) return perform(ACTS[key], /** @type {any} */ (subject(page)));
-  if (key === "b") return toggleBookmark(page);
-  if (key === "g" || key === "r") return perform(key === "g" ? "continue" : "respond", /** @type {any} */ (subject(page)));
-  if (key === ".") return weave()?.more() === undefined;
-  return false;
-}
+/** @param {string} name @returns {(page: TreePage) => boolean} */
+const act = (name) => (page) => page.can.write && perform(name, subject(page));
 
-/** Moves now, or as soon as the shape of the tree is known. @param {TreePage} page @param {string} key */
-function move(page, key) {
-  if (page.store) return go(page, MOVES[key](page));
-  page.addEventListener("store", () => go(page, MOVES[key](page)), { once: true });
-  return true;
-}
+/** What each action of the table does; false where it means nothing now.
+ * @type {Record<string, (page: TreePage) => unknown>} */
+export const ACTIONS = {
+  command: () => /** @type {any} */ (document.querySelector("loom-command"))?.open() === undefined,
+  keys: () => /** @type {any} */ (document.querySelector("loom-keys"))?.open() === undefined,
+  send: () => Boolean(composer()?.ask()),
+  stop: () => escape(isTyping(document.activeElement)),
+  undo: (page) => say(page, "undo"),
+  redo: (page) => say(page, "redo"),
+  ...Object.fromEntries(Object.keys(MOVES).flatMap((name) => [name, `${name}-typing`].map((id) => [id, moveBy(name)]))),
+  "bookmark-before": (page) => bookmark(page, -1),
+  "bookmark-after": (page) => bookmark(page, 1),
+  hoist: (page) => document.dispatchEvent(new CustomEvent("hoist", { detail: page.position })),
+  ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
+  bookmark: toggleBookmark,
+  more: (page) => page.can.write && weave()?.more() === undefined,
+  ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`take-${number}`, () => weave()?.takeKey(number) ?? false])),
+};
 
-/** @param {TreePage} page @param {string | undefined} id */
-function go(page, id) {
-  if (id) page.go(id);
+/** @param {TreePage} page @param {string} line */
+function say(page, line) {
+  page.say(line).catch(() => {});
   return true;
 }
 
@@ -83,7 +59,7 @@ function go(page, id) {
 function toggleBookmark(page) {
   const what = subject(page);
   const isSet = what.host?.querySelector('[data-act="unbookmark"]');
-  return perform(isSet ? "unbookmark" : "bookmark", /** @type {any} */ (what));
+  return page.can.write && perform(isSet ? "unbookmark" : "bookmark", what);
 }
 
 /** The next bookmark in the list. @param {TreePage} page @param {number} step */
@@ -91,35 +67,8 @@ function bookmark(page, step) {
   const ids = [...document.querySelectorAll("#panel-bookmarks [data-go]")].map((one) => one.getAttribute("data-go") ?? "");
   if (!ids.length) return false;
   const place = ids.indexOf(page.position);
-  return go(page, ids[(place + step + ids.length) % ids.length]);
-}
-
-/** Listens for the keys of the page until the signal says stop. @param {TreePage} page @param {AbortSignal} signal */
-export function listenForKeys(page, signal) {
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
-      if (pressed(page, event)) event.preventDefault();
-    },
-    { signal },
-  );
-}
-
-/** @param {TreePage} page @param {KeyboardEvent} event */
-function pressed(page, event) {
-  const control = event.ctrlKey || event.metaKey;
-  const typing = isTyping(event.target);
-  if (control && event.key === "Enter") return Boolean(composer()?.ask());
-  if (event.key === "Escape") return escape(typing);
-  const moving = IS_MAC ? event.ctrlKey && event.altKey : event.altKey && !control;
-  if (typing && moving && /^(Arrow|Home|End)/.test(event.key)) return move(page, event.key);
-  if (control && !typing && event.key.toLowerCase() === "z") return undo(page, event.shiftKey);
-  if (typing || control || event.altKey) return false;
-  const target = /** @type {Element} */ (event.target);
-  if (target.closest('[role="tree"], [role="tablist"], canvas') && /^(Arrow|Home|End|Page)/.test(event.key)) return false;
-  if (event.shiftKey && event.key !== "?") return false;
-  return pressedFree({ page, event });
+  page.go(ids[place < 0 ? (step > 0 ? 0 : ids.length - 1) : (place + step + ids.length) % ids.length]);
+  return true;
 }
 
 /** @param {boolean} typing */
@@ -131,8 +80,31 @@ function escape(typing) {
   return open.length > 0 || typing;
 }
 
-/** @param {TreePage} page @param {boolean} again */
-function undo(page, again) {
-  page.say(again ? "redo" : "undo").catch(() => {});
-  return true;
+/** The action that a press means now. @param {Key[]} table @param {KeyboardEvent} event */
+export function meant(table, event) {
+  const combo = comboOf(event);
+  const typing = isTyping(event.target);
+  const fits = (/** @type {Key} */ one) => one.combo === combo && (one.where === "any" || (one.where === "typing") === typing);
+  return combo ? table.find(fits) : undefined;
+}
+
+/** Listens for the keys of the page until the signal says stop. @param {TreePage} page @param {AbortSignal} signal */
+export function listenForKeys(page, signal) {
+  const table = page.settings.keys.flatMap((group) => group.keys);
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+      const key = meant(table, event);
+      if (!key || belongsTo(event)) return;
+      if (ACTIONS[key.id]?.(page)) event.preventDefault();
+    },
+    { signal },
+  );
+}
+
+/** Lists, tabs and the map have these keys for themselves. @param {KeyboardEvent} event */
+function belongsTo(event) {
+  const isInside = /** @type {Element} */ (event.target).closest('[role="tree"], [role="tablist"], canvas');
+  return Boolean(isInside) && !event.ctrlKey && !event.metaKey && /^(Arrow|Home|End|Page)/.test(event.key);
 }

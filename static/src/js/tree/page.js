@@ -11,7 +11,7 @@ import { Excerpts } from "./excerpts.js";
 import { TreeStore } from "./store.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string}} Who */
-/** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[]}} Settings */
+/** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork"}} Settings */
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 
 /**

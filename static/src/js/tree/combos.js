@@ -1,0 +1,44 @@
+// @ts-check
+// Keys as words: what was pressed, and how a combo is drawn. The words are those of
+// loom/rules/keys.py: `g`, `Mod+k`, `Alt+ArrowLeft`, `Mod+Shift+z`.
+
+const NOT_YET = new Set(["Control", "Meta", "Alt", "AltGraph", "Shift", "CapsLock", "Dead", "Process", "Unidentified"]);
+const DRAWN = /** @type {Record<string, string>} */ ({
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Escape: "Esc",
+});
+
+/** @typedef {Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">} Pressed */
+
+export const isMac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
+
+/** The combo of a key that was pressed; empty where it types a symbol or is half a combo.
+ * @param {Pressed} event @param {boolean} [mac] */
+export function comboOf(event, mac = isMac) {
+  if (NOT_YET.has(event.key)) return "";
+  const key = event.key === " " ? "Space" : event.key;
+  const named = key.length > 1;
+  const moving = event.altKey && (mac ? event.ctrlKey : !event.ctrlKey) && !event.metaKey;
+  if (event.altKey && !(moving && named)) return "";
+  const mod = !moving && (event.ctrlKey || event.metaKey);
+  const shift = event.shiftKey && (named || mod);
+  const letter = mod && !named ? key.toLowerCase() : key;
+  return `${mod ? "Mod+" : ""}${moving ? "Alt+" : ""}${shift ? "Shift+" : ""}${letter}`;
+}
+
+/** The combo as caps to draw. @param {string} combo @param {boolean} [mac] @returns {string[]} */
+export function capsOf(combo, mac = isMac) {
+  const caps = [];
+  let rest = combo;
+  for (const part of ["Mod", "Alt", "Shift"]) {
+    if (!rest.startsWith(`${part}+`)) continue;
+    caps.push(part === "Mod" ? (mac ? "⌘" : "Ctrl") : part === "Alt" && mac ? "⌃⌥" : part);
+    rest = rest.slice(part.length + 1);
+  }
+  if (!rest) return [];
+  const isLetter = caps.length > 0 && rest.length === 1;
+  return [...caps, DRAWN[rest] ?? (isLetter ? rest.toUpperCase() : rest)];
+}

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { capsOf, comboOf } from "./combos.js";
+
+const press = (key, held = {}) => ({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...held });
+
+test("a letter is itself, and Ctrl and ⌘ are the same", () => {
+  assert.equal(comboOf(press("g"), false), "g");
+  assert.equal(comboOf(press("?", { shiftKey: true }), false), "?");
+  assert.equal(comboOf(press("k", { ctrlKey: true }), false), "Mod+k");
+  assert.equal(comboOf(press("K", { metaKey: true }), true), "Mod+k");
+  assert.equal(comboOf(press("Z", { ctrlKey: true, shiftKey: true }), false), "Mod+Shift+z");
+});
+
+test("Alt counts with named keys only, on a Mac with Control", () => {
+  assert.equal(comboOf(press("ArrowLeft", { altKey: true }), false), "Alt+ArrowLeft");
+  assert.equal(comboOf(press("ArrowLeft", { altKey: true }), true), "");
+  assert.equal(comboOf(press("ArrowLeft", { altKey: true, ctrlKey: true }), true), "Alt+ArrowLeft");
+  assert.equal(comboOf(press("ArrowLeft", { altKey: true, ctrlKey: true }), false), "");
+  assert.equal(comboOf(press("©", { altKey: true }), true), "");
+  assert.equal(comboOf(press("@", { altKey: true, ctrlKey: true }), false), "");
+});
+
+test("half a combo is none", () => {
+  for (const key of ["Shift", "Control", "Alt", "Meta", "Dead"]) assert.equal(comboOf(press(key, { shiftKey: true })), "");
+});
+
+test("combos are drawn as the keyboard has them", () => {
+  assert.deepEqual(capsOf("Mod+k", false), ["Ctrl", "K"]);
+  assert.deepEqual(capsOf("Mod+k", true), ["⌘", "K"]);
+  assert.deepEqual(capsOf("Alt+ArrowLeft", true), ["⌃⌥", "←"]);
+  assert.deepEqual(capsOf("g", false), ["g"]);
+  assert.deepEqual(capsOf("", false), []);
+});

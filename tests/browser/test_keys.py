@@ -1,0 +1,78 @@
+"""Keys: one table for the sheet, the settings and what a press does."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.test_two_people import live
+
+
+def test_the_sheet_lists_what_there_is_and_nothing_else(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Deeds', 'One.')}"))
+    page.keyboard.press("?")
+    sheet = page.get_by_role("dialog", name="Keys")
+    for words in ("search and commands", "follow to the leaf", "link to another node"):
+        expect(sheet.get_by_text(words, exact=True).first).to_be_visible()
+    for later in ("pin", "open in a window"):
+        expect(sheet.get_by_text(later, exact=True)).to_have_count(0)
+
+
+def test_a_key_is_bound_by_pressing_it_and_then_means_that(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Rebound", "One.")
+    page = visit("/settings/keys")
+    field = page.get_by_label("annotate")
+    field.press("e")
+    expect(page.get_by_role("alert")).to_contain_text("e would mean: edit, annotate.")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    field.press("n")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    page.get_by_label("write below").press("Backspace")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("The keys are saved.")).to_be_visible()
+    page = live(visit(f"/trees/{tree}", size=PHONE))
+    page.locator("main").press("a")
+    page.locator("main").press("r")
+    expect(page.locator("form.inline-form")).to_have_count(0)
+    page.locator("main").press("n")
+    expect(page.get_by_role("form", name=re.compile("^A note on"))).to_be_visible()
+    page.keyboard.press("Escape")
+    page.locator("main").press("?")
+    rows = page.get_by_role("dialog", name="Keys").locator("dl").last
+    expect(rows).to_contain_text("nannotate")
+    expect(rows).not_to_contain_text("write below")
+    page = visit("/settings/keys")
+    page.get_by_role("button", name="All as at first").click()
+    expect(page.get_by_label("annotate")).to_have_value("a")
+
+
+def test_moving_while_typing_keeps_the_browser_from_going_back(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Typed", "One.", " Two.", " Three.")
+    page = visit("/settings")
+    page.goto(f"{heddle.url}/trees/{tree}")
+    live(page)
+    expect(page.locator("article.node")).to_have_count(3)
+    field = page.locator("#composer-text")
+    field.press("Alt+ArrowLeft")
+    expect(page.locator("article.node")).to_have_count(2)
+    field.press("Alt+ArrowRight")
+    expect(page.locator("article.node")).to_have_count(3)
+    field.press("Alt+Home")
+    expect(page).to_have_url(re.compile(f"/trees/{tree}"))
+    field.press("Alt+End")
+    expect(page.locator("article.node")).to_have_count(3)
+    expect(field).to_be_focused()
+
+
+def test_a_link_is_made_by_words_of_the_other_text(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Linked", "A harbour.", " A gull.", " A rope.")
+    page = live(visit(f"/trees/{tree}"))
+    page.locator("main").press("l")
+    form = page.get_by_role("form", name=re.compile("is linked to"))
+    form.get_by_role("combobox").fill("whale")
+    form.get_by_role("button", name="Link").click()
+    expect(form.get_by_role("alert")).to_contain_text("No text here holds these words.")
+    form.get_by_role("combobox").fill("harbour")
+    expect(form.locator("option")).to_have_count(1)
+    form.get_by_role("button", name="Link").click()
+    expect(page.get_by_role("button", name="1 link")).to_have_count(3)

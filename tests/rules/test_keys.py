@@ -1,0 +1,46 @@
+"""Keys of the page: what may be bound to what."""
+
+import pytest
+
+from loom.rules import keys
+from loom.rules.refusals import Refused
+
+
+def test_no_two_actions_meet_at_first_and_all_can_be_pressed() -> None:
+    assert keys.checked(keys.bound({})) == {}
+
+
+def test_only_what_differs_is_kept_and_an_action_may_have_no_key() -> None:
+    given = keys.bound({"edit": "E", "prune": "", "send": "Mod+Shift+Enter"})
+    assert keys.checked(given) == {"edit": "E", "prune": "", "send": "Mod+Shift+Enter"}
+
+
+def test_two_keys_may_change_places() -> None:
+    assert keys.checked(keys.bound({"edit": "x", "prune": "e"})) == {"edit": "x", "prune": "e"}
+
+
+@pytest.mark.parametrize(
+    ("own", "why"),
+    [
+        ({"edit": "x"}, "two things: edit and prune"),
+        ({"undo": "Mod+k"}, "two things: command and undo"),
+        ({"leaf-typing": "Mod+Enter"}, "two things: send and leaf-typing"),
+        ({"send": "g"}, "could not be typed"),
+        ({"parent-typing": "ArrowLeft"}, "could not be typed"),
+        ({"edit": "Alt+e"}, "types a symbol"),
+        ({"edit": "Shift+e"}, "Shift is in the letter"),
+        ({"edit": "Hyper+e"}, "is no key"),
+        ({"edit": " "}, "is no key"),
+        ({"edit": "\x00"}, "is no key"),
+        ({"dance": "d"}, "No action is called dance"),
+    ],
+)
+def test_what_cannot_be_bound_is_refused_with_the_reason(own: dict[str, str], why: str) -> None:
+    with pytest.raises(Refused) as refused:
+        keys.checked({**keys.bound({}), **own})
+    assert why in refused.value.message
+    assert refused.value.hint
+
+
+def test_a_key_while_typing_and_one_when_not_may_be_the_same() -> None:
+    assert keys.checked(keys.bound({"parent": "Alt+ArrowLeft"})) == {"parent": "Alt+ArrowLeft"}

@@ -1,0 +1,41 @@
+"""What one person likes: kept, read again, and checked."""
+
+import pytest
+
+from loom.rules.preferences import Preferences, changed, read
+from loom.rules.refusals import Refused
+
+
+def test_only_what_differs_is_stored_and_it_reads_back() -> None:
+    likes = changed(Preferences(), {"prose": "sans", "temperature": 0.7, "verbose": True})
+    assert likes.stored == {"prose": "sans", "temperature": 0.7, "verbose": True}
+    assert read(likes.stored) == likes
+
+
+@pytest.mark.parametrize(
+    "stored", [None, [], {"prose": "gothic"}, {"new": 1}, {"temperature": True}, {"keys": {"x": 1}}]
+)
+def test_what_is_not_known_is_left_out(stored: object) -> None:
+    assert read(stored) == Preferences()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"prose": "gothic"},
+        {"temperature": 3},
+        {"temperature": float("nan")},
+        {"verbose": "yes"},
+        {"colour": "red"},
+        {"keys": []},
+        {"edits": 3},
+    ],
+)
+def test_what_cannot_be_liked_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(Refused):
+        changed(Preferences(), given)
+
+
+def test_changing_one_thing_leaves_the_others() -> None:
+    likes = changed(changed(Preferences(), {"size": "large"}), {"keys": {"edit": "E"}})
+    assert (likes.size, likes.keys) == ("large", {"edit": "E"})
