@@ -11,6 +11,7 @@ from loom.access import Actor
 from loom.commands.groves import demand_name, owned
 from loom.commands.sealing import seal
 from loom.models import Participant
+from loom.rules import budgets
 from loom.rules.addresses_allowed import why_refused
 from loom.rules.hashes import instant
 from loom.rules.permissions import NAMES, NEEDS, OF_ROLE, Role, broken_rule
@@ -37,7 +38,7 @@ PLAIN = (
 CHOICES = {
     "endpoint": ("chat", "completion"),
     "archetype": ("reader", "writer", "editor", "auditor"),
-    "budget": ("quick", "standard", "thorough"),
+    "budget": tuple(budgets.PRESETS),
 }
 RANGES = {
     "temperature": (0, 2),

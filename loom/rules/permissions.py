@@ -1,5 +1,6 @@
 """Who may do what: roles, the permission letters of MM §5.1, and their names."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 Role = Literal["reader", "writer", "owner"]
@@ -21,6 +22,14 @@ _READER: frozenset[Letter] = frozenset("ARX")  # type: ignore[arg-type]
 _ALL: frozenset[Letter] = frozenset(NAMES)
 OF_ROLE: dict[Role, frozenset[Letter]] = {"reader": _READER, "writer": _ALL, "owner": _ALL}
 
+Preset = Literal["collaborator", "analysis", "subject"]
+# What an agent gets by one word: all of it, to look and read, or to be sent text only.
+PRESETS: dict[Preset, tuple[str, ...]] = {
+    "collaborator": tuple(NAMES.values()),
+    "analysis": (NAMES["A"], NAMES["R"]),
+    "subject": (),
+}
+
 # What a permission presupposes: W and G need A, D needs R.
 NEEDS: dict[Letter, Letter] = {"W": "A", "G": "A", "D": "R"}
 
@@ -28,6 +37,12 @@ NEEDS: dict[Letter, Letter] = {"W": "A", "G": "A", "D": "R"}
 def lacking(needed: frozenset[Letter], held: frozenset[Letter]) -> list[str]:
     """The names of needed permissions that are not held, in the order of the table."""
     return [NAMES[letter] for letter in NAMES if letter in needed and letter not in held]
+
+
+def preset_of(names: Iterable[str]) -> Preset | None:
+    """The preset that gives exactly these permissions."""
+    held = set(names)
+    return next((preset for preset, given in PRESETS.items() if set(given) == held), None)
 
 
 def broken_rule(names: list[str]) -> str:

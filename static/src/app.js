@@ -2,6 +2,7 @@
 // The entry of every page: htmx for parts, and the elements that any page may hold.
 
 import htmx from "htmx.org";
+import { LoomAllowing } from "./js/elements/loom-allowing.js";
 import { LoomImport } from "./js/elements/loom-import.js";
 import { LoomKeyFields } from "./js/elements/loom-key-fields.js";
 import { LoomToast } from "./js/elements/loom-toast.js";
@@ -16,6 +17,7 @@ void htmx;
 customElements.define("loom-toast", LoomToast);
 customElements.define("loom-import", LoomImport);
 customElements.define("loom-key-fields", LoomKeyFields);
+customElements.define("loom-allowing", LoomAllowing);
 rememberPlaces();
 showAges();
 document.addEventListener("htmx:afterSettle", () => {

@@ -1,12 +1,15 @@
 """view, list, switch, help: what they say, and that they change nothing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from loom.access import Actor
+from loom.access import Actor, get_actor
 from loom.commands import growth, registry
-from loom.models import Event, Step, Tree, User
+from loom.commands.execute import Request, execute
+from loom.models import Event, Grove, Participant, Step, Tree, User
+from loom.rules.permissions import LETTERS
 from loom.rules.refusals import Refused
 from tests.commands.conftest import Say
 
@@ -102,9 +105,28 @@ def test_what_comes_later_is_unavailable(say: Say, write: Write) -> None:
 def test_help_lists_every_command_and_stars_what_one_may_not(say: Say, reader: User) -> None:
     text = say("help", by=reader).reply
     for one in registry.every():
-        assert f"→ {one.syntax}" in text
-    assert "* → respond" in text
-    assert "needs loom_aware" in say("help prune").reply
+        assert f"→ {one.syntax.replace(one.verb, f'{one.verb}*', 1)}" in text or (
+            one.permissions == ["loom_aware"] and f"→ {one.syntax}" in text
+        )
+    assert "→ respond* [REF] CONTENT" in text
+    assert text.endswith("* you may not use it here")
+    assert "needs loom_aware, loom_write" in say("help prune").reply
+    assert "* you may not use it here: loom_write is missing" in say("help prune", by=reader).reply
+
+
+def test_help_of_somebody_who_may_do_all_has_no_star(say: Say) -> None:
+    assert "may not use it" not in say("help").reply
+
+
+def test_help_stars_what_an_agent_lacks_or_whoever_asked_it(
+    tree: Tree, actor: Actor, muse: Participant, grove: Grove, reader: User
+) -> None:
+    aware = frozenset(LETTERS[name] for name in ("loom_aware", "doc_read", "loom_write"))
+    person = get_actor(reader, grove)
+    for by, starred in ((actor, {"continue"}), (person, {"continue", "respond"})):
+        agent = replace(by, participant=muse, letters=by.letters & aware)
+        text = execute(agent, tree, Request("help")).reply
+        assert ("→ continue*" in text, "→ respond*" in text) == (True, "respond" in starred)
 
 
 def test_every_command_has_a_summary_and_a_known_permission() -> None:

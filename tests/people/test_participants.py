@@ -9,6 +9,7 @@ from loom.commands import participants
 from loom.commands.participants import Changes, participant_body
 from loom.commands.sealing import open_sealed
 from loom.models import Event, Participant
+from loom.rules.permissions import NAMES, PRESETS, broken_rule, preset_of
 from loom.rules.refusals import Refused
 
 pytestmark = pytest.mark.django_db
@@ -195,3 +196,19 @@ def test_a_change_is_of_the_row_as_it_is_now(actor: Actor) -> None:
     change(actor, theirs, fields={"temperature": 1.0})
     mine.refresh_from_db()
     assert (mine.persona, mine.temperature) == ("kind", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("preset", "names"),
+    [
+        ("collaborator", set(NAMES.values())),
+        ("analysis", {"loom_aware", "doc_read"}),
+        ("subject", set()),
+    ],
+)
+def test_presets_are_those_of_the_model_and_keep_the_rules(preset: str, names: set[str]) -> None:
+    given = next(given for name, given in PRESETS.items() if name == preset)
+    assert set(given) == names
+    assert broken_rule(list(given)) == ""
+    assert preset_of(reversed(given)) == preset
+    assert preset_of(["loom_aware"]) is None

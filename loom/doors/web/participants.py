@@ -11,6 +11,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import participants
 from loom.commands.participants import Changes
+from loom.doors.web import allowing
 from loom.doors.web.fields import number_of, text_of, whole_of, word_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
@@ -74,6 +75,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
         "one": one,
         "endpoints": ENDPOINTS,
         "given": _shown(one),
+        **allowing.form_of(request, one),
     }
     if request.method == "POST":
         try:
@@ -99,7 +101,9 @@ def _shown(one: Participant | None) -> dict[str, object]:
 
 def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Participant:
     key = word_of(request, "api_key")
-    changes = Changes(fields=_fields(request, one), api_key=key or None)
+    fields = {**_fields(request, one), **allowing.fields_of(request)}
+    names = allowing.permissions_of(request)
+    changes = Changes(fields=fields, api_key=key or None, permissions=names)
     if one is None:
         return participants.make_participant(actor, changes)
     return participants.change_participant(actor, one, changes)
