@@ -8,6 +8,7 @@ is what messages 1 to k held, so that a viewer who has read the row drops the re
 import asyncio
 import contextlib
 
+from loom.commands import money
 from loom.commands.growth import MAX_NODE_BYTES
 from loom.log.announce import send_async
 from loom.models import Generation
@@ -27,6 +28,9 @@ class Candidate:
         self.chunk = 0
         self.is_open = True
         self.is_whole = False
+        self._prices = money.allowed(generation)
+        self.reserved = generation.reserved
+        self._pieces = self._bytes = 0
         self._written = 0
         self._stream = stream
         self._waiting: list[str] = []
@@ -50,9 +54,24 @@ class Candidate:
         self._written = self.chunk
         return self.shown, self.chunk
 
+    @property
+    def wrote(self) -> int:
+        """About how many tokens came: a piece is one at least."""
+        return max(self._pieces, -(-self._bytes // 4))
+
+    @property
+    def lacks(self) -> int:
+        """What it came to so far, where that is more than is reserved; else 0."""
+        if self._prices is None:
+            return 0
+        cost = self._prices.reading(self.generation.reading) + self._prices.writing(self.wrote)
+        return cost if cost > self.reserved else 0
+
     def add(self, text: str) -> bool:
         """Takes a piece. False where a node can hold no more: the piece is cut there."""
         size = len(text.encode())
+        self._pieces += 1
+        self._bytes += size
         if size > self._room:
             text = text.encode()[: self._room].decode(errors="ignore")
         self._room -= size

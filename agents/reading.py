@@ -37,6 +37,12 @@ class Order:
     configuration: str
     note: str = ""
 
+    @property
+    def tokens(self) -> int:
+        """About how many tokens are sent: a quarter of the bytes."""
+        said = (one["content"] for one in self.ask.messages or ())
+        return len("".join([self.ask.prompt or "", *said]).encode()) // 4
+
     def shared(self, many: int) -> "Order":
         """The same for many candidates in one answer."""
         return replace(self, ask=replace(self.ask, many=many))

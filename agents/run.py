@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from typing import Any
 
 import httpx
 
@@ -13,7 +14,8 @@ from agents.providers.exchange import Limits
 from agents.providers.failures import Failure
 from agents.providers.telling import Delta, Finished, Told
 from agents.taking import Held
-from agents.writing import Ending, begin, keep_alive, land, put_back, seal
+from agents.writing import Ending, begin, keep_alive, land, more_money, put_back, seal
+from loom.commands.money import used_up
 from loom.models import Call
 
 log = logging.getLogger("heddle.run")
@@ -21,6 +23,7 @@ log = logging.getLogger("heddle.run")
 WRITE_S = 0.25  # rows of growing text are written at most so often
 HEARTBEAT_S = 1.0  # and so often where nothing came
 STOPPED = "interrupted:stopped"
+PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
 
 
 class Run:
@@ -35,6 +38,7 @@ class Run:
         backoff_s: float,
     ) -> None:
         self._lease, self._order = held.lease, held.order
+        self._primes, self._waits_for = held.primes, held.waits_for
         self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
         stream = f"tree:{held.generations[0].tree.uid}"
         self._candidates = [
@@ -57,6 +61,7 @@ class Run:
         self._working = asyncio.create_task(self._work())
         beating = asyncio.create_task(self._beat())
         await asyncio.wait({self._working, beating}, return_when=asyncio.FIRST_COMPLETED)
+        self._let_others_go()
         for task in (self._working, beating):
             task.cancel()
             await asyncio.wait({task})
@@ -73,12 +78,19 @@ class Run:
 
     async def _work(self) -> None:
         try:
+            await self._wait_for_first()
             failure = await self._attempts()
         except Exception:
             log.exception("a call broke off")
             failure = Failure("server", "the worker met an error")
         for candidate in self._open:
             self._land(candidate, failure)
+
+    async def _wait_for_first(self) -> None:
+        """Until the call that reads this path first has had its first word, or too long."""
+        if self._waits_for is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._waits_for.wait(), PRIMING_S)
 
     async def _attempts(self) -> Failure | None:
         """Attempts until one answers, or another is not worth making; its failure if any."""
@@ -115,14 +127,15 @@ class Run:
                     await asyncio.shield(beginning)
                     if isinstance(told, Failure):
                         return told
-                    self._hear(told)
+                    await self._hear(told)
         finally:
             self._call = await asyncio.shield(beginning)
         return None
 
-    def _hear(self, told: Told) -> None:
+    async def _hear(self, told: Told) -> None:
         if not isinstance(told, Delta | Finished) or told.index >= len(self._candidates):
             return
+        self._let_others_go()
         candidate = self._candidates[told.index]
         if isinstance(told, Finished):
             candidate.is_whole = True
@@ -131,6 +144,21 @@ class Run:
                 self._land(candidate)
         elif candidate.is_open and not candidate.add(told.text):
             self._land(candidate, finish="interrupted:too long")
+        elif candidate.is_open and candidate.lacks:
+            await self._pay(candidate)
+
+    def _let_others_go(self) -> None:
+        if self._primes is not None:
+            self._primes.set()
+
+    async def _pay(self, candidate: Candidate) -> None:
+        """Reserves more for a candidate that came to what is reserved for it; cuts it where
+        there is no more. Nothing is heard meanwhile."""
+        reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
+        if reserved is None:
+            self._land(candidate, error=used_up().body, finish="interrupted:money")
+        else:
+            candidate.reserved = reserved
 
     async def _seal(self) -> None:
         call, attempt = self._call, self._attempt
@@ -163,14 +191,25 @@ class Run:
             await candidate.close()
 
     def _land(
-        self, candidate: Candidate, failure: Failure | None = None, *, finish: str = ""
+        self,
+        candidate: Candidate,
+        failure: Failure | None = None,
+        *,
+        finish: str = "",
+        error: dict[str, Any] | None = None,
     ) -> None:
         """Ends a candidate once; the run waits for it at its end, cancelled or not."""
         if candidate.is_open:
             candidate.is_open = False
-            self._landings.add(asyncio.create_task(self._landed(candidate, failure, finish)))
+            self._landings.add(asyncio.create_task(self._landed(candidate, failure, finish, error)))
 
-    async def _landed(self, candidate: Candidate, failure: Failure | None, finish: str) -> None:
+    async def _landed(
+        self,
+        candidate: Candidate,
+        failure: Failure | None,
+        finish: str,
+        error: dict[str, Any] | None,
+    ) -> None:
         await candidate.close()
         if candidate.is_whole and candidate.shown:
             failure = None
@@ -178,9 +217,9 @@ class Run:
             failure = Failure("empty")
         if not finish:
             finish = f"interrupted:{failure.kind}" if failure else "complete"
-        error = failure.error if failure else None
+        error = error or (failure.error if failure else None)
         usage = self._attempt.usage_of(candidate.index) if self._attempt else {}
-        ending = Ending(candidate.shown, candidate.chunk, finish, error, usage)
+        ending = Ending(candidate.shown, candidate.chunk, finish, error, usage, candidate.wrote)
         await in_thread(land, candidate.uid, self._lease, ending)
 
     async def _put_down(self, candidate: Candidate) -> None:

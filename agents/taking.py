@@ -1,13 +1,18 @@
 """Taking generations from the queue under a lease, and what becomes of those a worker lost."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
+
+from django.db import transaction
 
 from agents.providers.failures import Broken
 from agents.reading import Order, order_of
-from loom.commands import landing
+from loom.commands import landing, money, queueing
 from loom.models import Generation
 from loom.models.base import new_uid
+from loom.queries.money import caches_from
 from loom.rules.refusals import Refused
 
 LEASE_S = 12
@@ -17,25 +22,44 @@ LOST = "interrupted:worker lost"
 
 @dataclass(frozen=True)
 class Held:
-    """Generations that this worker runs by one call, under one lease."""
+    """Generations that this worker runs by one call, under one lease. `primes` is set by the
+    first word of this call; `waits_for` by that of another, which reads the same path first,
+    so that the provider has it in its cache."""
 
     lease: str
     generations: tuple[Generation, ...]
     order: Order
+    primes: asyncio.Event | None = None
+    waits_for: asyncio.Event | None = None
+
+    @property
+    def lane(self) -> str:
+        """The lane that has a place again when this ends."""
+        return self.generations[0].lane
 
 
 def take(uid: str) -> list[Held]:
-    """The generation and the other candidates of its line, by calls, and what to ask; none
-    where it is held or has ended, or cannot be run: then it has been landed with the reason.
+    """What may begin now in the lane of a generation, by calls."""
+    lane = Generation.objects.filter(uid=uid).values_list("lane", flat=True).first()
+    return [] if lane is None else begin(lane)
 
-    They come as tasks of their own at one moment; the first takes all, so that the path is
-    read once.
-    """
+
+def begin(lane: str) -> list[Held]:
+    """What may begin now in a lane, by calls, and what to ask. What cannot be run is landed
+    with the reason. Candidates of one line and participant read their path once."""
     lease = new_uid()
-    taken = landing.take_together(uid, lease=lease, seconds=LEASE_S)
+    taken = queueing.begin(lane, lease=lease, seconds=LEASE_S)
     going = [one for one in taken if not _was_lost(one, lease)]
-    if not going:
-        return []
+    lines = groupby(sorted(going, key=_line), key=_line)
+    return [held for _, line in lines for held in _held(lease, list(line))]
+
+
+def _line(one: Generation) -> tuple[str, int]:
+    return one.batch, one.participant_id
+
+
+def _held(lease: str, going: list[Generation]) -> list[Held]:
+    """The calls of candidates of one line and participant."""
     try:
         order = order_of(going[0])
     except Refused as refused:
@@ -50,23 +74,45 @@ def take(uid: str) -> list[Held]:
 
 
 def _by_calls(lease: str, going: list[Generation], order: Order) -> list[Held]:
-    """One call for all where the provider shares them out, else a call for each."""
+    """One call for all where the provider shares them out, else a call for each; the first
+    goes ahead where the others then read its path from the provider's cache."""
     if order.provider.shares and len(going) > 1:
         return [Held(lease, tuple(going), order.shared(len(going)))]
-    return [Held(lease, (one,), order) for one in going]
+    calls = [Held(lease, (one,), order) for one in going]
+    least = caches_from(going[0].participant)
+    if len(calls) < 2 or least is None or order.tokens < least:
+        return calls
+    primed = asyncio.Event()
+    first, *rest = calls
+    return [replace(first, primes=primed), *(replace(one, waits_for=primed) for one in rest)]
+
+
+def bury(uid: str) -> None:
+    """Lands a generation whose worker went away in the middle of its text."""
+    lease = new_uid()
+    row = landing.take(uid, lease=lease, seconds=LEASE_S)
+    if row is not None:
+        _was_lost(row, lease)
 
 
 def _was_lost(taken: Generation, lease: str) -> bool:
-    """Ends a generation whose worker went away in the middle of its text, or three times."""
-    if taken.text:
-        end(taken, lease, finish=LOST)
-    elif taken.tries > MAX_TRIES:
+    """Ends a generation whose worker went away in the middle of its text, or three times, or
+    too dearly."""
+    error: dict[str, Any] | None = None
+    if not taken.text and taken.tries > MAX_TRIES:
         said = "The worker was lost each time this was tried."
-        refused = Refused("UNAVAILABLE", said, hint="Try again.")
-        end(taken, lease, finish=LOST, error=refused.body)
-    else:
-        return False
+        error = Refused("UNAVAILABLE", said, hint="Try again.").body
+    elif not taken.text:
+        if taken.tries == 1 or _is_paid_for(taken):
+            return False
+        error = money.used_up().body
+    end(taken, lease, finish=LOST, error=error)
     return True
+
+
+def _is_paid_for(taken: Generation) -> bool:
+    with transaction.atomic():
+        return money.lose(taken)
 
 
 def end(

@@ -3,18 +3,20 @@
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agents.sweeper import Sweeper
 from agents.sweeper import sweep as sweep_now
 
+PUT_DOWN_S = 8  # the supervisor waits for 10
+
 
 @shared_task(name="agents.tasks.run_generation")
 def run_generation(uid: str) -> None:
-    """Runs one generation to its end."""
-    from agents.worker import run_generation as run
+    """Begins a generation, and what else may begin beside it. The rows say what became of it."""
+    from agents.worker import start_generation
 
-    run(uid)
+    start_generation(uid)
 
 
 @shared_task(name="agents.tasks.sweep")
@@ -41,3 +43,11 @@ def put_everything_down(**_: Any) -> None:
     for sweeper in _sweepers:
         sweeper.stopping.set()
     end_all("worker stopped")
+
+
+@worker_shutdown.connect
+def wait_for_what_is_put_down(**_: Any) -> None:
+    """The process ends only when the rows say so."""
+    from agents.worker import wait_for_all
+
+    wait_for_all(PUT_DOWN_S)

@@ -1,16 +1,20 @@
 """The runs of this process: begun from tasks, ended together when the worker is told to stop."""
 
 import asyncio
+import logging
+import time
 from collections.abc import Sequence
 
 from django.conf import settings
 
-from agents.loop import the_loop
+from agents.loop import in_thread, the_loop
 from agents.providers.exchange import Limits
 from agents.providers.transport import CheckedTransport
 from agents.run import Run
-from agents.taking import Held, take
+from agents.taking import Held, begin, take
+from loom.commands import queueing
 
+log = logging.getLogger("heddle.worker")
 LIMITS = Limits()
 BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
 
@@ -20,26 +24,60 @@ _ending: list[str] = []
 
 
 def run_generation(uid: str) -> None:
-    """Runs a generation, and the other candidates of its line, until they have landed. Harmless
-    where somebody else holds it or it has ended."""
-    if _ending:
-        return  # the row stays queued; the sweeper of the next worker sends it again
-    held = take(uid)
+    """Runs what may begin in the lane of a generation, and what waits there for a place, until
+    all of it has landed. Harmless where somebody else holds it or it has ended."""
+    held = _taken(uid)
     if held:
         the_loop().run(live(held))
 
 
-async def live(held: Sequence[Held]) -> None:
-    """Runs calls on the loop, side by side."""
-    transport = _transport(settings.PROVIDER_ALLOW)
-    runs = [Run(one, transport, LIMITS, backoff_s=BACKOFF_S) for one in held]
-    _runs.update(runs)
-    if _ending:
-        _interrupt_all(_ending[0])
+def start_generation(uid: str) -> None:
+    """The same without waiting: a thread of the worker is not held for as long as a model
+    writes."""
+    held = _taken(uid)
+    if held:
+        asyncio.run_coroutine_threadsafe(_lived(held), the_loop().loop)
+
+
+def _taken(uid: str) -> list[Held]:
+    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
+    return [] if _ending else take(uid)
+
+
+async def _lived(held: Sequence[Held]) -> None:
     try:
-        await asyncio.gather(*(run() for run in runs))
+        await live(held)
+    except Exception:
+        log.exception("runs broke off; the sweeper finds what they held")
+
+
+async def live(held: Sequence[Held]) -> None:
+    """Runs calls on the loop side by side, and after each what waits in its lane."""
+    running = {asyncio.create_task(_one(one)) for one in held}
+    while running:
+        done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        for lane in {task.result() for task in done}:
+            if not _ending:
+                for one in await in_thread(_next_of, lane):
+                    running.add(asyncio.create_task(_one(one)))
+
+
+def _next_of(lane: str) -> list[Held]:
+    return begin(lane) if queueing.has_waiting(lane) else []
+
+
+async def _one(held: Held) -> str:
+    """Runs one call; its lane, which has a place again."""
+    transport = _transport(settings.PROVIDER_ALLOW)
+    run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
+    _runs.add(run)
+    if _ending:
+        run.interrupt(_ending[0])
+    try:
+        await run()
     finally:
-        _runs.difference_update(runs)
+        _runs.discard(run)
+    return held.lane
 
 
 def _transport(allow: Sequence[str]) -> CheckedTransport:
@@ -48,10 +86,16 @@ def _transport(allow: Sequence[str]) -> CheckedTransport:
 
 
 def end_all(why: str) -> None:
-    """Interrupts every run: what came lands, what has not begun is put back. Returns at once;
-    the tasks end by themselves."""
+    """Interrupts every run: what came lands, what has not begun is put back. Returns at once."""
     _ending.append(why)
     the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
+
+
+def wait_for_all(seconds: float) -> None:
+    """Waits until every run has ended, at most so long."""
+    until = time.monotonic() + seconds
+    while _runs and time.monotonic() < until:
+        time.sleep(0.05)
 
 
 def _interrupt_all(why: str) -> None:

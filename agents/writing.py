@@ -11,7 +11,7 @@ from django.db import DatabaseError, OperationalError
 from agents.providers.attempt import Attempt
 from agents.reading import Order
 from agents.taking import LEASE_S
-from loom.commands import landing
+from loom.commands import landing, money
 from loom.commands.landing import Received
 from loom.models import Call, Generation
 
@@ -28,6 +28,7 @@ class Ending:
     finish: str
     error: dict[str, Any] | None = None
     usage: dict[str, int] = field(default_factory=dict)
+    wrote: int = 0
 
 
 def begin(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
@@ -67,8 +68,14 @@ def land(uid: str, lease: str, ending: Ending) -> None:
             finish=ending.finish,
             error=ending.error,
             usage=ending.usage,
+            wrote=ending.wrote,
         )
     )
+
+
+def more_money(uid: str, lease: str, needed: int) -> int | None:
+    """What a stream may cost, at least `needed`; None where it is to be cut."""
+    return _persistently(lambda: money.more(uid, lease=lease, needed=needed))
 
 
 def put_back(uid: str, lease: str) -> None:

@@ -1,10 +1,15 @@
 """`continue`: asks models for candidates. Only rows are made here; a worker runs them."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Any
 
+from loom.commands import money, queueing
 from loom.commands.args import Args, RefField, Written
 from loom.commands.context import Context, Reply, touched
 from loom.commands.guards import demand_text_node, demand_visible
+from loom.commands.money import Share, Wish
 from loom.commands.phrases import counted
 from loom.commands.registry import command
 from loom.commands.resolve import get_agents, get_own_node
@@ -12,6 +17,7 @@ from loom.grammar.shown import quote
 from loom.log.jobs import enqueue
 from loom.models import Generation, Node, Participant, Workspace
 from loom.models.base import new_uid
+from loom.queries.money import path_tokens, prices_of
 from loom.rules.refusals import Refused, not_found
 
 MAX_TOKENS = 8192
@@ -42,11 +48,18 @@ def continue_(context: Context, args: Continue) -> Reply:
     demand_text_node(point, "continued")
     demand_visible(point)
     agents = get_agents(context, args.using) if args.using else [_usual_agent(context)]
+    if any(agent.pk == context.actor.participant.pk for agent in agents):
+        raise Refused(
+            "PERMISSION_DENIED",
+            "An agent cannot continue by itself.",
+            hint="name another with using agent:…",
+        )
+    day, shares = _reserved(context, point, agents, args)
     batch = new_uid()
     made = [
-        _queue(context, point, agent, args, batch=batch, index=index)
-        for agent in agents
-        for index in range(1, args.n + 1)
+        one
+        for agent, share in zip(agents, shares, strict=True)
+        for one in _queue(context, point, _Order(agent, args, share, day, batch))
     ]
     Workspace.objects.filter(pk=context.workspace.pk).update(last_used=agents[-1])
     return Reply(
@@ -79,28 +92,54 @@ def _usual_agent(context: Context) -> Participant:
     return first
 
 
-def _queue(
-    context: Context, point: Node, agent: Participant, args: Continue, *, batch: str, index: int
-) -> Generation:
-    if agent.pk == context.actor.participant.pk:
-        raise Refused(
-            "PERMISSION_DENIED",
-            "An agent cannot continue by itself.",
-            hint="name another one: using agent:…",
+def _reserved(
+    context: Context, point: Node, agents: Sequence[Participant], args: Continue
+) -> tuple[date, list[Share]]:
+    """The day, and what one candidate of each agent may cost; the path is measured only where
+    a price is known."""
+    wishes = [Wish(agent, args.n, args.tokens) for agent in agents]
+    is_priced = any(prices_of(agent) is not None for agent in agents)
+    tokens = path_tokens(context.actor, context.tree, context.workspace, point) if is_priced else 0
+    return money.reserve(context.actor.person, wishes, tokens)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What is asked of one agent by one line."""
+
+    agent: Participant
+    args: Continue
+    share: Share
+    day: date
+    batch: str
+
+
+def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
+    """The rows of one agent's candidates. Whoever takes the first begins the others too."""
+    payer, lane = context.actor.person, queueing.lane_of(order.agent)
+    ranks = queueing.ranks(lane, payer)
+    made = []
+    for index in range(1, order.args.n + 1):
+        one = Generation.objects.create(
+            tree=context.tree,
+            participant=order.agent,
+            asked_by=context.actor.participant,
+            payer=payer,
+            batch=order.batch,
+            point=point,
+            index=index,
+            tokens=order.args.tokens,
+            temperature=order.args.temperature,
+            lane=lane,
+            rank=next(ranks),
+            day=order.day,
+            prices=order.share.prices,
+            reading=order.share.reading,
+            reserved=order.share.reserved,
         )
-    made = Generation.objects.create(
-        tree=context.tree,
-        participant=agent,
-        asked_by=context.actor.participant,
-        batch=batch,
-        point=point,
-        index=index,
-        tokens=args.tokens,
-        temperature=args.temperature,
-    )
-    context.world.append("generation.started", {"generation": started_body(made)})
-    if index == 1:  # whoever takes the first takes the line's other candidates too
-        enqueue("agents.tasks.run_generation", [made.uid], queue="continue")
+        context.world.append("generation.started", {"generation": started_body(one)})
+        made.append(one)
+    enqueue("agents.tasks.run_generation", [made[0].uid], queue="continue")
     return made
 
 

@@ -10,16 +10,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
-from loom.commands import growth
+from loom.commands import growth, money, queueing
 from loom.commands.growth import NewNode
 from loom.log import streams
 from loom.models import Call, Generation, Node, Tree
 from loom.queries import lookup
 
-OPEN = ("queued", "running")
+OPEN = queueing.OPEN
 
 
 @dataclass(frozen=True)
@@ -39,43 +38,20 @@ class Received:
 def take(generation_uid: str, *, lease: str, seconds: int) -> Generation | None:
     """The generation, now running under `lease` for `seconds`; None where it has ended,
     is held by somebody else, or its tree is being erased."""
-    taken = take_together(generation_uid, lease=lease, seconds=seconds, mates=False)
-    return taken[0] if taken else None
-
-
-def take_together(
-    generation_uid: str, *, lease: str, seconds: int, mates: bool = True
-) -> list[Generation]:
-    """The generation, if it is free, and after it the other candidates of its line that the
-    same participant has not begun; all now running under `lease`."""
     now = timezone.now()
     named = Generation.objects.filter(uid=generation_uid, tree__erasing_at__isnull=True)
     with transaction.atomic():
-        line = named.values_list("batch", "participant_id").first()
-        if line is None:
-            return []
-        # Locked in order of id, so that two workers cannot wait for each other.
-        rows = Generation.objects.select_for_update(of=("self",)).select_related(*_READ)
-        found = rows.filter(batch=line[0], participant=line[1], status__in=OPEN).order_by("id")
-        taken = [row for row in found if _is_free(row, generation_uid, now, mates)]
-        for row in taken:
-            row.status, row.lease, row.tries = "running", lease, row.tries + 1
-            row.leased_until = now + timedelta(seconds=seconds)
-        Generation.objects.filter(pk__in=[row.pk for row in taken]).update(
-            status="running",
-            lease=lease,
-            tries=F("tries") + 1,
-            leased_until=now + timedelta(seconds=seconds),
-        )
-    return sorted(taken, key=lambda row: (row.uid != generation_uid, row.index))
+        rows = named.select_for_update(of=("self",)).select_related(*queueing.READ)
+        row = rows.filter(status__in=OPEN).first()
+        if row is None or not _is_free(row, now):
+            return None
+        row.status, row.lease, row.tries = "running", lease, row.tries + 1
+        row.leased_until = now + timedelta(seconds=seconds)
+        named.update(status="running", lease=lease, tries=row.tries, leased_until=row.leased_until)
+    return row
 
 
-_READ = ("tree__grove", "participant", "asked_by__user", "point__author", "call")
-
-
-def _is_free(row: Generation, wanted: str, now: datetime, mates: bool) -> bool:
-    if row.uid != wanted:
-        return mates and row.status == "queued" and not row.stop_asked
+def _is_free(row: Generation, now: datetime) -> bool:
     return row.status == "queued" or (row.leased_until is not None and row.leased_until < now)
 
 
@@ -110,6 +86,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         row.status, row.headers, row.usage = received.status, received.headers, received.usage
         row.first_at, row.sealed_at = received.first_at, timezone.now()
         row.save()
+        money.share_out(row, received.usage)
         made = nodes or list(Node.objects.filter(tree=call.tree, call_uid=call.uid))
         writer.append(
             "call.sealed",
@@ -132,11 +109,13 @@ def land(
     finish: str,
     error: dict[str, Any] | None = None,
     usage: dict[str, Any] | None = None,
+    wrote: int = 0,
 ) -> Node | None:
     """Ends a generation: its text becomes a node below its point (no text: no node).
 
     `finish` is "complete" or "interrupted:reason". One transaction; a second call, or one
-    with a lease that was lost, changes nothing and returns the node there is.
+    with a lease that was lost, changes nothing and returns the node there is. `wrote`: the
+    tokens that came, for a provider that counts none.
     """
     with transaction.atomic():
         found = Generation.objects.select_related("tree").filter(uid=generation_uid).first()
@@ -144,12 +123,14 @@ def land(
             return None
         writer = streams.lock(found.tree, actor=found.participant.uid)
         row = Generation.objects.select_related(
-            "tree__grove", "participant", "point__author", "call", "node"
+            "tree__grove", "participant", "payer__grove", "point__author", "call", "node"
         ).get(pk=found.pk)
         if row.status not in OPEN or (row.lease and row.lease != lease):
             return row.node
         node = _node_of(writer, row, text, finish) if text else None
-        _end(row, node, text=text, chunk=chunk, finish=finish, error=error, usage=usage or {})
+        row.error, row.usage = error, usage or {}
+        money.settle(row, text, wrote)
+        _end(row, node, text=text, chunk=chunk, finish=finish)
         writer.append("generation.ended", {"generation": ended_body(row)})
         writer.flush()
     return node
@@ -183,12 +164,10 @@ def _end(
     text: str,
     chunk: int,
     finish: str,
-    error: dict[str, Any] | None,
-    usage: dict[str, Any],
 ) -> None:
-    row.node, row.text, row.chunk, row.usage, row.error = node, text, chunk, usage, error
+    row.node, row.text, row.chunk = node, text, chunk
     row.finish = finish
-    row.status = _status(finish, error)
+    row.status = _status(finish, row.error)
     row.ended_at = timezone.now()
     row.leased_until = None
     row.save()

@@ -41,6 +41,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="generation",
+            name="payer",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="loom.participant",
+            ),
+        ),
+        migrations.AddField(
+            model_name="generation",
             name="day",
             field=models.DateField(null=True),
         ),
@@ -116,7 +126,7 @@ class Migration(migrations.Migration):
             model_name="generation",
             index=models.Index(
                 condition=models.Q(("reserved__gt", 0)),
-                fields=["asked_by", "day"],
+                fields=["payer", "day"],
                 name="generation_reserved",
             ),
         ),

@@ -62,10 +62,12 @@ class Generation(Item):
     tries = models.IntegerField(default=0)
     lane = models.CharField(max_length=64, blank=True)
     rank = models.BigIntegerField(default=0)  # the order of a lane: the lowest goes first
-    # Money in billionths of a dollar, by `prices` (none: not known, and nothing is counted).
+    # Money in billionths of a dollar, by `prices` (none: not known, and nothing is counted),
+    # from the purse of the member who answers for it.
+    payer = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
     prices = models.JSONField(null=True)
     reading = models.IntegerField(default=0)  # tokens of the path, estimated
-    reserved = models.BigIntegerField(default=0)  # of its asker's money of that day
+    reserved = models.BigIntegerField(default=0)  # of the day's money, until it ends
     spent = models.BigIntegerField(null=True)
     day = models.DateField(null=True)  # UTC, when it was asked for
     tokens_in = models.IntegerField(default=0)
@@ -88,7 +90,7 @@ class Generation(Item):
                 name="generation_lane",
             ),
             models.Index(
-                fields=["asked_by", "day"],
+                fields=["payer", "day"],
                 condition=models.Q(reserved__gt=0),
                 name="generation_reserved",
             ),

@@ -151,7 +151,6 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the sweeper sends to the broker."""
     uids: list[str] = []
     monkeypatch.setattr("loom.log.jobs.enqueue", lambda task, args, queue: uids.append(args[0]))
-    monkeypatch.setattr(sweeper, "_again", {})
     return uids
 
 

@@ -1,0 +1,236 @@
+"""Money reserved before a call and settled after it, so that a day's limit holds.
+
+What is reserved stands in the generations, what was spent in a row for each member and day;
+that row is locked while either changes. A stream is cut when it has used up what is reserved
+for it and no more is left, so a limit is passed by one piece of text at the most.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from loom.models import Call, Generation, Participant, Purse
+from loom.queries.money import left_of, limit_of, prices_of, today
+from loom.rules.prices import Counts, Prices, counts_of, dollars, prices_from
+from loom.rules.refusals import Refused
+
+USUAL_TOKENS = 1024  # reserved for an answer whose length nobody limits, and again when used up
+FEWEST_TOKENS = 32  # an answer is not begun for less
+MARGIN = 1.2  # other models than the one that is counted for have somewhat more tokens
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Candidates to be asked of one participant: how many, how long."""
+
+    participant: Participant
+    many: int
+    tokens: int | None
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one candidate gets: its prices, the tokens it reads, and what is reserved."""
+
+    prices: dict[str, float] | None
+    reading: int
+    reserved: int
+
+
+def reserve(
+    payer: Participant, wishes: Sequence[Wish], path_tokens: int
+) -> tuple[date, list[Share]]:
+    """The day, and a share for one candidate of each wish; where the day's rest does not
+    reach for all to be as long as asked, each gets less. Needs a transaction, in which the
+    generations are stored too.
+
+    Raises Refused LIMIT_EXCEEDED where it does not even reach for short answers.
+    """
+    day = today()
+    costs = [_cost(wish, path_tokens) for wish in wishes]
+    if not limit_of(payer.grove) or not any(one.full for one in costs):
+        return day, [Share(one.prices, one.reading, 0) for one in costs]
+    lock(payer, day)
+    rest = left_of(payer, day).rest
+    least = sum(one.least * wish.many for one, wish in zip(costs, wishes, strict=True))
+    full = sum(one.full * wish.many for one, wish in zip(costs, wishes, strict=True))
+    if least > rest:
+        raise _too_dear(least, rest)
+    part = 1.0 if full <= rest else (rest - least) / (full - least)
+    return day, [
+        Share(one.prices, one.reading, one.least + int((one.full - one.least) * part))
+        for one in costs
+    ]
+
+
+@dataclass(frozen=True)
+class _Cost:
+    prices: dict[str, float] | None
+    reading: int
+    least: int = 0
+    full: int = 0
+
+
+def _cost(wish: Wish, path_tokens: int) -> _Cost:
+    agent = wish.participant
+    own = len(agent.persona.encode()) // 4
+    reading = min(round((path_tokens + own) * MARGIN), agent.context_limit)
+    prices = prices_of(agent)
+    if prices is None:
+        return _Cost(None, reading)
+    length = wish.tokens or agent.max_tokens or USUAL_TOKENS
+    read = prices.reading(reading)
+    return _Cost(
+        prices.body(),
+        reading,
+        least=read + prices.writing(min(FEWEST_TOKENS, length)),
+        full=read + prices.writing(length),
+    )
+
+
+def _too_dear(least: int, rest: int) -> Refused:
+    return Refused(
+        "LIMIT_EXCEEDED",
+        f"This needs at least {dollars(least)}, and {dollars(rest)} of today's money is left.",
+        hint="ask for fewer, or from a shorter path; the day ends at 00:00 UTC, and an owner "
+        "may raise its limit under Money",
+    )
+
+
+def lock(payer: Participant, day: date) -> None:
+    """Locks a member's money of a day until the end of the transaction."""
+    row = Purse.objects.select_for_update().filter(participant=payer, day=day)
+    if not row.exists():
+        Purse.objects.get_or_create(participant=payer, day=day)
+        row.first()
+
+
+def more(generation_uid: str, *, lease: str, needed: int) -> int | None:
+    """What a running generation has reserved once it has at least `needed`; None where the
+    day's money does not reach, and the stream is to be cut."""
+    with transaction.atomic():
+        row = _held(generation_uid, lease)
+        if row is None or row.payer is None or row.day is None:
+            return None
+        lock(row.payer, row.day)
+        row.refresh_from_db(fields=["reserved"])
+        left = left_of(row.payer, row.day)
+        prices = prices_from(row.prices)
+        step = prices.writing(USUAL_TOKENS) if prices else 0
+        granted = min(needed - row.reserved + step, left.rest) if left.limit else needed + step
+        if row.reserved + granted < needed:
+            return None
+        Generation.objects.filter(pk=row.pk).update(reserved=F("reserved") + granted)
+        return row.reserved + granted
+
+
+def _held(generation_uid: str, lease: str) -> Generation | None:
+    rows = Generation.objects.select_related("payer__grove")
+    return rows.filter(uid=generation_uid, lease=lease, status="running").first()
+
+
+def settle(row: Generation, text: str, wrote: int) -> None:
+    """Sets what a generation that ends came to, by the provider's usage where it told any,
+    else by what it read as estimated and the tokens that came. The caller stores the row,
+    in this transaction."""
+    counts = counts_of(row.usage) if row.usage else _estimated(row, text, wrote)
+    row.tokens_in, row.tokens_out = counts.read, counts.wrote
+    row.tokens_cached = counts.cached
+    row.reserved = 0
+    prices = prices_from(row.prices)
+    if prices is None or row.payer is None or row.day is None:
+        return
+    lost, row.spent = row.spent or 0, prices.of(counts)
+    _spend(row, row.spent)
+    row.spent += lost
+
+
+def _estimated(row: Generation, text: str, wrote: int) -> Counts:
+    """A call that was begun has read the path, unless it was refused before a word came."""
+    refused = row.error is not None and not text
+    if row.call_id is None or refused:
+        return Counts()
+    return Counts(row.reading, max(wrote, estimate(text)))
+
+
+def estimate(text: str) -> int:
+    """About how many tokens a text has: a quarter of its bytes."""
+    return -(-len(text.encode()) // 4)
+
+
+def _spend(row: Generation, nano: int) -> None:
+    assert row.payer is not None
+    assert row.day is not None
+    lock(row.payer, row.day)
+    Purse.objects.filter(participant=row.payer, day=row.day).update(spent=F("spent") + nano)
+
+
+def share_out(call: Call, usage: dict[str, Any]) -> None:
+    """Corrects what the candidates of one answer came to, where the provider counted only the
+    whole of it: the first read it for all. Needs a transaction."""
+    rows = list(
+        Generation.objects.select_for_update(of=("self",))
+        .select_related("payer__grove")
+        .filter(call=call)
+        .order_by("index")
+    )
+    counts = counts_of(usage)
+    if len(rows) < 2 or not counts.read:
+        return
+    words = [max(1, estimate(row.text)) for row in rows]
+    left = counts.wrote
+    for place, (row, size) in enumerate(zip(rows, words, strict=True)):
+        last = place == len(rows) - 1
+        wrote = left if last else min(left, round(counts.wrote * size / sum(words)))
+        left -= wrote
+        first = place == 0
+        _correct(
+            row,
+            Counts(counts.read, wrote, counts.cached, counts.kept) if first else Counts(0, wrote),
+        )
+
+
+def _correct(row: Generation, counts: Counts) -> None:
+    prices = prices_from(row.prices)
+    changed: dict[str, int] = {
+        "tokens_in": counts.read,
+        "tokens_out": counts.wrote,
+        "tokens_cached": counts.cached,
+    }
+    if prices is not None and row.spent is not None:
+        changed["spent"] = prices.of(counts)
+        _spend(row, changed["spent"] - row.spent)
+    Generation.objects.filter(pk=row.pk).update(**changed)
+
+
+def lose(row: Generation) -> bool:
+    """Counts a call whose worker was lost before a word came: its path was sent, and nobody
+    tells what that came to. Whether the day's money reaches for another. Needs a
+    transaction."""
+    prices = prices_from(row.prices)
+    if prices is None or row.payer is None or row.day is None or row.call_id is None:
+        return True
+    cost = prices.reading(row.reading)
+    _spend(row, cost)
+    row.spent = (row.spent or 0) + cost
+    Generation.objects.filter(pk=row.pk).update(spent=row.spent)
+    left = left_of(row.payer, row.day)
+    return not left.limit or left.spent + left.reserved <= left.limit
+
+
+def used_up() -> Refused:
+    """Why a stream was cut, or not begun again."""
+    return Refused(
+        "LIMIT_EXCEEDED",
+        "Today's money is used up.",
+        hint="the day ends at 00:00 UTC; an owner may raise its limit under Money",
+    )
+
+
+def allowed(row: Generation) -> Prices | None:
+    """The prices by which a running stream is watched; None where no limit holds."""
+    return prices_from(row.prices) if row.reserved else None

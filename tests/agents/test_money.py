@@ -1,0 +1,170 @@
+"""Money: reserved before a call, settled after it, and never more than the day's limit."""
+
+from typing import Any
+
+import pytest
+
+from loom.access import Actor
+from loom.commands import landing
+from loom.commands.execute import Request, execute
+from loom.models import Generation, Grove, Participant, Purse, Tree
+from loom.queries.money import left_of, today
+from loom.rules.prices import NANO
+from loom.rules.refusals import Refused
+from tests.agents.conftest import Running, Say, again, run
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import cuts, fails, never_ends, says, stalls, tokens
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TOKEN = NANO // 1000  # what a written token costs here
+
+
+@pytest.fixture(autouse=True)
+def dear(model: Participant) -> Participant:
+    """The model costs a thousandth of a dollar for each token, read or written."""
+    model.prices = {"input": 1000, "output": 1000}
+    model.save()
+    return model
+
+
+def limit(grove: Grove, usd: float) -> None:
+    Grove.objects.filter(pk=grove.pk).update(settings={"daily_budget_usd": usd})
+
+
+@pytest.fixture
+def spent(actor: Actor) -> Any:
+    """What the owner has spent and reserved today, in tokens."""
+
+    def read() -> tuple[int, int]:
+        left = left_of(actor.person, today())
+        return left.spent // TOKEN, left.reserved // TOKEN
+
+    return read
+
+
+def test_what_a_call_may_cost_is_reserved_before_it_and_settled_by_its_usage(
+    ask: Say, provider: ScriptedProvider, spent: Any
+) -> None:
+    provider.script(tokens(3))  # and 7 read
+    row = ask("continue tokens:50")[0]
+    assert spent() == (0, row.reading + 50)
+    row = run(row)
+    assert spent() == (10, 0)
+    assert (row.spent, row.reserved) == (10 * TOKEN, 0)
+    assert (row.tokens_in, row.tokens_out) == (7, 3)
+
+
+def test_where_no_price_is_known_nothing_is_counted(
+    ask: Say, provider: ScriptedProvider, model: Participant, spent: Any
+) -> None:
+    Participant.objects.filter(pk=model.pk).update(prices={})
+    row = run(ask()[0])
+    assert row.spent is None
+    assert row.tokens_out == 3
+    assert not Purse.objects.exists()
+
+
+def test_over_the_limit_is_refused_with_what_to_do(ask: Say, grove: Grove, spent: Any) -> None:
+    limit(grove, 0.1)
+    with pytest.raises(Refused) as refused:
+        ask("continue n:5")
+    assert refused.value.code == "LIMIT_EXCEEDED"
+    assert "$0.10 of today's money is left" in refused.value.message
+    assert "fewer" in refused.value.hint
+    assert spent() == (0, 0)
+    assert not Generation.objects.exists()
+
+
+def test_candidates_share_what_is_left(ask: Say, grove: Grove, spent: Any) -> None:
+    limit(grove, 0.5)
+    rows = ask("continue n:4 tokens:1000")
+    assert len({row.reserved for row in rows}) == 1
+    assert 496 <= spent()[1] <= 500
+
+
+def test_no_limit_is_no_limit(
+    ask: Say, provider: ScriptedProvider, grove: Grove, spent: Any
+) -> None:
+    limit(grove, 0)
+    provider.script(tokens(3000))
+    row = run(ask()[0])
+    assert row.status == "done"
+    assert spent() == (3007, 0)
+
+
+def test_a_stream_is_cut_when_the_money_is_used_up(
+    ask: Say, provider: ScriptedProvider, grove: Grove, model: Participant, spent: Any
+) -> None:
+    limit(grove, 0.1)
+    provider.script(never_ends(word="on "))
+    row = run(ask()[0])
+    assert row.finish == "interrupted:money"
+    assert row.error is not None
+    assert row.error["code"] == "LIMIT_EXCEEDED"
+    assert row.node is not None
+    assert row.node.text == row.text
+    assert 99 <= spent()[0] <= 101
+    assert spent()[1] == 0
+
+
+def test_a_long_answer_gets_more_as_long_as_there_is_some(
+    ask: Say, provider: ScriptedProvider, grove: Grove, spent: Any
+) -> None:
+    limit(grove, 10)
+    provider.script(tokens(3000))
+    assert run(ask()[0]).status == "done"
+    assert spent() == (3007, 0)
+
+
+@pytest.mark.parametrize("script", [fails(401, "no"), fails(400, "odd"), cuts()])
+def test_what_was_refused_costs_nothing(
+    ask: Say, provider: ScriptedProvider, spent: Any, script: Any
+) -> None:
+    provider.default = script
+    assert run(ask()[0]).status == "failed"
+    assert spent() == (0, 0)
+
+
+def test_what_broke_off_costs_what_came(ask: Say, provider: ScriptedProvider, spent: Any) -> None:
+    provider.script(cuts("She ", "was "))
+    row = run(ask()[0])
+    assert spent() == (row.reading + 2, 0)
+
+
+def test_what_is_stopped_costs_what_came(ask: Say, provider: ScriptedProvider, spent: Any) -> None:
+    provider.script(stalls("She ", "was "))
+    asked = ask()[0]
+    running = Running(asked)
+    provider.wait_for(1)
+    landing.ask_stop(again(asked))
+    row = running.ended()
+    assert spent() == (row.tokens_in + row.tokens_out, 0)
+
+
+def test_what_is_stopped_while_it_waits_costs_nothing(ask: Say, spent: Any) -> None:
+    landing.ask_stop(ask()[0])
+    assert spent() == (0, 0)
+
+
+def test_a_call_that_a_worker_was_lost_over_is_counted(
+    ask: Say, provider: ScriptedProvider, actor: Actor, tree: Tree, spent: Any
+) -> None:
+    execute(actor, tree, Request('respond "Who is Marie, and why does she not answer me?"'))
+    provider.script(says("a"))
+    row = run(ask()[0])
+    Generation.objects.filter(pk=row.pk).update(
+        status="running", leased_until="2020-01-01T00:00:00Z", text="", node=None, spent=None
+    )
+    before = spent()[0]
+    row = run(row)
+    assert row.tries == 2
+    assert row.spent is not None
+    assert spent()[0] == before + row.reading + 10
+
+
+def test_a_dry_run_reserves_nothing(
+    actor: Actor, tree: Tree, model: Participant, spent: Any
+) -> None:
+    execute(actor, tree, Request("continue n:3", dry_run=True))
+    assert spent() == (0, 0)

@@ -1,0 +1,153 @@
+"""Who begins when: side by side as far as a key bears, and fair between members."""
+
+import pytest
+
+from agents import sweeper
+from agents.taking import begin
+from loom.access import Actor, get_actor
+from loom.commands import landing, queueing
+from loom.commands.execute import Request, execute
+from loom.models import Generation, Grove, Participant, Tree, User
+from tests.agents.conftest import Running, Say, again, run
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import HOLD, fails, holds, says, tokens
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def other(writer: User, grove: Grove) -> Actor:
+    """A second member."""
+    return get_actor(writer, grove)
+
+
+def bears(model: Participant, many: int) -> None:
+    Participant.objects.filter(pk=model.pk).update(parallel=many)
+
+
+def order_of(lane: str) -> list[Generation]:
+    """All that waits in a lane, in the order in which it begins, one at a time."""
+    order = []
+    while True:
+        taken = queueing.begin(lane, lease="x", seconds=60)
+        if not taken:
+            return order
+        for one in taken:
+            order.append(one)
+            landing.land(one.uid, lease="x", text="", chunk=0, finish="complete")
+
+
+def test_fifty_of_one_member_do_not_hold_up_the_one_of_another(
+    ask: Say, other: Actor, tree: Tree, model: Participant
+) -> None:
+    bears(model, 1)
+    lane = queueing.lane_of(model)
+    for _ in range(5):
+        ask("continue n:10")
+    first = queueing.begin(lane, lease="x", seconds=60)
+    assert len(first) == 1
+    own = execute(other, tree, Request("continue")).body["generations"]
+    landing.land(first[0].uid, lease="x", text="", chunk=0, finish="complete")
+    order = [one.uid for one in order_of(lane)]
+    assert order.index(own[0]) <= 1
+    assert len(order) == 50
+
+
+def test_members_take_turns_whatever_each_asked_for(
+    ask: Say, other: Actor, tree: Tree, model: Participant
+) -> None:
+    bears(model, 1)
+    ask("continue n:10")
+    execute(other, tree, Request("continue n:5"))
+    payers = [one.payer for one in order_of(queueing.lane_of(model))]
+    for done in range(2, 11, 2):
+        assert payers[:done].count(other.person) == done // 2
+
+
+def test_a_place_is_kept_for_somebody_who_comes_new(
+    ask: Say, other: Actor, tree: Tree, model: Participant
+) -> None:
+    bears(model, 8)
+    lane = queueing.lane_of(model)
+    ask("continue n:10")
+    assert len(queueing.begin(lane, lease="x", seconds=60)) == 7
+    assert queueing.begin(lane, lease="x", seconds=60) == []
+    execute(other, tree, Request("continue n:2"))
+    taken = queueing.begin(lane, lease="x", seconds=60)
+    assert [one.payer for one in taken] == [other.person]
+
+
+def test_no_more_are_asked_at_once_than_the_key_bears(
+    ask: Say, provider: ScriptedProvider, model: Participant
+) -> None:
+    bears(model, 2)
+    provider.script(*[holds("a", HOLD, "b")] * 5)
+    asked = ask("continue n:5")
+    running = Running(asked[0])
+    provider.wait_for(2)
+    assert Generation.objects.filter(status="running").count() == 2
+    for _ in asked:
+        provider.release()
+    running.ended()
+    assert [again(one).text for one in asked] == ["ab"] * 5
+    assert len(provider.seen) == 5
+
+
+def test_what_shares_a_key_shares_its_places(
+    ask: Say, grove: Grove, model: Participant, provider: ScriptedProvider
+) -> None:
+    twin = Participant.objects.create(
+        grove=grove, kind="model", name="Twin", model_ref="openai:t", base_url=provider.url
+    )
+    Participant.objects.filter(pk__in=[model.pk, twin.pk]).update(lane="one key", parallel=2)
+    ask('continue n:2 using agent:"Echo" agent:"Twin"')
+    assert len(queueing.begin("one key", lease="x", seconds=60)) == 2
+    assert Generation.objects.filter(status="queued").count() == 2
+
+
+def test_those_that_wait_know_their_place(ask: Say, other: Actor, tree: Tree) -> None:
+    asked = ask("continue n:3")
+    late = execute(other, tree, Request("continue")).body["generations"]
+    rows = [*asked, Generation.objects.get(uid=late[0])]
+    places = queueing.places(rows)
+    assert [places[row.pk] for row in rows] == [0, 2, 3, 1]
+
+
+def test_one_that_fails_gives_its_place_to_the_next(
+    ask: Say, provider: ScriptedProvider, model: Participant
+) -> None:
+    bears(model, 1)
+    provider.script(fails(401, "bad key"), says("b"))
+    asked = ask("continue n:2")
+    run(asked[0])
+    assert [again(one).status for one in asked] == ["failed", "done"]
+
+
+def test_what_is_stopped_while_it_waits_is_never_asked(
+    ask: Say, provider: ScriptedProvider, model: Participant
+) -> None:
+    bears(model, 1)
+    asked = ask("continue n:2")
+    landing.ask_stop(asked[1])
+    run(asked[0])
+    assert again(asked[1]).status == "stopped"
+    assert len(provider.seen) == 1
+
+
+def test_a_lane_goes_on_after_its_worker_was_killed(
+    ask: Say, provider: ScriptedProvider, model: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker dies with one running and two waiting: the rows alone bring all to an end."""
+    bears(model, 1)
+    asked = ask("continue n:3")
+    assert len(begin(queueing.lane_of(model))) == 1
+    assert begin(queueing.lane_of(model)) == []
+    Generation.objects.filter(status="running").update(leased_until="2020-01-01T00:00:00Z")
+    monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
+    sent: list[str] = []
+    monkeypatch.setattr("loom.log.jobs.enqueue", lambda task, args, queue: sent.append(args[0]))
+    sweeper.sweep()
+    assert len(sent) == 1
+    provider.default = tokens(1)
+    run(Generation.objects.get(uid=sent[0]))
+    assert {again(one).status for one in asked} == {"done"}
