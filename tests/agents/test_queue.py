@@ -27,7 +27,7 @@ def bears(model: Participant, many: int) -> None:
 
 def order_of(lane: str) -> list[Generation]:
     """All that waits in a lane, in the order in which it begins, one at a time."""
-    order = []
+    order: list[Generation] = []
     while True:
         taken = queueing.begin(lane, lease="x", seconds=60)
         if not taken:
