@@ -25,6 +25,8 @@ COPY config ./config
 COPY loom ./loom
 COPY agents ./agents
 COPY templates ./templates
+COPY docs/guide.md ./docs/guide.md
+COPY docs/pictures ./docs/pictures
 COPY --from=build /heddle/static ./static
 ENV PATH=/heddle/.venv/bin:$PATH PYTHONUNBUFFERED=1 HEDDLE_DATA=/data
 USER heddle

@@ -137,7 +137,11 @@ CONTENT_SECURITY_POLICY = {
 }
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [("dist", BASE_DIR / "static" / "dist"), ("img", BASE_DIR / "static" / "img")]
+STATICFILES_DIRS = [
+    ("dist", BASE_DIR / "static" / "dist"),
+    ("img", BASE_DIR / "static" / "img"),
+    ("pictures", BASE_DIR / "docs" / "pictures"),
+]
 STATIC_ROOT = ENV.data / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -7,6 +7,7 @@ import { LoomImport } from "./js/elements/loom-import.js";
 import { LoomKeyFields } from "./js/elements/loom-key-fields.js";
 import { LoomToast } from "./js/elements/loom-toast.js";
 import { csrfToken } from "./js/live/api.js";
+import { keepOfflinePage, leaveWhenBack } from "./js/offline.js";
 import { rememberPlaces, showAges } from "./js/pages.js";
 
 document.addEventListener("htmx:configRequest", (event) => {
@@ -20,6 +21,8 @@ customElements.define("loom-key-fields", LoomKeyFields);
 customElements.define("loom-allowing", LoomAllowing);
 rememberPlaces();
 showAges();
+keepOfflinePage();
+leaveWhenBack();
 document.addEventListener("htmx:afterSettle", () => {
   rememberPlaces();
   showAges();

@@ -6,6 +6,7 @@ from django.template import Library
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from loom.doors.web.grove_settings import tint_of
 from loom.models import User
 from loom.rules import keys
 
@@ -30,6 +31,13 @@ def key(context: dict[str, Any], action: str) -> SafeString:
     user = context["request"].user
     own = user.likes.keys if isinstance(user, User) else {}
     return combo(keys.bound(own)[action])
+
+
+@register.simple_tag(takes_context=True)
+def tint(context: dict[str, Any], tag: str) -> SafeString:
+    """The thread of a tag of this tree's grove, as an attribute; nothing where it has none."""
+    found = tint_of(context["tree"].grove, tag) if "tree" in context else None
+    return format_html("") if found is None else format_html(' data-who="{}"', found)
 
 
 @register.simple_tag
