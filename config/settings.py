@@ -4,7 +4,7 @@ from typing import Any
 
 import dj_database_url
 
-from config import env
+from config import env, languages
 
 ENV = env.read()
 BASE_DIR = env.ROOT
@@ -39,6 +39,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -153,6 +154,9 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = True
+# What whoever runs this Heddle puts beside the data comes before what the program brings.
+LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
+LANGUAGES = languages.found(*LOCALE_PATHS)
 
 # Bodies are bounded by our own doors (MM §14.3): JSON 8 MiB, import files 256 MiB to disk.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
@@ -47,10 +48,10 @@ def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
 def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
     if deed == "archive":
         forest.change_tree(actor, tree, {"archived": True})
-        return "The tree is archived: read only, and out of the list."
+        return gettext("The tree is archived: read only, and out of the list.")
     if deed == "unarchive":
         forest.change_tree(actor, tree, {"archived": False})
-        return "The tree is back."
+        return gettext("The tree is back.")
     if deed != "head":
         raise Refused("NOT_FOUND", "There is no such form.", hint="Open the page again.")
     fields = {
@@ -60,11 +61,11 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
         "truncation": request.POST.get("truncation", "truncateMiddle"),
     }
     forest.change_tree(actor, tree, fields)
-    return "Saved."
+    return gettext("Saved.")
 
 
 def _erase(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
     access.demand_role(actor, "owner")
     forest.erase(actor, tree, text_of(request, "title"))
-    messages.success(request, "The tree is erased.")
+    messages.success(request, gettext("The tree is erased."))
     return HttpResponseRedirect(f"/groves/{actor.grove.uid}")

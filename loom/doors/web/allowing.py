@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_noop
 
 from loom.commands.participants import CHOICES, RANGES
 from loom.doors.web.fields import text_of, whole_of, word_of
@@ -12,18 +13,18 @@ from loom.rules.permissions import LETTERS, NAMES, NEEDS, PRESETS, preset_of
 from loom.rules.refusals import Refused
 
 SAID = {
-    "loom_aware": "know the tree: look, move, keep, think",
-    "loom_write": "write: respond, annotate, link, edit, prune",
-    "loom_generate": "ask models to continue",
-    "doc_read": "read documents that are linked here",
-    "doc_write": "write documents",
-    "cross_tree": "reach the other trees of the grove",
-    "web_search": "search the web",
+    "loom_aware": gettext_noop("know the tree: look, move, keep, think"),
+    "loom_write": gettext_noop("write: respond, annotate, link, edit, prune"),
+    "loom_generate": gettext_noop("ask models to continue"),
+    "doc_read": gettext_noop("read documents that are linked here"),
+    "doc_write": gettext_noop("write documents"),
+    "cross_tree": gettext_noop("reach the other trees of the grove"),
+    "web_search": gettext_noop("search the web"),
 }
 PRESETS_SAID = {
-    "collaborator": "all of it",
-    "analysis": "looks and reads, writes nothing",
-    "subject": "is sent text only, its answer is never read for lines",
+    "collaborator": gettext_noop("all of it"),
+    "analysis": gettext_noop("looks and reads, writes nothing"),
+    "subject": gettext_noop("is sent text only, its answer is never read for lines"),
 }
 
 
@@ -41,7 +42,7 @@ def form_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
         "may": [
             {
                 "name": name,
-                "said": said,
+                "said": gettext(said),
                 "needs": NAMES[NEEDS[LETTERS[name]]] if LETTERS[name] in NEEDS else "",
                 "held": name in held,
             }
@@ -49,7 +50,7 @@ def form_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
         ],
         "preset": request.POST.get("preset", "") if sent else preset_of(held) or "",
         "presets": [
-            {"name": name, "said": PRESETS_SAID[name], "names": " ".join(names)}
+            {"name": name, "said": gettext(PRESETS_SAID[name]), "names": " ".join(names)}
             for name, names in PRESETS.items()
         ],
         "rules": {
@@ -62,7 +63,8 @@ def form_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
 
 
 def _said(budget: budgets.Budget) -> str:
-    return f"{budget.steps} steps, {budgets.clock(budget.milliseconds)}"
+    words = {"n": budget.steps, "time": budgets.clock(budget.milliseconds)}
+    return gettext("%(n)s steps, %(time)s") % words
 
 
 def permissions_of(request: HttpRequest) -> list[str]:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from loom.access import Actor
 from loom.doors.web.shown import age_of, broken_reason
@@ -147,7 +148,7 @@ def _lost(one: Generation, cast: dict[str, Who]) -> Card:
         text="",
         is_cut=False,
         generation=one.uid,
-        failed=str(error.get("message") or "Nothing came."),
+        failed=str(error.get("message") or gettext("Nothing came.")),
     )
 
 

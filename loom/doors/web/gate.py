@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop
 
 from loom.models import User
 from loom.rules.refusals import Refused
@@ -32,7 +33,7 @@ def person(view: PersonView[P]) -> OpenView[P]:
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not request.user.is_authenticated:
             if is_part(request):
-                return HttpResponse("Sign in again to go on.", status=401)
+                return HttpResponse(gettext("Sign in again to go on."), status=401)
             return HttpResponseRedirect(f"/signin?next={quote(request.get_full_path())}")
         try:
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
@@ -61,21 +62,21 @@ def is_part(request: HttpRequest) -> bool:
 
 
 HEADINGS = {
-    400: "That was not understood",
-    401: "Please sign in",
-    403: "This is not yours to do",
-    404: "Nothing is here",
-    409: "That does not go",
-    413: "That is too big",
-    429: "That is too much at once",
-    503: "Not available now",
+    400: gettext_noop("That was not understood"),
+    401: gettext_noop("Please sign in"),
+    403: gettext_noop("This is not yours to do"),
+    404: gettext_noop("Nothing is here"),
+    409: gettext_noop("That does not go"),
+    413: gettext_noop("That is too big"),
+    429: gettext_noop("That is too much at once"),
+    503: gettext_noop("Not available now"),
 }
 
 
 def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
     """The page that says what happened, why, and what to do."""
     context = {
-        "heading": HEADINGS.get(refused.status, "That did not work"),
+        "heading": gettext(HEADINGS.get(refused.status, gettext_noop("That did not work"))),
         "message": refused.message,
         "hint": refused.hint,
         "code": refused.code,

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -49,18 +50,19 @@ def _context(request: PersonRequest, actor: Actor) -> dict[str, object]:
 
 def _role(request: PersonRequest, actor: Actor) -> str:
     member = groves.change_role(actor, word_of(request, "user"), request.POST.get("role", ""))
-    return f"{member.participant.name} is {member.role} now."
+    words = {"name": member.participant.name, "role": gettext(member.role)}
+    return gettext("%(name)s is %(role)s now.") % words
 
 
 def _remove(request: PersonRequest, actor: Actor) -> str:
     name = word_of(request, "user")
     groves.remove_member(actor, name)
-    return f"{name} is no member any more; what was written stays."
+    return gettext("%(name)s is no member any more; what was written stays.") % {"name": name}
 
 
 def _revoke(request: PersonRequest, actor: Actor) -> str:
     invitations.revoke_invitation(actor, word_of(request, "invitation"))
-    return "The invitation is revoked."
+    return gettext("The invitation is revoked.")
 
 
 _DEEDS: dict[str, Callable[[PersonRequest, Actor], str]] = {

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -65,7 +66,8 @@ def archive(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
     """Takes a model out of the grove."""
     actor, one = access.get_participant(request.user, participant, role="owner")
     participants.archive_participant(actor, one)
-    messages.success(request, f"{one.name} takes part no more; what it wrote stays.")
+    words = gettext("%(name)s takes part no more; what it wrote stays.")
+    messages.success(request, words % {"name": one.name})
     return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants")
 
 
@@ -80,7 +82,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
     if request.method == "POST":
         try:
             made = _store(request, actor, one)
-            messages.success(request, f"{made.name} is saved.")
+            messages.success(request, gettext("%(name)s is saved.") % {"name": made.name})
             return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants")
         except Refused as refused:
             context |= {"refused": refused, "given": request.POST}

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext, gettext_noop
+
 from loom.doors.web.shown import age_of
 from loom.doors.web.who import Who
 from loom.models import Event
@@ -25,53 +27,56 @@ class Told:
 Words = tuple[str, str, str]  # words, node, text
 
 _FLAGS = {
-    ("pruned", True): "pruned",
-    ("pruned", False): "restored",
-    ("version_pruned", True): "pruned the version",
-    ("version_pruned", False): "restored the version",
-    ("excluded", True): "hid from models",
-    ("excluded", False): "shows to models again",
+    ("pruned", True): gettext_noop("pruned"),
+    ("pruned", False): gettext_noop("restored"),
+    ("version_pruned", True): gettext_noop("pruned the version"),
+    ("version_pruned", False): gettext_noop("restored the version"),
+    ("excluded", True): gettext_noop("hid from models"),
+    ("excluded", False): gettext_noop("shows to models again"),
 }
 
 
 def _added(payload: dict[str, Any]) -> Words:
     node = payload["node"]
     if node["kind"] == "annotation":
-        return "annotated, as", node["id"], node["text"]
+        return gettext("annotated, as"), node["id"], node["text"]
     if node["slot"] != node["id"]:
-        return "wrote the version", node["id"], node["text"]
-    return "wrote", node["id"], node["text"]
+        return gettext("wrote the version"), node["id"], node["text"]
+    return gettext("wrote"), node["id"], node["text"]
 
 
 def _flagged(payload: dict[str, Any]) -> Words:
     key = (payload["flag"], bool(payload["value"]))
-    return _FLAGS.get(key, f"changed {payload['flag']} of"), payload["node"], ""
+    words = gettext("changed %(flag)s of") % {"flag": payload["flag"]}
+    return gettext(_FLAGS[key]) if key in _FLAGS else words, payload["node"], ""
 
 
 def _marked(payload: dict[str, Any]) -> Words:
     mark = payload["mark"]
-    verb = {"bookmark": "bookmarked", "tag": "tagged"}.get(mark["kind"], mark["kind"])
+    verb = {"bookmark": gettext("bookmarked"), "tag": gettext("tagged")}.get(
+        mark["kind"], mark["kind"]
+    )
     return verb, mark["item"], mark["label"]
 
 
 def _unmarked(payload: dict[str, Any]) -> Words:
     mark = payload["mark"]
-    what = {"bookmark": "the bookmark", "tag": "a tag"}.get(mark["kind"], mark["kind"])
-    return f"took {what} off", mark["item"], mark["label"]
+    words = gettext("took a tag off") if mark["kind"] == "tag" else gettext("took the bookmark off")
+    return words, mark["item"], mark["label"]
 
 
 _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
-    "tree.created": lambda _: ("made the tree", "", ""),
-    "tree.changed": lambda _: ("changed the tree's title or settings", "", ""),
+    "tree.created": lambda _: (gettext("made the tree"), "", ""),
+    "tree.changed": lambda _: (gettext("changed the tree's title or settings"), "", ""),
     "node.added": _added,
     "node.flagged": _flagged,
     "mark.added": _marked,
     "mark.removed": _unmarked,
-    "annotation.resolved": lambda p: ("resolved the annotation", p["node"], ""),
-    "annotation.reopened": lambda p: ("opened the annotation again", p["node"], ""),
-    "link.added": lambda _: ("linked two items", "", ""),
-    "link.removed": lambda _: ("took a link away", "", ""),
-    "import.finished": lambda _: ("imported the tree", "", ""),
+    "annotation.resolved": lambda p: (gettext("resolved the annotation"), p["node"], ""),
+    "annotation.reopened": lambda p: (gettext("opened the annotation again"), p["node"], ""),
+    "link.added": lambda _: (gettext("linked two items"), "", ""),
+    "link.removed": lambda _: (gettext("took a link away"), "", ""),
+    "import.finished": lambda _: (gettext("imported the tree"), "", ""),
 }
 
 

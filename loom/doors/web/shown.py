@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop
 
 from loom.access import Actor
 from loom.doors.web import markdown
@@ -17,9 +18,9 @@ from loom.queries.rows import NodeRow
 MAX_SHOWN = 20_000
 
 REASONS = {
-    "stopped": "stopped; what had come is kept",
-    "length": "cut at the token limit",
-    "lost": "cut off when the worker went away; what had come is kept",
+    "stopped": gettext_noop("stopped; what had come is kept"),
+    "length": gettext_noop("cut at the token limit"),
+    "lost": gettext_noop("cut off when the worker went away; what had come is kept"),
 }
 
 
@@ -65,13 +66,13 @@ def age_of(at: datetime, now: datetime | None = None) -> str:
     """How long ago, in a few letters: now, 3m ago, 2h ago, 5d ago, else the date."""
     seconds = ((now or datetime.now(UTC)) - at).total_seconds()
     if seconds < 60:
-        return "now"
+        return gettext("now")
     if seconds < 3600:
-        return f"{int(seconds // 60)}m ago"
+        return gettext("%(n)sm ago") % {"n": int(seconds // 60)}
     if seconds < 86400:
-        return f"{int(seconds // 3600)}h ago"
+        return gettext("%(n)sh ago") % {"n": int(seconds // 3600)}
     if seconds < 86400 * 30:
-        return f"{int(seconds // 86400)}d ago"
+        return gettext("%(n)sd ago") % {"n": int(seconds // 86400)}
     return f"{at:%-d %b %Y}"
 
 
@@ -100,7 +101,9 @@ def broken_reason(finish: str) -> str:
     if not finish.startswith("interrupted"):
         return ""
     reason = finish.partition(":")[2]
-    return REASONS.get(reason, f"interrupted: {reason}" if reason else "interrupted")
+    if reason in REASONS:
+        return gettext(REASONS[reason])
+    return f"{gettext('interrupted')}: {reason}" if reason else gettext("interrupted")
 
 
 def _node(row: NodeRow, margin: Margin, cast: dict[str, Who], mode: str, me: str) -> NodeShown:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.template import Library
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
+from loom.doors.web.catalogue import script_catalogue
 from loom.doors.web.grove_settings import tint_of
 from loom.models import User
 from loom.rules import keys
@@ -37,7 +38,14 @@ def key(context: dict[str, Any], action: str) -> SafeString:
 def tint(context: dict[str, Any], tag: str) -> SafeString:
     """The thread of a tag of this tree's grove, as an attribute; nothing where it has none."""
     found = tint_of(context["tree"].grove, tag) if "tree" in context else None
-    return format_html("") if found is None else format_html(' data-who="{}"', found)
+    return SafeString("") if found is None else format_html(' data-who="{}"', found)
+
+
+@register.simple_tag
+def script_words() -> SafeString:
+    """The catalogue for scripts, for languages other than English."""
+    words = script_catalogue()
+    return json_script(words, "words") if words else SafeString("")
 
 
 @register.simple_tag

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from loom.access import Actor
 from loom.models import Participant
 
@@ -24,7 +26,7 @@ class Who:
     @property
     def shown(self) -> str:
         """The name, or You."""
-        return "You" if self.is_me else self.name
+        return gettext("You") if self.is_me else self.name
 
 
 def _initials(participant: Participant) -> str:

@@ -1,0 +1,10 @@
+"""Words of the model that pages show: their keys stay English, what is read does not."""
+
+from django.utils.translation import gettext_noop
+
+WORDS = (
+    *(gettext_noop("dialogue"), gettext_noop("buffer")),
+    *(gettext_noop("reader"), gettext_noop("writer"), gettext_noop("owner")),
+    *(gettext_noop("note"), gettext_noop("question"), gettext_noop("suggestion")),
+    *(gettext_noop("warning"), gettext_noop("objection")),
+)
