@@ -9,12 +9,13 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands.groves import demand_name, owned
-from loom.commands.sealing import seal
+from loom.commands.sealing import mark_of, seal
 from loom.models import Participant
 from loom.rules import budgets
 from loom.rules.addresses_allowed import why_refused
 from loom.rules.hashes import instant
 from loom.rules.permissions import NAMES, NEEDS, OF_ROLE, Role, broken_rule
+from loom.rules.prices import broken_prices
 from loom.rules.refusals import Refused
 
 MAX_NAME = 80
@@ -34,6 +35,8 @@ PLAIN = (
     "authority",
     "budget",
     "tool_filter",
+    "parallel",
+    "prices",
 )
 CHOICES = {
     "endpoint": ("chat", "completion"),
@@ -45,6 +48,7 @@ RANGES = {
     "max_tokens": (1, 1_000_000),
     "context_limit": (256, 10_000_000),
     "authority": (0, 3),
+    "parallel": (1, 256),
 }
 _MODEL_REF = re.compile(r"[A-Za-z0-9_.-]+:[^\s\x00-\x1f\x7f]+\Z")
 
@@ -137,9 +141,10 @@ def _apply(one: Participant, changes: Changes) -> None:
     if "base_url" in changes.fields:
         _demand_callable(one.base_url)
     if one.base_url != before:
-        one.sealed_key = ""
+        one.sealed_key = one.lane = ""
     if changes.api_key is not None:
         one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
+        one.lane = mark_of(changes.api_key, one.base_url) if changes.api_key else ""
     one.permissions = _permissions(one, changes)
     if changes.archived is not None:
         one.archived_at = (one.archived_at or timezone.now()) if changes.archived else None
@@ -160,6 +165,9 @@ def _demand_value(name: str, value: Any) -> None:
         raise Refused(
             "INVALID_SYNTAX", f"There is no {name} {value!r}.", hint=" or ".join(CHOICES[name])
         )
+    sentence = broken_prices(value) if name == "prices" else ""
+    if sentence:
+        raise Refused("INVALID_SYNTAX", sentence, hint="USD per million tokens, {} for none")
     low, high = RANGES.get(name, (0, 0))
     if name in RANGES and value is not None and not low <= value <= high:
         raise Refused(

@@ -4,6 +4,7 @@ A changed base_url must not carry the key elsewhere, so a seal opens only for it
 """
 
 import base64
+import hmac
 import json
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -40,11 +41,21 @@ def open_sealed(sealed: str, base_url: str) -> str:
     return str(bound["key"])
 
 
+def mark_of(key: str, base_url: str) -> str:
+    """What is the same for the same key at the same address, and tells nothing of either."""
+    secret = _derived(b"heddle lanes")
+    return hmac.new(secret, f"{_bare(base_url)}\n{key}".encode(), "sha256").hexdigest()
+
+
 def _bare(base_url: str) -> str:
     return base_url.rstrip("/")
 
 
 def _fernet() -> Fernet:
-    # A key of its own, so that the secret's other uses can never open a seal.
-    derived = HKDF(SHA256(), length=32, salt=None, info=b"heddle provider keys")
-    return Fernet(base64.urlsafe_b64encode(derived.derive(settings.SECRET_KEY.encode())))
+    return Fernet(base64.urlsafe_b64encode(_derived(b"heddle provider keys")))
+
+
+def _derived(what: bytes) -> bytes:
+    # A key for each use, so that the secret's other uses can never open a seal.
+    derived = HKDF(SHA256(), length=32, salt=None, info=what)
+    return derived.derive(settings.SECRET_KEY.encode())

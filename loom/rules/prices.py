@@ -81,6 +81,19 @@ def prices_from(body: Mapping[str, Any] | None) -> Prices | None:
     return Prices(**{name: float(body[name]) for name in NAMES if body.get(name) is not None})
 
 
+def broken_prices(body: Any) -> str:
+    """Why an owner's prices cannot be kept; "" where they can. {} takes them back."""
+    if not isinstance(body, dict) or not set(body) <= {*NAMES, "caches_from"}:
+        return f"prices holds {', '.join(NAMES)} and caches_from."
+    if body and not {"input", "output"} <= set(body):
+        return "prices holds both input and output, or nothing."
+    for name, value in body.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value <= MOST:
+            return f"prices: {name} is from 0 to {MOST:,}."
+    return ""
+
+
 @cache
 def table() -> dict[str, Any]:
     """The price table with its source and date."""

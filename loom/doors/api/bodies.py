@@ -111,6 +111,8 @@ class ParticipantChanged(Part):
     authority: int = Field(0, ge=0, le=3)
     budget: Literal["quick", "standard", "thorough"] = "standard"
     tool_filter: list[Word] = Field([], max_length=256)
+    parallel: int = Field(12, ge=1, le=256)
+    prices: dict[str, float] = Field({}, max_length=5)
     permissions: list[str] = Field([], max_length=32)
     loom_aware: bool = False
     archived: bool = False

@@ -134,6 +134,8 @@ class Participant(BaseModel):
     authority: int
     budget: Literal["quick", "standard", "thorough"]
     tool_filter: list[str]
+    parallel: int
+    prices: dict[str, float]
     loom_aware: bool
     permissions: list[str]
     has_key: bool

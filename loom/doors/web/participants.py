@@ -12,7 +12,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import participants
 from loom.commands.participants import Changes
-from loom.doors.web import allowing
+from loom.doors.web import allowing, costing
 from loom.doors.web.fields import number_of, text_of, whole_of, word_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
@@ -78,6 +78,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
         "endpoints": ENDPOINTS,
         "given": _shown(one),
         **allowing.form_of(request, one),
+        **costing.form_of(request, one),
     }
     if request.method == "POST":
         try:
@@ -103,7 +104,11 @@ def _shown(one: Participant | None) -> dict[str, object]:
 
 def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Participant:
     key = word_of(request, "api_key")
-    fields = {**_fields(request, one), **allowing.fields_of(request)}
+    fields = {
+        **_fields(request, one),
+        **allowing.fields_of(request),
+        **costing.fields_of(request),
+    }
     names = allowing.permissions_of(request)
     changes = Changes(fields=fields, api_key=key or None, permissions=names)
     if one is None:
