@@ -47,6 +47,9 @@ GET    trees/{tree}/path               200 200 200 404 401
 GET    trees/{tree}/skeleton           200 200 200 404 401
 GET    trees/{tree}/events             200 200 200 404 401
 GET    trees/{tree}/verify             200 200 200 404 401
+GET    trees/{tree}/usage              200 200 200 404 401
+GET    trees/{tree}/estimate           200 200 200 404 401
+GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
 GET    commands                        200 200 200 200 401
 GET    workspaces?tree={tree}          200 200 200 404 401

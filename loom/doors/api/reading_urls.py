@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from loom.doors.api import reading
+from loom.doors.api import reading, usage
 
 urlpatterns = [
     path("trees/<str:uid>/nodes", reading.nodes),
@@ -11,4 +11,7 @@ urlpatterns = [
     path("trees/<str:uid>/skeleton", reading.columns),
     path("trees/<str:uid>/events", reading.events),
     path("trees/<str:uid>/verify", reading.verification),
+    path("trees/<str:uid>/usage", usage.of_tree),
+    path("trees/<str:uid>/estimate", usage.estimate),
+    path("groves/<str:uid>/usage", usage.of_grove),
 ]

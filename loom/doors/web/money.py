@@ -1,0 +1,98 @@
+"""A grove's money: what was spent by whom on what, and the limit a day and member."""
+
+from datetime import date, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from loom import access
+from loom.commands import groves
+from loom.doors.web.fields import number_of
+from loom.doors.web.gate import PersonRequest, person
+from loom.doors.web.groves import frame
+from loom.doors.web.who import cast_of
+from loom.queries import usage
+from loom.queries.money import today
+from loom.rules.prices import NANO, dollars
+from loom.rules.refusals import Refused
+
+SPANS = {"day": (0, "Today"), "week": (6, "7 days"), "month": (29, "30 days")}
+
+
+@never_cache
+@require_GET
+@person
+def page(request: PersonRequest, uid: str) -> HttpResponse:
+    """What was spent today, in `?span=week` or `?span=month`."""
+    actor, _ = access.get_grove(request.user, uid)
+    span = request.GET.get("span", "day")
+    back, _ = SPANS.get(span, SPANS["day"])
+    first, last = _days(back)
+    spent = usage.of_grove(actor, first, last)
+    cast = cast_of(actor)
+    context: dict[str, object] = {
+        **frame(request, actor, "money"),
+        "span": span if span in SPANS else "day",
+        "spans": [(name, said) for name, (_, said) in SPANS.items()],
+        "limit": spent["limit_usd"],
+        "total": _row(spent["total"]),
+        "shares": [
+            {**_row(one), "who": cast[one["person"]], "model": cast[one["participant"]]}
+            for one in spent["shares"]
+        ],
+        "people": [{**_left(one), "who": cast[one["participant"]]} for one in spent["people"]],
+        "trees": [{**_row(one), "uid": one["tree"]} for one in spent["trees"][:20]],
+        "days": [_row(one) for one in sorted(spent["days"], key=_day, reverse=True)],
+    }
+    return render(request, "pages/money.html", context)
+
+
+def _days(back: int) -> tuple[date, date]:
+    return today() - timedelta(days=back), today()
+
+
+def _day(one: dict[str, Any]) -> str:
+    return str(one["day"])
+
+
+def _row(one: dict[str, Any]) -> dict[str, Any]:
+    """Sums with the money as it is read; a dash where no price was known."""
+    counts = {name: f"{value:,}" for name, value in one.items() if isinstance(value, int)}
+    return {**one, **counts, "money": "–" if one["usd"] is None else _shown(one["usd"])}
+
+
+def _left(one: dict[str, Any]) -> dict[str, Any]:
+    left = one["today"]["left_usd"]
+    return {
+        "spent": _shown(one["usd"]),
+        "reserved": _shown(one["today"]["reserved_usd"]),
+        "left": "no limit" if left is None else _shown(left),
+    }
+
+
+def _shown(usd: float) -> str:
+    return dollars(round(usd * NANO))
+
+
+@require_POST
+@person
+def limit(request: PersonRequest, uid: str) -> HttpResponse:
+    """Sets the limit a day and member; for owners."""
+    actor, grove = access.get_grove(request.user, uid, role="owner")
+    try:
+        groves.change_grove(actor, settings={"daily_budget_usd": _limit(request)})
+        messages.success(request, "The limit is set.")
+    except Refused as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+    return HttpResponseRedirect(f"/groves/{grove.uid}/money")
+
+
+def _limit(request: HttpRequest) -> float:
+    usd = number_of(request, "limit")
+    if usd is None:
+        raise Refused("INVALID_SYNTAX", "The limit is missing.", hint="0 is no limit")
+    return usd

@@ -1,0 +1,70 @@
+"""What tokens cost, exactly."""
+
+import pytest
+
+from loom.rules.prices import Counts, Prices, caches_from, counts_of, dollars, listed
+
+
+def test_what_is_cached_and_kept_has_its_own_price() -> None:
+    prices = Prices(3, 15, 0.3, 3.75)
+    assert prices.of(Counts(read=1000, wrote=10, cached=600, kept=300)) == (
+        100 * 3000 + 600 * 300 + 300 * 3750 + 10 * 15000
+    )
+    assert Prices(3, 15).of(Counts(10, 0, 5, 5)) == 10 * 3000
+
+
+def test_a_fraction_of_a_billionth_is_rounded_up() -> None:
+    assert Prices(0.0001, 0).reading(1) == 1
+    assert Prices(0.075, 0).reading(1) == 75
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        ({"prompt_tokens": 7, "completion_tokens": 3}, Counts(7, 3)),
+        (
+            {"prompt_tokens": 7, "prompt_tokens_details": {"cached_tokens": 4}},
+            Counts(7, 0, 4),
+        ),
+        (
+            {
+                "input_tokens": 1,
+                "output_tokens": 2,
+                "cache_read_input_tokens": 10,
+                "cache_creation_input_tokens": 5,
+            },
+            Counts(16, 2, 10, 5),
+        ),
+        ({"prompt_tokens": "7", "completion_tokens": -3}, Counts()),
+        ({}, Counts()),
+    ],
+)
+def test_both_ways_to_tell_usage_are_read(usage: dict[str, object], counts: Counts) -> None:
+    assert counts_of(usage) == counts
+
+
+def test_the_tables_prices_hold_at_the_provider_only() -> None:
+    known = listed("openai:gpt-4o-mini", "")
+    assert known == Prices(0.15, 0.6, 0.075)
+    assert listed("openai:gpt-4o-mini", "https://api.openai.com/v1") == known
+    assert listed("litellm:openai/gpt-4o-mini", "") == known
+    assert listed("openai:gpt-4o-mini", "http://127.0.0.1:8080/v1") is None
+    assert listed("local:smollm2", "") is None
+    assert caches_from("anthropic:claude-sonnet-4-5") == 1024
+    assert caches_from("local:smollm2") is None
+
+
+@pytest.mark.parametrize(
+    ("nano", "shown"),
+    [
+        (0, "$0.00"),
+        (1, "under $0.000001"),
+        (12_345, "$0.000012"),
+        (12_345_678, "$0.012"),
+        (123_456_789, "$0.12"),
+        (999_999_999, "$1.00"),
+        (1_234_567_890_000, "$1,234.57"),
+    ],
+)
+def test_amounts_are_read_with_two_figures(nano: int, shown: str) -> None:
+    assert dollars(nano) == shown
