@@ -96,22 +96,17 @@ def test_what_asking_would_cost_is_known_before(
     assert found["money"]["left_usd"] == 1
 
 
-def test_the_page_shows_it_and_owners_set_the_limit(
-    owner: User, writer: User, grove: Grove, two: tuple[str, str]
+def test_the_page_shows_it_to_every_member(
+    owner: User, reader: User, grove: Grove, two: tuple[str, str]
 ) -> None:
     client = Client()
     client.force_login(owner)
     page = client.get(f"/groves/{grove.uid}/money?span=week").content.decode()
     assert "$0.072" in page
     assert "Muse" in page
-    client.post(f"/groves/{grove.uid}/money/limit", {"limit": "2.5"})
-    grove.refresh_from_db()
-    assert grove.settings["daily_budget_usd"] == 2.5
-    client.post(f"/groves/{grove.uid}/money/limit", {"limit": "-1"})
-    grove.refresh_from_db()
-    assert grove.settings["daily_budget_usd"] == 2.5
-    client.force_login(writer)
-    assert client.post(f"/groves/{grove.uid}/money/limit", {"limit": "9"}).status_code == 403
+    assert "Each member may spend $1.00 a day" in page
+    assert 'value="1.0"' in client.get(f"/groves/{grove.uid}/settings").content.decode()
+    client.force_login(reader)
     assert client.get(f"/groves/{grove.uid}/money").status_code == 200
 
 

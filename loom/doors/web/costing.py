@@ -3,16 +3,17 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_noop
 
 from loom.doors.web.fields import number_of, whole_of
 from loom.models import Participant
 from loom.rules.prices import NAMES, listed, table
 
 SAID = {
-    "input": "read",
-    "output": "written",
-    "cached": "read from its cache",
-    "written": "kept in its cache",
+    "input": gettext_noop("Tokens read"),
+    "output": gettext_noop("Tokens written"),
+    "cached": gettext_noop("Tokens read from its cache"),
+    "written": gettext_noop("Tokens kept in its cache"),
 }
 
 
@@ -27,7 +28,7 @@ def form_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
         "costs": [
             {
                 "name": f"price_{name}",
-                "said": SAID[name],
+                "said": gettext(SAID[name]),
                 "value": request.POST.get(f"price_{name}", "") if sent else own.get(name, ""),
                 "listed": listed_prices.get(name, ""),
             }

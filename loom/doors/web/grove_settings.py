@@ -14,6 +14,8 @@ from loom.doors.web.fields import number_of, text_of, word_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
 from loom.models import Grove, Mark
+from loom.queries.money import limit_of
+from loom.rules.prices import NANO
 from loom.rules.refusals import Refused
 
 MAX_TAGS = 60
@@ -52,7 +54,7 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
     chosen = grove.settings.get("tag_colours", {})
     context = {
         **frame(request, actor, "settings"),
-        "limit": grove.settings.get("daily_budget_usd") or "",
+        "limit": limit_of(grove) / NANO or "",
         "tags": [(tag, chosen.get(tag, "")) for tag in _tags(grove)],
         "colours": [(name, gettext(name)) for name in COLOURS],
     }

@@ -1,26 +1,27 @@
-"""A grove's money: what was spent by whom on what, and the limit a day and member."""
+"""A grove's money: what was spent by whom on what. The limit stands in the grove's settings."""
 
 from datetime import date, timedelta
 from typing import Any
 
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from loom import access
-from loom.commands import groves
-from loom.doors.web.fields import number_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
 from loom.doors.web.who import cast_of
 from loom.queries import usage
 from loom.queries.money import today
 from loom.rules.prices import NANO, dollars
-from loom.rules.refusals import Refused
 
-SPANS = {"day": (0, "Today"), "week": (6, "7 days"), "month": (29, "30 days")}
+SPANS = {
+    "day": (0, gettext_noop("Today")),
+    "week": (6, gettext_noop("7 days")),
+    "month": (29, gettext_noop("30 days")),
+}
 
 
 @never_cache
@@ -37,8 +38,8 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
     context: dict[str, object] = {
         **frame(request, actor, "money"),
         "span": span if span in SPANS else "day",
-        "spans": [(name, said) for name, (_, said) in SPANS.items()],
-        "limit": spent["limit_usd"],
+        "spans": [(name, gettext(said)) for name, (_, said) in SPANS.items()],
+        "limit": _shown(spent["limit_usd"]) if spent["limit_usd"] else "",
         "total": _row(spent["total"]),
         "shares": [
             {**_row(one), "who": cast[one["person"]], "model": cast[one["participant"]]}
@@ -70,29 +71,9 @@ def _left(one: dict[str, Any]) -> dict[str, Any]:
     return {
         "spent": _shown(one["usd"]),
         "reserved": _shown(one["today"]["reserved_usd"]),
-        "left": "no limit" if left is None else _shown(left),
+        "left": gettext("no limit") if left is None else _shown(left),
     }
 
 
 def _shown(usd: float) -> str:
     return dollars(round(usd * NANO))
-
-
-@require_POST
-@person
-def limit(request: PersonRequest, uid: str) -> HttpResponse:
-    """Sets the limit a day and member; for owners."""
-    actor, grove = access.get_grove(request.user, uid, role="owner")
-    try:
-        groves.change_grove(actor, settings={"daily_budget_usd": _limit(request)})
-        messages.success(request, "The limit is set.")
-    except Refused as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
-    return HttpResponseRedirect(f"/groves/{grove.uid}/money")
-
-
-def _limit(request: HttpRequest) -> float:
-    usd = number_of(request, "limit")
-    if usd is None:
-        raise Refused("INVALID_SYNTAX", "The limit is missing.", hint="0 is no limit")
-    return usd

@@ -53,7 +53,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("groves/<uid:uid>/people", members.page),
     path("groves/<uid:uid>/people/<slug:deed>", members.change),
     path("groves/<uid:uid>/money", money.page),
-    path("groves/<uid:uid>/money/limit", money.limit),
     path("groves/<uid:uid>/participants", participants.page),
     path("groves/<uid:uid>/participants/new", participants.add),
     path("groves/<uid:uid>/participants/<uid:participant>", participants.change),
