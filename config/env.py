@@ -57,6 +57,17 @@ def _secret(data: Path) -> str:
     return file.read_text().strip()
 
 
+def _broker(data: Path) -> str:
+    """The embedded broker of a Heddle that runs on this data folder, for commands typed in
+    another shell; else where Redis usually is."""
+    try:
+        lines = (data / "broker" / "broker.conf").read_text().splitlines()
+    except OSError:
+        return "redis://127.0.0.1:6379/0"
+    said = dict(line.split(" ", 1) for line in lines if " " in line)
+    return f"redis://:{said['requirepass']}@127.0.0.1:{said['port']}/0"
+
+
 def read() -> Env:
     """The environment of this process. Raises WrongSetting with the sentence to show."""
     data = Path(os.environ.get("HEDDLE_DATA", "") or ROOT / "var").resolve()
@@ -76,7 +87,7 @@ def read() -> Env:
         origins=_listed("HEDDLE_ORIGINS"),
         provider_allow=_listed("HEDDLE_PROVIDER_ALLOW"),
         database_url=database,
-        redis_url=os.environ.get("REDIS_URL", "") or "redis://127.0.0.1:6379/0",
+        redis_url=os.environ.get("REDIS_URL", "") or _broker(data),
         debug=os.environ.get("HEDDLE_DEBUG", "") == "1",
         local_model_url=os.environ.get("HEDDLE_LOCAL_MODEL_URL", ""),
     )

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from config.supervisor import options, plan
+import config.env
+from config.supervisor import broker, options, plan
 from config.supervisor.options import Options, Sentence
 
 
@@ -88,3 +89,12 @@ def test_a_relative_folder_is_meant_from_where_the_caller_stands(
     given = options.read(["--port", "0", "--data", "mine"])
     assert given.data == (tmp_path / "mine").resolve()
     assert given.data.stat().st_mode & 0o077 == 0
+
+
+def test_a_command_in_another_shell_finds_the_embedded_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDDLE_DATA", str(tmp_path))
+    assert config.env.read().redis_url == "redis://127.0.0.1:6379/0"
+    broker._configure(tmp_path / "broker", 4711, "word")
+    assert config.env.read().redis_url == "redis://:word@127.0.0.1:4711/0"
