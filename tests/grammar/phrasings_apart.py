@@ -2,6 +2,7 @@
 them. Each with the canonical line that it means, or REFUSED where nothing may run."""
 
 from tests.grammar.phrasings import REFUSED
+from tests.grammar.phrasings_later import LATER
 
 APART: tuple[tuple[str, str], ...] = (
     ("could you show me a7x2 please", "view a7x2"),
@@ -257,4 +258,5 @@ APART: tuple[tuple[str, str], ...] = (
     ("no", REFUSED),
     ("stop", REFUSED),
     ("good job", REFUSED),
+    *LATER,
 )

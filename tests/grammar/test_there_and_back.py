@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loom.commands import registry
 from loom.grammar.forms import Form
 from loom.grammar.lines import read, write
 from loom.grammar.refs import Ref, parse_ref, print_ref
@@ -23,6 +24,21 @@ def test_a_printed_line_reads_as_what_was_printed(form: Form, data: st.DataObjec
     assert (line.verb, FORMS[line.verb][line.form]) == (form.verb, form)
     assert line.values == values
     assert line.because == because
+    assert line.canonical == text
+
+
+REGISTERED = [one.form for one in registry.every()]
+
+
+@pytest.mark.parametrize("form", REGISTERED, ids=lambda form: f"{form.verb}-{len(form.parts)}")
+@given(data=st.data())
+@settings(max_examples=30)
+def test_a_line_of_the_registry_reads_as_what_was_printed(form: Form, data: st.DataObject) -> None:
+    values = data.draw(values_of(form))
+    text = write(form.verb, form, values, "")
+    line = read(text, registry.forms(), registry.aliases())
+    assert registry.find(line.verb, line.form).form == form
+    assert line.values == values
     assert line.canonical == text
 
 
