@@ -83,7 +83,8 @@ def _plain(value: Any) -> Any:
 
 
 def as_tools(count: Count) -> dict[str, int]:
-    """Definitions: a schema for each command, without a description, as the manual has none. Written: calls with ids. Answers: a message
+    """Definitions: a schema for each command, without a description, as the manual has
+    none. Written: calls with ids. Answers: a message
     with its call's id for each."""
     from loom.commands import registry
     from loom.grammar.lines import read
