@@ -18,6 +18,7 @@ from loom.models import (
     Membership,
     Participant,
     Tree,
+    Turn,
     User,
     Workspace,
 )
@@ -176,6 +177,16 @@ def get_call(user: User, uid: str) -> tuple[Actor, Call]:
     rows = Call.objects.select_related("tree__grove", "participant")
     return _of_grove(
         user, rows.filter(tree__erasing_at__isnull=True), uid, "This call", "tree__grove"
+    )
+
+
+def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
+    """A turn in a tree the user may see."""
+    rows = Turn.objects.select_related(
+        "tree__grove", "participant", "invoked_by__user", "invoked_at", "stands_at", "node"
+    )
+    return _of_grove(
+        user, rows.filter(tree__erasing_at__isnull=True), uid, "This turn", "tree__grove"
     )
 
 

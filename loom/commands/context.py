@@ -40,6 +40,7 @@ class Context:
     at: str
     now: datetime
     origin: str
+    turn: str = ""  # the id of the turn whose line it is
     writer: Writer | None = None
     moved_to: Node | None = None
     chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version

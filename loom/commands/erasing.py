@@ -21,6 +21,7 @@ from loom.models import (
     Step,
     Stream,
     Tree,
+    Turn,
     VersionChoice,
     Workspace,
 )
@@ -47,6 +48,7 @@ def erase_rows(tree_uid: str) -> None:
     views = list(Workspace.objects.filter(tree=tree).values_list("uid", flat=True))
     names = [streams.name_of(tree), *(f"workspace:{uid}" for uid in views)]
     Stream.objects.filter(name__in=names).update(erasing=True)
+    Turn.objects.filter(tree=tree).update(generation=None)  # the two point at each other
     for rows in (
         Event.objects.filter(stream__name__in=names),
         Step.objects.filter(workspace__tree=tree),
@@ -58,6 +60,7 @@ def erase_rows(tree_uid: str) -> None:
         Link.objects.filter(tree=tree),
         Generation.objects.filter(tree=tree),
         Call.objects.filter(tree=tree),
+        Turn.objects.filter(tree=tree),
     ):
         _go(rows)
     _go_nodes(tree)

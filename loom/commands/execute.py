@@ -24,13 +24,16 @@ log = logging.getLogger("heddle.commands")
 @dataclass(frozen=True)
 class Request:
     """One line and how it was sent (MM §14.3): `at` is what `here` means, `key` makes a
-    repeat harmless, `dry_run` writes nothing."""
+    repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of
+    which turn it is: the step of a place is taken once, and with it all that the line does."""
 
     line: str
     key: str = ""
     at: str = ""
     dry_run: bool = False
     origin: str = ""
+    turn: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -164,5 +167,6 @@ def _context(attempt: _Attempt, writer: streams.Writer | None) -> Context:
         at=attempt.request.at,
         now=timezone.now(),
         origin=attempt.request.origin,
+        turn=attempt.request.turn,
         writer=writer,
     )

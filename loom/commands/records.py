@@ -22,7 +22,10 @@ def done(attempt: "_Attempt", context: Context, reply: Reply) -> "Answer":
     workspace = attempt.workspace
     position = _move(attempt, workspace, context)
     if context.steps:
-        seq = context.steps[-1].seq
+        last = context.steps[-1]
+        seq, last.message = last.seq, reply.text
+        last.turn_place = attempt.request.place
+        last.save(update_fields=["message", "turn_place"])
     else:
         seq = _step(
             attempt,
@@ -51,7 +54,7 @@ def refused(attempt: "_Attempt", why: Refused) -> int:
     """Writes the step of a refused line, after its transaction is gone; its number."""
     with transaction.atomic():
         workspace = locked(attempt.workspace)
-        return _step(attempt, workspace, outcome=why.code, message=why.message).seq
+        return _step(attempt, workspace, outcome=why.code, message=why.message, hint=why.hint).seq
 
 
 def locked(workspace: Workspace) -> Workspace:
@@ -62,7 +65,14 @@ def locked(workspace: Workspace) -> Workspace:
 
 def write_step(context: Context, **fields: Any) -> Step:
     """A step that a command writes itself (undo: one for each inverse)."""
-    step = _numbered(context.workspace, actor=context.actor.participant, **fields)
+    actor = context.actor
+    step = _numbered(
+        context.workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=context.turn,
+        **fields,
+    )
     context.steps.append(step)
     return step
 
@@ -80,6 +90,8 @@ def _step(attempt: "_Attempt", workspace: Workspace, **fields: Any) -> Step:
         workspace,
         actor=actor.participant,
         on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=attempt.request.turn,
+        turn_place=attempt.request.place,
         line=attempt.request.line.replace("\0", "�").encode(errors="replace").decode(),
         canonical=attempt.canonical,
         because=attempt.line.because if attempt.line else "",

@@ -6,9 +6,12 @@ from loom.models.logs import Event, Receipt, Step, Stream
 from loom.models.people import ApiKey, SigninLink, User, UserSession
 from loom.models.runs import Call, Generation, Import, Lane, Purse
 from loom.models.trees import ORDINAL_BITS, Link, Mark, Node, NodeSource, Tree
+from loom.models.turns import ENDED_TURN, OPEN_TURN, Turn
 from loom.models.views import VersionChoice, Workspace
 
 __all__ = [
+    "ENDED_TURN",
+    "OPEN_TURN",
     "ORDINAL_BITS",
     "ApiKey",
     "Call",
@@ -31,6 +34,7 @@ __all__ = [
     "Step",
     "Stream",
     "Tree",
+    "Turn",
     "User",
     "UserSession",
     "VersionChoice",

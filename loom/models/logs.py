@@ -50,6 +50,8 @@ class Step(Item):
     actor = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     on_behalf_of = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
     turn_uid = models.CharField(max_length=32, blank=True)
+    # "2.1": the first line of the second round. Of a line with several steps the last has it.
+    turn_place = models.CharField(max_length=16, blank=True)
     line = models.TextField()
     canonical = models.TextField(blank=True)
     because = models.TextField(blank=True)
@@ -57,6 +59,7 @@ class Step(Item):
     link_type = models.CharField(max_length=40, blank=True)
     outcome = models.CharField(max_length=40)  # "ok" or a code
     message = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
     stream = models.CharField(max_length=48, blank=True)
     events = models.JSONField(default=list)
     inverse = models.JSONField(null=True)
@@ -67,7 +70,19 @@ class Step(Item):
 
     class Meta:
         ordering = ["id"]
-        constraints = [models.UniqueConstraint(fields=["workspace", "seq"], name="step_seq_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "seq"], name="step_seq_once"),
+            models.UniqueConstraint(
+                fields=["turn_uid", "turn_place"],
+                condition=~models.Q(turn_place=""),
+                name="step_of_turn_once",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["turn_uid", "id"], condition=~models.Q(turn_uid=""), name="step_of_turn"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.seq} {self.canonical or self.line}"

@@ -12,6 +12,7 @@ class Call(Item):
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="calls")
     participant = models.ForeignKey(Participant, models.PROTECT)
+    turn = models.ForeignKey("loom.Turn", models.PROTECT, null=True, related_name="calls")
     purpose = models.CharField(max_length=12, default="continue")
     provider = models.CharField(max_length=40)
     configuration = models.CharField(max_length=64)
@@ -42,6 +43,9 @@ class Generation(Item):
     participant = models.ForeignKey(Participant, models.PROTECT, related_name="generations")
     asked_by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     step_uid = models.CharField(max_length=32, blank=True)
+    # The turn it belongs to: as its `round` (from 1), or (0) started by one of its lines.
+    turn = models.ForeignKey("loom.Turn", models.PROTECT, null=True, related_name="generations")
+    round = models.IntegerField(default=0)
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
     index = models.IntegerField()

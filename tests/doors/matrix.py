@@ -62,6 +62,9 @@ GET    workspaces/{agents}/drafts      200 200 200 404 401
 PUT    workspaces/{agents}/drafts/{node} 403 403 403 404 401 {"kind":"buffer","text":"a"}
 POST   workspaces/{workspace}/commands 200 404 404 404 401  {"line": "tree"}
 POST   workspaces/{agents}/commands    200 200 403 404 401  {"line": "switch to {node}"}
+POST   trees/{tree}/turns              202 202 403 404 401  {"participant": "{participant}"}
+GET    turns/{turn}                    200 200 200 404 401
+POST   turns/{turn}/stop               200 200 403 404 401
 GET    steps?workspace={workspace}     200 404 404 404 401
 GET    generations/{generation}        200 200 200 404 401
 POST   generations/{generation}/stop   200 200 403 404 401

@@ -11,7 +11,7 @@ from loom import models
 from loom.access import get_actor
 from loom.commands import forest, growth, invitations, people
 from loom.commands.execute import Request, execute
-from loom.models import Call, Generation, Grove, Node, Participant, Tree, User, UserSession
+from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
 
 
 @pytest.fixture
@@ -93,7 +93,17 @@ def _runs(tree: Tree, muse: Participant, by: Participant, local_id: str) -> dict
         index=1,
         status="done",
     )
-    return {"call": call.uid, "generation": generation.uid}
+    turn = Turn.objects.create(
+        tree=tree,
+        participant=muse,
+        invoked_by=by,
+        invoked_at=generation.point,
+        stands_at=generation.point,
+        preset="quick",
+        status="done",
+        ended_at=timezone.now(),
+    )
+    return {"call": call.uid, "generation": generation.uid, "turn": turn.uid}
 
 
 def person(name: str) -> User | None:
@@ -103,7 +113,7 @@ def person(name: str) -> User | None:
 
 def counted() -> dict[str, Any]:
     """How many rows of the world there are, to show that nothing was written to it."""
-    names = "Tree Node Link Mark Participant Membership Invitation ApiKey Generation".split()
+    names = "Tree Turn Node Link Mark Participant Membership Invitation ApiKey Generation".split()
     events = models.Event.objects.exclude(stream__name__startswith="workspace:")
     return {name: getattr(models, name).objects.count() for name in names} | {
         "Event": events.count()

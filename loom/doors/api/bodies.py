@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from loom.commands import forest, invitations, participants, people
 from loom.doors.api.body import Body, Part
@@ -50,6 +50,19 @@ class LineSent(Body):
     key: str = Field("", max_length=64)
     at: str = Field("", max_length=8)
     wait: float = Field(0, ge=0, le=120)
+
+
+class TurnSent(Body):
+    """A turn to be asked of a participant. `node`: where (else where the caller stands);
+    `input`: the caller's words, which become a node first; `budget`: else the agent's own."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    participant: str = Field(min_length=1, max_length=32)
+    node: str = Field("", max_length=8)
+    input: str = ""
+    form: Literal["continuation", "aside"] = Field("continuation", alias="as")
+    budget: Literal["", "quick", "standard", "thorough"] = ""
 
 
 class GroveSent(Body):

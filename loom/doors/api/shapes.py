@@ -204,13 +204,15 @@ class Workspace(BaseModel):
 
 
 class Step(BaseModel):
-    """Who tried what, with what outcome: `ok` or the code of its refusal."""
+    """Who tried what, with what outcome: `ok` or the code of its refusal. `message` is the
+    reply; `place` is the line's in its turn: `2.1` is the first of the second round."""
 
     seq: int
     workspace: str
     actor: str
     on_behalf_of: str | None
     turn: str | None
+    place: str | None
     line: str
     canonical: str
     because: str
@@ -218,6 +220,7 @@ class Step(BaseModel):
     link_type: str
     outcome: str
     message: str
+    hint: str
     stream: str
     events: list[int]
     undone: bool

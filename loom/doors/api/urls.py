@@ -13,6 +13,7 @@ from loom.doors.api import (
     members,
     participants,
     trees,
+    turns,
     workspaces,
 )
 
@@ -42,6 +43,9 @@ _api: list[URLPattern | URLResolver] = [
     path("trees", trees.trees),
     path("trees/<id:uid>", trees.tree),
     path("trees/<id:uid>/commands", commands.in_tree),
+    path("trees/<id:uid>/turns", turns.in_tree),
+    path("turns/<id:uid>", turns.turn),
+    path("turns/<id:uid>/stop", turns.stop),
     path("commands", commands.every),
     path("workspaces", workspaces.workspaces),
     path("workspaces/<id:uid>", workspaces.workspace),

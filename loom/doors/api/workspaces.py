@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +17,7 @@ from loom.doors.api.paging import MOST, USUAL
 from loom.doors.api.reading import events_of, number
 from loom.doors.api.schema import operation
 from loom.log import streams
-from loom.models import Participant, Step, Workspace
+from loom.models import Participant, Step
 from loom.queries.workspaces import workspace_body
 from loom.rules.hashes import instant
 from loom.rules.refusals import not_found
@@ -67,13 +68,14 @@ def events(request: Request, uid: str) -> Response:
     return Response(events_of(request, actor, streams.name_of(found)))
 
 
-def _step(step: Step, workspace: Workspace) -> dict[str, Any]:
+def _step(step: Step) -> dict[str, Any]:
     return {
         "seq": step.seq,
-        "workspace": workspace.uid,
+        "workspace": step.workspace.uid,
         "actor": step.actor.uid,
         "on_behalf_of": step.on_behalf_of.uid if step.on_behalf_of else None,
         "turn": step.turn_uid or None,
+        "place": step.turn_place or None,
         "line": step.line,
         "canonical": step.canonical,
         "because": step.because,
@@ -81,6 +83,7 @@ def _step(step: Step, workspace: Workspace) -> dict[str, Any]:
         "link_type": step.link_type,
         "outcome": step.outcome,
         "message": step.message,
+        "hint": step.hint,
         "stream": step.stream,
         "events": step.events,
         "undone": step.is_undone,
@@ -94,7 +97,8 @@ def _step(step: Step, workspace: Workspace) -> dict[str, Any]:
     "Steps of a workspace",
     answers=shapes.StepPage,
     asks=(
-        an_id("workspace", "The workspace.", required=True),
+        an_id("workspace", "The workspace; or"),
+        an_id("turn", "the turn whose lines are meant."),
         a_number("after", "The number of the last step that is known."),
         a_number("limit", f"At most {MOST}.", least=1, most=MOST),
     ),
@@ -102,16 +106,27 @@ def _step(step: Step, workspace: Workspace) -> dict[str, Any]:
 @api_view(["GET"])
 def steps(request: Request) -> Response:
     """Who tried what, with what outcome, in order."""
-    found = access.get_workspace(user_of(request), needed(request, "workspace"))[1]
+    every = _asked_for(request)
     after = number(request, "after", default=0)
     limit = number(request, "limit", default=USUAL, least=1, most=MOST)
-    rows = found.steps.filter(seq__gt=after).select_related("actor", "on_behalf_of").order_by("seq")
+    rows = every.filter(seq__gt=after).select_related("actor", "on_behalf_of", "workspace")
+    rows = rows.order_by("seq")
     page = list(rows[: limit + 1])
     shown = page[:limit]
     return Response(
         {
-            "count": found.steps.count(),
+            "count": every.count(),
             "next": shown[-1].seq if len(page) > limit else None,
-            "results": [_step(one, found) for one in shown],
+            "results": [_step(one) for one in shown],
         }
     )
+
+
+def _asked_for(request: Request) -> QuerySet[Step]:
+    """The steps of a workspace, or those of a turn's lines."""
+    user, turn = user_of(request), word(request, "turn")
+    if not turn:
+        return access.get_workspace(user, needed(request, "workspace"))[1].steps.all()
+    found = Step.objects.filter(turn_uid=access.get_turn(user, turn)[1].uid)
+    uid = word(request, "workspace")
+    return found.filter(workspace=access.get_workspace(user, uid)[1]) if uid else found

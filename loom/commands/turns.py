@@ -1,0 +1,175 @@
+"""Turns: asking an agent to act, and asking it to stop. A worker runs them.
+
+A turn that will end in a node takes the lease on the slot it was asked at: its own open row
+is the lease, and the tree's lock lets one at a time look for it.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor
+from loom.commands import growth, landing, viewing
+from loom.commands.growth import NewNode, demand_text
+from loom.commands.guards import demand_text_node, demand_visible
+from loom.log import streams
+from loom.log.jobs import enqueue
+from loom.log.streams import Writer
+from loom.models import Generation, Node, Participant, Tree, Turn
+from loom.models.turns import OPEN_TURN
+from loom.queries import lookup
+from loom.queries.turns import turn_body, turns
+from loom.rules import budgets
+from loom.rules.permissions import NAMES
+from loom.rules.refusals import Refused, not_found
+
+Form = Literal["continuation", "aside"]
+STILL = timedelta(seconds=120)  # a turn that makes no progress for so long holds nothing
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Whom to ask for a turn, at which node (a local id, "": where the asker stands), with
+    which words, to end in what, within which budget ("": the agent's own)."""
+
+    participant: str
+    node: str = ""
+    input: str = ""
+    form: Form = "continuation"
+    budget: str = ""
+
+
+def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
+    """A turn that is now queued, its lease taken and the asker's words written.
+
+    Refuses who may not generate, an agent that is not loom-aware (REJECTED), and a slot
+    that another turn holds (CONFLICT with its name).
+    """
+    access.demand(actor, frozenset("AG"), "a turn")  # type: ignore[arg-type]
+    agent = _agent(actor, wanted.participant)
+    preset = wanted.budget or agent.budget
+    budgets.budget_of(preset)
+    if wanted.input:
+        demand_text(wanted.input, what="The input")
+    with transaction.atomic():
+        writer = streams.lock(tree, actor=actor.participant.uid)
+        tree.refresh_from_db(fields=["archived_at", "erasing_at"])
+        access.demand_writable(tree)
+        point = _point(actor, tree, wanted.node)
+        if wanted.form == "continuation":
+            _demand_free(writer, point)
+        turn = Turn.objects.create(
+            tree=tree,
+            participant=agent,
+            invoked_by=actor.participant,
+            invoked_at=point,
+            stands_at=point,
+            form=wanted.form,
+            status="leased" if wanted.form == "continuation" else "queued",
+            preset=preset,
+        )
+        _write_input(writer, turn, wanted.input)
+        viewing.stand(growth.workspace_of(agent, tree), turn.stands_at, actor=agent)
+        turn = turns().get(pk=turn.pk)
+        writer.append("turn.started", {"turn": turn_body(turn)})
+        writer.flush()
+        Tree.objects.filter(pk=tree.pk).update(touched_at=timezone.now())
+        enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+    return turn
+
+
+def _agent(actor: Actor, uid: str) -> Participant:
+    rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
+    agent = rows.filter(uid=uid).first()
+    if agent is None:
+        raise not_found("This participant")
+    if NAMES["A"] not in agent.permissions:
+        raise Refused(
+            "REJECTED",
+            f"{agent.name} is not loom-aware: it is sent text only.",
+            hint=f'→ continue using agent:"{agent.name}"',
+        )
+    return agent
+
+
+def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
+    if local_id:
+        node = lookup.find_node(tree, local_id.lower())
+    else:
+        view = growth.workspace_of(actor.participant, tree)
+        here = lookup.visible_at_or_above(lookup.rows().get(pk=view.position_id))
+        node = lookup.standing(here.slot_id, view) or here
+    if node is None or node.tree_id != tree.pk:
+        raise not_found(f"[{local_id}]" if local_id else "Your position here")
+    demand_text_node(node, "answered")
+    demand_visible(node)
+    return node
+
+
+def _demand_free(writer: Writer, point: Node) -> None:
+    """Refuses CONFLICT where a turn that goes on was asked at the same slot. One that makes
+    no progress any more is ended."""
+    rows = turns().filter(tree=point.tree_id, status__in=OPEN_TURN, form="continuation")
+    for other in rows.filter(invoked_at__slot=point.slot_id):
+        if is_still(other):
+            end(writer, other, "interrupted", finish="interrupted:no progress")
+            continue
+        raise Refused(
+            "CONFLICT",
+            f"{other.participant.name} is at work at [{point.local_id}], asked by "
+            f"{other.invoked_by.name}.",
+            hint="wait until it has ended, stop it, or ask at another node",
+        )
+
+
+def is_still(turn: Turn) -> bool:
+    """Whether the turn made no progress for two minutes and waits for no model."""
+    if timezone.now() - turn.moved_at < STILL:
+        return False
+    return not Generation.objects.filter(turn=turn, status__in=landing.OPEN).exists()
+
+
+def _write_input(writer: Writer, turn: Turn, text: str) -> None:
+    """The asker's words: a node that the turn then stands on, of an aside a note on its point."""
+    if not text:
+        return
+    is_aside = turn.form == "aside"
+    new = NewNode(
+        text,
+        kind="annotation" if is_aside else "text",
+        form="note" if is_aside else "",
+        parent=turn.invoked_at,
+    )
+    turn.input_node = growth.add_node(writer, turn.tree, turn.invoked_by, new)
+    if not is_aside:
+        turn.stands_at = turn.input_node
+    turn.save(update_fields=["input_node", "stands_at"])
+
+
+def ask_stop(turn: Turn) -> None:
+    """Asks a turn to stop: what it has written is kept. Its running generations are stopped."""
+    Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN).update(stop_asked=True)
+    for one in Generation.objects.filter(turn=turn, status__in=landing.OPEN):
+        landing.ask_stop(one)
+    enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+
+
+def end(
+    writer: Writer,
+    turn: Turn,
+    status: str,
+    *,
+    finish: str = "",
+    error: dict[str, Any] | None = None,
+    node: Node | None = None,
+) -> None:
+    """Ends a turn, and tells so. The tree must be locked by `writer`."""
+    turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
+    turn.ended_at = turn.moved_at = timezone.now()
+    turn.leased_until, turn.lease, turn.waits_for = None, "", []
+    turn.save()
+    writer.append("turn.ended", {"turn": turn_body(turn)})

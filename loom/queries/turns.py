@@ -1,0 +1,110 @@
+"""Turns as they are told: what they may use, what they used, and the body of MM §14.3."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from loom.models import Generation, Step, Turn
+from loom.rules import budgets
+from loom.rules.budgets import Budget, Spent
+from loom.rules.hashes import instant
+
+WITH = (
+    "tree__grove",
+    "participant",
+    "invoked_by__user",
+    "invoked_at",
+    "stands_at",
+    "input_node",
+    "generation",
+    "node",
+)
+
+
+def turns() -> QuerySet[Turn]:
+    """Turns with what is told of them."""
+    return Turn.objects.select_related(*WITH)
+
+
+def budget_of(turn: Turn) -> Budget:
+    """What the turn may use: its preset and what was granted beyond it."""
+    return budgets.extended(budgets.budget_of(turn.preset), turn.more_steps)
+
+
+def lines_of(turn: Turn) -> QuerySet[Step]:
+    """The steps of the turn's lines, in order; one a line, also where it made several."""
+    return Step.objects.filter(turn_uid=turn.uid).exclude(turn_place="").order_by("id")
+
+
+def spent_of(turn: Turn, now: datetime) -> Spent:
+    """What the turn has used by now."""
+    items: set[str] = set()
+    steps = 0
+    for touched in lines_of(turn).values_list("items", flat=True):
+        items.update(touched)
+        steps += 1
+    end = turn.ended_at or now
+    return Spent(
+        steps=steps,
+        items=len(items),
+        rounds=len(turn.rounds),
+        milliseconds=int((end - turn.created_at).total_seconds() * 1000),
+        tokens=turn.tokens,
+        steps_today=_steps_today(turn, now),
+    )
+
+
+def _steps_today(turn: Turn, now: datetime) -> int:
+    since = now - timedelta(hours=budgets.HOURS_OF_A_DAY)
+    rows = Step.objects.filter(
+        workspace__participant=turn.participant_id, workspace__tree=turn.tree_id, at__gte=since
+    )
+    return rows.exclude(turn_uid="").count()
+
+
+def turn_body(turn: Turn) -> dict[str, Any]:
+    """The turn as API and events tell it; read with WITH. Three queries."""
+    budget, spent = budget_of(turn), spent_of(turn, timezone.now())
+    return {
+        "id": turn.uid,
+        "tree": turn.tree.uid,
+        "status": turn.status,
+        "participant": turn.participant.uid,
+        "invoked_by": turn.invoked_by.uid,
+        "point": turn.invoked_at.local_id,
+        "stands": turn.stands_at.local_id,
+        "input": turn.input_node.local_id if turn.input_node else None,
+        "as": turn.form,
+        "budget": {
+            "preset": turn.preset,
+            "steps": budget.steps,
+            "depth": budget.depth,
+            "items": budget.items,
+            "rounds": budget.rounds,
+            "milliseconds": budget.milliseconds,
+            "tokens": budget.tokens,
+        },
+        "usage": {
+            "steps": spent.steps,
+            "depth": spent.depth,
+            "items": spent.items,
+            "rounds": spent.rounds,
+            "milliseconds": spent.milliseconds,
+            "tokens": spent.tokens,
+            "shown": budgets.shown(budget, spent),
+        },
+        "extension": turn.extension,
+        "generations": list(_rounds(turn).values_list("uid", flat=True)),
+        "steps": list(lines_of(turn).values_list("seq", flat=True)),
+        "node": turn.node.local_id if turn.node else None,
+        "finish": turn.finish or None,
+        "error": turn.error,
+        "created_at": instant(turn.created_at),
+        "ended_at": instant(turn.ended_at) if turn.ended_at else None,
+    }
+
+
+def _rounds(turn: Turn) -> QuerySet[Generation]:
+    return Generation.objects.filter(turn=turn, round__gt=0).order_by("round", "id")
