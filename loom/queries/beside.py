@@ -58,6 +58,7 @@ class Seen:
     node: Node | None
     tree_title: str
     note: str
+    tree_uid: str = ""
 
 
 def links_of(actor: Actor, node: Node) -> list[Seen]:
@@ -71,16 +72,17 @@ def links_of(actor: Actor, node: Node) -> list[Seen]:
         kind = link.type if outward else link_types.reverse_of(link.type)
         end = _end(actor, link.target if outward else link.source)
         if end is not None:
-            seen.append(Seen(kind, end[0], end[1], link.note))
+            seen.append(Seen(kind, end[0], end[1], link.note, end[2]))
     return seen
 
 
-def _end(actor: Actor, address: str) -> tuple[Node | None, str] | None:
-    """(node, "") or (None, a tree's title) at an address; None where it may not be seen."""
+def _end(actor: Actor, address: str) -> tuple[Node | None, str, str] | None:
+    """(node, "", its tree's id) or (None, a tree's title, its id) at an address; None where
+    it may not be seen."""
     trees = visible_trees(actor.user)
     node_id = addresses.node_id(address)
     if node_id is not None:
         node = lookup.rows().filter(pk=node_id, tree__in=trees).first()
-        return (node, "") if node else None
+        return (node, "", node.tree.uid) if node else None
     tree = trees.filter(pk=addresses.tree_id(address) or 0).first()
-    return (None, tree.title) if tree else None
+    return (None, tree.title, tree.uid) if tree else None

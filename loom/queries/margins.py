@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import F
 
-from loom.models import Link, Mark, Node, Tree, Workspace
+from loom.models import Mark, Node, Tree, Workspace
 from loom.queries.rows import NodeRow, rows_of
 from loom.queries.standing import standing_of
 from loom.rules import addresses
@@ -21,7 +21,8 @@ class Margin:
 
     `place` of `of` siblings (text slots, pruned ones left out but for its own), `before`
     and `after` the versions that stand beside; `versions` oldest first, pruned ones left
-    out; `notes` annotations oldest first, each with its replies.
+    out; `notes` annotations oldest first, each with its replies; `is_older`: it was written
+    after another wording than the one that stands above it, and nobody accepted that yet.
     """
 
     place: int = 1
@@ -33,21 +34,40 @@ class Margin:
     bookmarks: list[tuple[str, str]] = field(default_factory=list)  # label, participant
     tags: list[str] = field(default_factory=list)
     children: int = 0
-    links: int = 0
+    is_older: bool = False
 
 
 Margins = dict[int, Margin]
 
 
 def margins_of(tree: Tree, rows: Sequence[NodeRow], workspace: Workspace | None) -> Margins:
-    """The margin of each row, by row id. Ten queries, whatever the number of rows."""
+    """The margin of each row, by row id. Twelve queries, whatever the number of rows."""
     margins: Margins = {row.id: Margin() for row in rows}
     _siblings(rows, margins, workspace)
     _versions(rows, margins)
     _below(rows, margins)
     _marks(tree, rows, margins)
-    _links(rows, margins)
+    _wordings(rows, margins, workspace)
     return margins
+
+
+def _wordings(rows: Sequence[NodeRow], margins: Margins, workspace: Workspace | None) -> None:
+    """Which texts go on from a wording that does not stand above them now."""
+    hanging = [row for row in rows if row.parent_hash and row.parent_slot_id is not None]
+    standing = standing_of((row.parent_slot_id or 0 for row in hanging), workspace)
+    hashes = dict(
+        Node.objects.filter(pk__in=[one for one, _ in standing.values()]).values_list("id", "hash")
+    )
+    above = {row.id: hashes[standing[row.parent_slot_id or 0][0]] for row in hanging}
+    other = {
+        addresses.of_node(row.id): row.id for row in hanging if row.parent_hash != above[row.id]
+    }
+    read = Mark.objects.filter(item__in=other, kind="read", removed_at__isnull=True)
+    accepted = {
+        item for item, label in read.values_list("item", "label") if label == above[other[item]]
+    }
+    for item, row_id in other.items():
+        margins[row_id].is_older = item not in accepted
 
 
 def _siblings(rows: Sequence[NodeRow], margins: Margins, workspace: Workspace | None) -> None:
@@ -126,11 +146,3 @@ def _marks(tree: Tree, rows: Sequence[NodeRow], margins: Margins) -> None:
             margin.bookmarks.append((label, by))
         elif kind == "tag" and label not in margin.tags:
             margin.tags.append(label)
-
-
-def _links(rows: Sequence[NodeRow], margins: Margins) -> None:
-    by_address = {addresses.of_node(row.id): row.id for row in rows}
-    for end in ("source", "target"):
-        found = Link.objects.filter(**{f"{end}__in": by_address}, removed_at__isnull=True)
-        for item in found.values_list(end, flat=True):
-            margins[by_address[item]].links += 1

@@ -1,7 +1,7 @@
 """Text of nodes as safe HTML. The only place that turns text into markup.
 
 Raw HTML is off in the parser, and what comes out passes an allow-list without images:
-a remote image would tell its server who reads what.
+a remote image would tell its server who reads what. Code is coloured by classes alone.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,13 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from loom.doors.web import colours
+
 # Longer texts are shown plain: parsing megabytes would hold up everybody.
 MAX_RENDERED = 40_000
 
 _TAGS = set(
-    "p br hr strong em s code pre blockquote ul ol li h3 h4 h5 h6 a"
+    "p br hr strong em s code pre span blockquote ul ol li h3 h4 h5 h6 a"
     " table thead tbody tr th td".split()
 )
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
@@ -43,8 +45,14 @@ def _level(token: Token) -> int:
     return min(int(token.tag[1]) + 2, 6)
 
 
+def _coloured(code: str, language: str, _attributes: str) -> str:
+    return colours.coloured(code, language)
+
+
 _parser = MarkdownIt(
-    "commonmark", {"html": False, "breaks": True, "linkify": False}, renderer_cls=_Renderer
+    "commonmark",
+    {"html": False, "breaks": True, "linkify": False, "highlight": _coloured},
+    renderer_cls=_Renderer,
 ).enable(["table", "strikethrough"])
 
 
@@ -54,6 +62,7 @@ def _rendered(text: str) -> str:
         _parser.render(text),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
+        allowed_classes={"span": set(colours.CLASSES)},
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
         strip_comments=True,

@@ -12,6 +12,7 @@ from loom.doors.web import markdown
 from loom.doors.web.who import Who
 from loom.models import Tree, Workspace
 from loom.queries.margins import Margin, margins_of
+from loom.queries.portals import Portal, portals_of
 from loom.queries.rows import NodeRow
 
 # What a page shows of one text; the rest comes when it is asked for.
@@ -60,6 +61,8 @@ class NodeShown:
     is_pruned: bool
     is_excluded: bool
     broken: str
+    summary: str
+    portals: tuple[Portal, ...]
 
 
 def age_of(at: datetime, now: datetime | None = None) -> str:
@@ -106,7 +109,14 @@ def broken_reason(finish: str) -> str:
     return f"{gettext('interrupted')}: {reason}" if reason else gettext("interrupted")
 
 
-def _node(row: NodeRow, margin: Margin, cast: dict[str, Who], mode: str, me: str) -> NodeShown:
+def _node(  # noqa: PLR0917 (what one node is drawn from)
+    row: NodeRow,
+    margin: Margin,
+    portals: tuple[Portal, ...],
+    cast: dict[str, Who],
+    mode: str,
+    me: str,
+) -> NodeShown:
     notes = tuple(_note(note, cast, replies) for note, replies in margin.notes)
     known = row.local_id in margin.versions
     at = margin.versions.index(row.local_id) if known else len(margin.versions)
@@ -129,6 +139,8 @@ def _node(row: NodeRow, margin: Margin, cast: dict[str, Who], mode: str, me: str
         is_pruned=bool(row.pruned or row.version_pruned),
         is_excluded=bool(row.excluded),
         broken=broken_reason(row.finish),
+        summary=row.summary,
+        portals=portals,
     )
 
 
@@ -141,5 +153,8 @@ def nodes_shown(
 ) -> list[NodeShown]:
     """The rows as the page draws them, in their order."""
     margins = margins_of(tree, rows, workspace)
+    portals = portals_of(actor, rows)
     me = actor.participant.uid
-    return [_node(row, margins[row.id], cast, tree.mode, me) for row in rows]
+    return [
+        _node(row, margins[row.id], portals.get(row.id, ()), cast, tree.mode, me) for row in rows
+    ]

@@ -15,6 +15,7 @@ from loom.doors.web import (
     money,
     panels,
     participants,
+    portals,
     settings,
     trees,
 )
@@ -70,4 +71,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/history", panels.history),
     path("trees/<uid:uid>/nodes/<local:local_id>", panels.details),
     path("trees/<uid:uid>/nodes/<local:local_id>/text", panels.whole),
+    path("trees/<uid:uid>/nodes/<local:local_id>/portal", portals.portal),
 ]

@@ -16,6 +16,7 @@ export class LoomPanel extends HTMLElement {
     this.node = this.page.position;
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("moved", () => this.look(this.page?.position ?? ""), { signal });
+    this.page.addEventListener("redraw", () => this.look(this.node), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });
     this.soon();
   }

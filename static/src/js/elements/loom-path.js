@@ -2,6 +2,7 @@
 // The path being read: follows the tab's position, and redraws what events have touched.
 
 import { part, Refused } from "../live/api.js";
+import { drawFolds } from "../tree/folds.js";
 import { pageOf } from "../tree/page.js";
 import { Stick } from "../tree/stick.js";
 import { parsed, reconcile, remember } from "../tree/reconcile.js";
@@ -22,6 +23,7 @@ export class LoomPath extends HTMLElement {
     this.page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail.from), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("redraw", () => this.refresh(), { signal });
+    this.page.addEventListener("folded", () => this.mark(), { signal });
     this.addEventListener("click", (event) => this.above(event), { signal });
     const thread = /** @type {HTMLElement} */ (this.closest("main"));
     this.stick = new Stick(thread, /** @type {Element} */ (this.parentElement));
@@ -117,6 +119,7 @@ export class LoomPath extends HTMLElement {
   mark() {
     const nodes = this.nodes();
     nodes.forEach((node, at) => node.classList.toggle("last", at === nodes.length - 1));
+    if (this.page) drawFolds(nodes, this.page.folds);
   }
 
   /** Shows the end of the path, with what hangs below it. */
@@ -176,6 +179,7 @@ export class LoomPath extends HTMLElement {
     const fresh = parsed(markup);
     remember(fresh.querySelectorAll("[data-id]"));
     link.closest(".above")?.replaceWith(fresh);
+    this.mark();
     thread.scrollTop += thread.scrollHeight - height;
   }
 }

@@ -3,8 +3,11 @@
 
 import { perform } from "../tree/actions.js";
 import { giveFeedback } from "../tree/feedback.js";
+import "../tree/folds.js";
 import "../tree/linking.js";
 import { listenForKeys } from "../tree/keys.js";
+import { keepExports } from "../tree/menu.js";
+import { listenForPortals } from "../tree/portals.js";
 import { TreePage } from "../tree/page.js";
 
 export class LoomTree extends HTMLElement {
@@ -21,6 +24,8 @@ export class LoomTree extends HTMLElement {
     this.off = this.page.events.on("tree.changed", ({ payload }) => this.rename(payload));
     giveFeedback(this.page, signal);
     listenForKeys(this.page, signal);
+    listenForPortals(signal);
+    keepExports(this.page, signal);
     this.page.start();
   }
 

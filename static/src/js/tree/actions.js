@@ -2,7 +2,6 @@
 // What can be done with a node by pressing: each act is registered here and becomes a line.
 
 import { json, part } from "../live/api.js";
-import { toast } from "../elements/loom-toast.js";
 import { placeAt } from "./desk.js";
 import { openForm } from "./forms.js";
 import { quoted, withText } from "./lines.js";
@@ -136,11 +135,6 @@ act("compare", ({ host }) => {
 });
 
 act("notes", ({ host }) => host.querySelector(".notes")?.classList.toggle("folded"));
-
-act("copy", async ({ page, id }) => {
-  await navigator.clipboard.writeText(await part(`${page.web}/nodes/${id}/text`));
-  toast().show(`The text of ${id} is copied.`);
-});
 
 act("whole", async ({ page, id, host }) => {
   const box = host.querySelector(".text .plain");

@@ -8,6 +8,7 @@ import { Outbox } from "../live/outbox.js";
 import { LiveSocket } from "../live/socket.js";
 import { follow, handOver, openDrafts } from "./desk.js";
 import { Excerpts } from "./excerpts.js";
+import { Folds } from "./folds.js";
 import { TreeStore } from "./store.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string}} Who */
@@ -38,6 +39,7 @@ export class TreePage extends EventTarget {
     this.socket = new LiveSocket(`/ws/trees/${settings.tree}`, () => this.events.seq);
     /** @type {TreeStore | null} */
     this.store = null;
+    this.folds = new Folds(settings.tree, localStorage);
     this.excerpts = new Excerpts(`${this.web}/excerpts`);
     /** @type {{participant: string, node: string}[]} */
     this.here = [];

@@ -1,0 +1,54 @@
+"""Portals: the links of nodes, gathered by type as they are read from each node's side."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loom.access import Actor, visible_trees
+from loom.models import ORDINAL_BITS, Link
+from loom.queries.rows import NodeRow
+from loom.rules import addresses, link_types
+
+
+@dataclass(frozen=True)
+class Portal:
+    """So many links of one type, none of them to what the reader may not see."""
+
+    type: str
+    count: int
+
+    @property
+    def shown(self) -> str:
+        """The type in words."""
+        return self.type.replace("_", " ")
+
+
+def portals_of(actor: Actor, rows: Sequence[NodeRow]) -> dict[int, tuple[Portal, ...]]:
+    """The portals at the foot of each row, by row id. Three queries for all rows."""
+    by_address = {addresses.of_node(row.id): row.id for row in rows}
+    found: list[tuple[int, str, str]] = []
+    for end, other in (("source", "target"), ("target", "source")):
+        links = Link.objects.filter(**{f"{end}__in": by_address}, removed_at__isnull=True)
+        for kind, own, far in links.order_by("id").values_list("type", end, other):
+            shown = kind if end == "source" else link_types.reverse_of(kind)
+            found.append((by_address[own], shown, far))
+    trees = _seen(actor, {_tree_of(far) for _, _, far in found})
+    counted: dict[int, Counter[str]] = defaultdict(Counter)
+    for row_id, shown, far in found:
+        if _tree_of(far) in trees:
+            counted[row_id][shown] += 1
+    return {
+        row_id: tuple(Portal(kind, count) for kind, count in kinds.items())
+        for row_id, kinds in counted.items()
+    }
+
+
+def _tree_of(address: str) -> int:
+    node_id = addresses.node_id(address)
+    return addresses.tree_id(address) or 0 if node_id is None else node_id >> ORDINAL_BITS
+
+
+def _seen(actor: Actor, trees: set[int]) -> set[int]:
+    if not trees:
+        return set()
+    return set(visible_trees(actor.user).filter(pk__in=trees).values_list("pk", flat=True))

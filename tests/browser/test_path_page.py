@@ -1,0 +1,81 @@
+"""The path: folding, portals, the menu of a node, and what exports are of."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Heddle, Open
+from tests.browser.test_two_people import live
+from tests.providers.scripts import says
+
+
+def test_a_fold_shows_the_first_words_and_is_remembered(heddle: Heddle, visit: Open) -> None:
+    long = " ".join(f"word{number}" for number in range(60))
+    tree = heddle.tree("Folds", long, "Two.", "Three.")
+    page = live(visit(f"/trees/{tree}"))
+    first = page.locator("article.node").first
+    first.get_by_role("button", name="Text of").click()
+    expect(first.locator(".text")).to_be_hidden()
+    expect(first.locator(".summary")).to_have_text(re.compile(r"^word0 .* word29 …$"))
+    page.reload()
+    expect(first.locator(".text")).to_be_hidden()
+    last = page.locator("article.node").last
+    last.get_by_label(re.compile("^More for")).click()
+    last.get_by_role("button", name="Fold all above").click()
+    expect(page.locator("article.node.folded")).to_have_count(2)
+    expect(last.locator(".text")).to_be_visible()
+    last.get_by_label(re.compile("^More for")).click()
+    last.get_by_role("button", name="Unfold all").click()
+    expect(page.locator("article.node.folded")).to_have_count(0)
+
+
+def test_a_portal_opens_in_place_and_nothing_moves(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Portals", "One <img src=x onerror=alert(1)>.", "Two.", "Three.")
+    heddle.line(tree, "link here to root")
+    heddle.line(tree, "unlink here to root")
+    page = live(visit(f"/trees/{tree}"))
+    one = page.locator("article.node").first.get_attribute("data-id")
+    heddle.line(tree, f"link here to {one} as:supports")
+    portal = page.locator("article.node").last.locator(".portal")
+    expect(portal).to_have_count(1)
+    address = page.url
+    top = page.locator("main").evaluate("main => main.scrollTop")
+    portal.locator("summary").first.press("Enter")
+    expect(portal.locator(".portal-end .text").first).to_contain_text("<img src=x")
+    assert page.url == address
+    assert page.locator("main").evaluate("main => main.scrollTop") == top
+    inner = portal.locator(".portal-in .portal summary")
+    expect(inner).to_have_text("[supported by] → 1 item")
+    inner.click()
+    expect(portal.locator(".portal-in .portal-in .text")).to_have_text("Three.")
+    # What happens meanwhile leaves it open.
+    heddle.line(tree, "bookmark here")
+    expect(page.locator(".toast, loom-toast")).to_be_attached()
+    expect(portal.locator(".portal-in .portal-in .text")).to_be_visible()
+
+
+def test_the_menu_goes_back_copies_and_asks_again(heddle: Heddle, visit: Open) -> None:
+    heddle.provider.script(*(says(f"Answer {number}.") for number in range(4)))
+    tree = heddle.tree("Menu", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    page.locator("main").press("g")
+    expect(page.locator(".card:not(.coming)")).not_to_have_count(0)
+    before = page.locator(".card:not(.coming)").count()
+    page.locator(".card a").first.click()
+    answer = page.locator("article.node").last
+    expect(page.locator("article.node")).to_have_count(2)
+    answer.get_by_label(re.compile("^More for")).click()
+    answer.get_by_role("button", name="Continue again").click()
+    expect(page.locator("article.node")).to_have_count(1)
+    expect(page.locator(".card:not(.coming)")).to_have_count(before + 1)
+
+
+def test_exports_are_of_the_path_that_is_read(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Exports", "One.", "Two.")
+    page = live(visit(f"/trees/{tree}"))
+    page.locator("main").press("ArrowLeft")
+    expect(page.locator("article.node")).to_have_count(1)
+    one = page.locator("article.node").get_attribute("data-id")
+    for name in ("Markdown", "text", "JSON"):
+        link = page.locator("a[data-export]", has_text=re.compile(f"^{name}$"))
+        expect(link).to_have_attribute("href", re.compile(f"node={one}$"))
