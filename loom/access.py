@@ -22,6 +22,7 @@ from loom.models import (
     User,
     Workspace,
 )
+from loom.models.prepared import Given, Prepared
 from loom.rules.permissions import OF_ROLE, ROLES, Letter, Role, lacking
 from loom.rules.refusals import Refused, not_found
 
@@ -57,15 +58,16 @@ def _actor_of(member: Membership) -> Actor:
     return Actor(member.participant, member.participant, member.user, member.grove, role, letters)
 
 
+_MEMBER = Prepared(
+    lambda: Membership.objects.select_related("participant", "user", "grove").filter(
+        user=Given("user"), grove=Given("grove"), user__is_active=True
+    )
+)
+
+
 def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
     """`user` as a member of `grove`. NOT_FOUND for outsiders; one query."""
-    member = (
-        Membership.objects.select_related("participant", "user", "grove")
-        .filter(user_id=user.pk, grove=grove, user__is_active=True)
-        .first()
-        if user.is_authenticated
-        else None
-    )
+    member = _MEMBER.first(user=user.pk, grove=grove.pk) if user.is_authenticated else None
     if member is None:
         raise not_found("This")
     return _actor_of(member)
@@ -99,9 +101,14 @@ def visible_trees(user: User) -> QuerySet[Tree]:
     return Tree.objects.filter(grove__memberships__user=user, erasing_at__isnull=True)
 
 
+_TREE = Prepared(
+    lambda: Tree.objects.select_related("grove").filter(uid=Given("uid"), erasing_at__isnull=True)
+)
+
+
 def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tree]:
     """The tree for a member of its grove with at least `role`; NOT_FOUND for outsiders."""
-    tree = Tree.objects.select_related("grove").filter(uid=uid, erasing_at__isnull=True).first()
+    tree = _TREE.first(uid=uid)
     if tree is None:
         raise not_found("This tree")
     try:

@@ -52,7 +52,7 @@ class Context:
         """What `here` means: `at`, else the version that stands where the workspace is, or
         at the nearest node above that is not hidden."""
         if not self.at:
-            visible = lookup.visible_at_or_above(lookup.rows().get(pk=self.workspace.position_id))
+            visible = lookup.visible_at_or_above(lookup.by_id(self.workspace.position_id))
             return lookup.standing(visible.slot_id, self.workspace) or visible
         node = lookup.find_node(self.tree, self.at.lower())
         if node is None:

@@ -17,6 +17,7 @@ from loom.commands.context import Context
 from loom.commands.growth import demand_text
 from loom.log import streams
 from loom.models import Draft, Node, Workspace
+from loom.models.prepared import Given, Prepared
 from loom.rules.hashes import instant
 from loom.rules.permissions import Letter
 from loom.rules.refusals import Refused
@@ -105,12 +106,18 @@ def _tell(writer: streams.Writer, draft: Draft, *, ended: bool) -> None:
     writer.flush()
 
 
+_SAME = Prepared(
+    lambda: Draft.objects.select_related("slot").filter(
+        workspace=Given("workspace"), slot=Given("slot"), kind=Given("kind"), text=Given("text")
+    )
+)
+
+
 def settle(context: Context, node: Node, kind: str, text: str) -> None:
     """Ends the actor's own draft at the node's slot, where its text has become a node: in
     the same transaction, so that a crash leaves it neither lost nor doubled."""
-    rows = Draft.objects.select_related("slot")
-    rows = rows.filter(workspace=context.workspace, slot=node.slot_id, kind=kind)
-    draft = rows.filter(text=text).first()
+    at = {"workspace": context.workspace.pk, "slot": node.slot_id}
+    draft = _SAME.first(**at, kind=kind, text=text)
     if draft is not None:
         _end(streams.lock(context.workspace, actor=context.actor.participant.uid), draft)
 

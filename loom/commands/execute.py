@@ -16,6 +16,7 @@ from loom.grammar.bad import Bad
 from loom.grammar.lines import Line, read
 from loom.log import streams
 from loom.models import Tree, Workspace
+from loom.models.prepared import Given, Prepared
 from loom.rules.refusals import Refused, not_found
 
 log = logging.getLogger("heddle.commands")
@@ -137,9 +138,7 @@ def _under_lock(attempt: _Attempt, command: Command) -> Answer:
     writer = streams.lock(attempt.tree, actor=attempt.actor.participant.uid, origin=origin)
     if command.world:
         # Decide on what is true under the lock: the tree may have been archived meanwhile.
-        attempt.tree.refresh_from_db(fields=["archived_at", "erasing_at", "title", "mode"])
-        if attempt.tree.erasing_at is not None:
-            raise not_found("This tree")
+        _see_anew(attempt.tree)
         access.demand_writable(attempt.tree)
     kept = receipts.find(attempt.actor, attempt.tree, request)
     if kept is not None:
@@ -157,6 +156,22 @@ def _under_lock(attempt: _Attempt, command: Command) -> Answer:
         raise _DryRun(Answer({**answer.body, "step": None, "events": [], "generations": []}))
     receipts.keep(attempt.actor, attempt.tree, request, answer.body)
     return answer
+
+
+_STATE = Prepared(
+    lambda: (
+        Tree.objects.filter(pk=Given("pk"), erasing_at__isnull=True)
+        .order_by()
+        .values_list("archived_at", "title", "mode")
+    )
+)
+
+
+def _see_anew(tree: Tree) -> None:
+    found = _STATE.first(pk=tree.pk)
+    if found is None:
+        raise not_found("This tree")
+    tree.archived_at, tree.title, tree.mode = found
 
 
 def _context(attempt: _Attempt, writer: streams.Writer | None) -> Context:

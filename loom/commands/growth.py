@@ -16,6 +16,7 @@ from loom.access import Actor
 from loom.log import streams
 from loom.log.streams import Writer
 from loom.models import ORDINAL_BITS, Node, NodeSource, Participant, Tree, Workspace
+from loom.models.prepared import Given, Prepared
 from loom.queries import lookup
 from loom.queries.nodes import event_body
 from loom.rules import hashes, ids
@@ -72,12 +73,17 @@ def content_of(node: Node) -> list[dict[str, Any]]:
     return node.blocks if node.blocks is not None else [{"type": "text", "text": node.text}]
 
 
+_TAKEN = Prepared(
+    lambda: Node.objects.filter(tree=Given("tree"), local_id=Given("local_id")).values_list("pk")
+)
+
+
 def fresh_local_id(tree: Tree, used: int) -> str:
     """A local id that no node of the tree has; drawn again on collision."""
     length = ids.length_for(used)
     while True:
         drawn = ids.draw(length, secrets.choice)
-        if not Node.objects.filter(tree=tree, local_id=drawn).exists():
+        if not _TAKEN.all(tree=tree.pk, local_id=drawn):
             return drawn
 
 
@@ -171,13 +177,16 @@ def make_tree(
     return tree
 
 
+_WORKSPACE = Prepared(
+    lambda: Workspace.objects.select_related("position", "participant", "tree").filter(
+        participant=Given("participant"), tree=Given("tree")
+    )
+)
+
+
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:
     """The participant's workspace in the tree, made on first use; it stands at the root."""
-    found = (
-        Workspace.objects.select_related("position", "participant", "tree")
-        .filter(participant=participant, tree=tree)
-        .first()
-    )
+    found = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
     if found is not None:
         return found
     made, _ = Workspace.objects.get_or_create(

@@ -8,8 +8,9 @@ from django.utils import timezone
 from loom.commands.context import Context, Reply
 from loom.log import streams
 from loom.models import Node, Step, VersionChoice, Workspace
+from loom.models.prepared import Given, Prepared
 from loom.queries import lookup
-from loom.rules.refusals import Refused
+from loom.rules.refusals import Refused, not_found
 
 if TYPE_CHECKING:
     from loom.commands.execute import Answer, _Attempt
@@ -57,10 +58,21 @@ def refused(attempt: "_Attempt", why: Refused) -> int:
         return _step(attempt, workspace, outcome=why.code, message=why.message, hint=why.hint).seq
 
 
+_LOCKED = Prepared(
+    lambda: (
+        Workspace.objects.select_for_update(of=("self",))
+        .select_related("position")
+        .filter(pk=Given("pk"))
+    )
+)
+
+
 def locked(workspace: Workspace) -> Workspace:
     """The workspace as it is now, locked: its steps are numbered."""
-    rows = Workspace.objects.select_for_update(of=("self",))
-    return rows.select_related("position").get(pk=workspace.pk)
+    found = _LOCKED.first(pk=workspace.pk)
+    if found is None:  # its tree was erased meanwhile
+        raise not_found("This workspace")
+    return found
 
 
 def write_step(context: Context, **fields: Any) -> Step:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from loom.log.kinds import KINDS
 from loom.models import Event, Grove, Stream, Tree, Workspace
+from loom.models.prepared import Given, Prepared
 
 
 def name_of(item: Tree | Grove | Workspace) -> str:
@@ -74,6 +75,9 @@ def open_stream(item: Tree | Grove | Workspace) -> Stream:
     return Stream.objects.create(name=name_of(item))
 
 
+_LOCKED = Prepared(lambda: Stream.objects.select_for_update().filter(name=Given("name")))
+
+
 def lock(item: Tree | Grove | Workspace, *, actor: str = "", origin: str = "") -> Writer:
     """Locks the item's stream until the end of the transaction.
 
@@ -82,7 +86,7 @@ def lock(item: Tree | Grove | Workspace, *, actor: str = "", origin: str = "") -
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("lock() needs a transaction")
     name = name_of(item)
-    stream = Stream.objects.select_for_update().filter(name=name).first()
+    stream = _LOCKED.first(name=name)
     if stream is None:
         stream = Stream.objects.get_or_create(name=name)[0]
         stream = Stream.objects.select_for_update().get(pk=stream.pk)

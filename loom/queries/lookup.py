@@ -4,9 +4,18 @@ from django.db import connection
 from django.db.models import F, QuerySet
 
 from loom.models import ORDINAL_BITS, Node, Tree, VersionChoice, Workspace
+from loom.models.prepared import Given, Prepared
 
 # Wider joins cost more than they save: building the SQL of six took 4 ms (measured).
 RELATED = ("author", "slot")
+
+
+def by_id(node_id: int) -> Node:
+    """The node of this row id, which is known to be there."""
+    found = _BY_ID.first(pk=node_id)
+    if found is None:
+        raise Node.DoesNotExist(f"no node {node_id}")
+    return found
 
 
 def rows() -> QuerySet[Node]:
@@ -14,14 +23,32 @@ def rows() -> QuerySet[Node]:
     return Node.objects.select_related(*RELATED).order_by("id")
 
 
+_BY_ID = Prepared(lambda: rows().filter(pk=Given("pk")))
+_NAMED = Prepared(lambda: rows().filter(tree=Given("tree"), local_id=Given("local_id")))
+_NEWEST = Prepared(
+    lambda: rows().filter(slot=Given("slot"), version_pruned=False).order_by("-id")[:1]
+)
+_CHOSEN = Prepared(
+    lambda: rows().filter(
+        pk__in=VersionChoice.objects.filter(
+            workspace=Given("workspace"), slot=Given("slot")
+        ).values("node_id"),
+        version_pruned=False,
+    )
+)
+_PRUNED = Prepared(
+    lambda: Node.objects.filter(tree=Given("tree"), pruned=True).values_list("id").order_by()
+)
+
+
 def root_of(tree: Tree) -> Node:
     """The tree's root: its first node."""
-    return _of(tree, rows().get(pk=(tree.pk << ORDINAL_BITS) + 1))
+    return _of(tree, by_id((tree.pk << ORDINAL_BITS) + 1))
 
 
 def find_node(tree: Tree, local_id: str) -> Node | None:
     """The node of that local id in the tree."""
-    found = rows().filter(tree=tree, local_id=local_id).first()
+    found = _NAMED.first(tree=tree.pk, local_id=local_id)
     return _of(tree, found) if found is not None else None
 
 
@@ -32,24 +59,16 @@ def _of(tree: Tree, node: Node) -> Node:
 
 def newest_version(node: Node) -> Node:
     """The newest version of the node's slot that is not pruned, else the node itself."""
-    newest = rows().filter(slot=node.slot_id, version_pruned=False).order_by("-id").first()
-    return newest or node
+    return _NEWEST.first(slot=node.slot_id) or node
 
 
 def standing(slot_id: int, workspace: Workspace | None) -> Node | None:
     """The version that stands in a slot: the workspace's choice, else the newest not pruned."""
     if workspace is not None:
-        choice = (
-            VersionChoice.objects.filter(workspace=workspace, slot=slot_id)
-            .values_list("node_id", flat=True)
-            .first()
-        )
-        if choice is not None:
-            chosen = rows().filter(pk=choice, version_pruned=False).first()
-            if chosen is not None:
-                return chosen
-    slot = rows().filter(slot=slot_id)
-    return slot.filter(version_pruned=False).order_by("-id").first() or slot.last()
+        chosen = _CHOSEN.first(workspace=workspace.pk, slot=slot_id)
+        if chosen is not None:
+            return chosen
+    return _NEWEST.first(slot=slot_id) or rows().filter(slot=slot_id).last()
 
 
 def version_above(node: Node, workspace: Workspace | None) -> Node | None:
@@ -69,12 +88,12 @@ def hidden_by(node: Node) -> Node | None:
     """The highest pruned slot at or above the node, which hides it; None: it is visible."""
     pruned = pruned_slots(node.tree_id)
     hiding = next((slot for slot in slots_above(node) if slot in pruned), None) if pruned else None
-    return rows().get(pk=hiding) if hiding else None
+    return by_id(hiding) if hiding else None
 
 
 def pruned_slots(tree_id: int) -> set[int]:
     """The slots of a tree that are pruned themselves, by the partial index."""
-    return set(Node.objects.filter(tree=tree_id, pruned=True).values_list("id", flat=True))
+    return {row[0] for row in _PRUNED.all(tree=tree_id)}
 
 
 def slots_above(node: Node) -> list[int]:

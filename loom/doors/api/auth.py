@@ -8,11 +8,18 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from loom.models import ApiKey, User, UserSession
+from loom.models.prepared import Given, Prepared
 from loom.rules.hashes import digest
 from loom.rules.refusals import Refused
 
 # How exact "last used" is: one write a minute for a key that is used all the time.
 FRESH = timedelta(minutes=1)
+
+_KEY = Prepared(
+    lambda: ApiKey.objects.select_related("user").filter(
+        digest=Given("digest"), revoked_at__isnull=True, user__is_active=True
+    )
+)
 
 
 class Bearer(BaseAuthentication):
@@ -26,11 +33,7 @@ class Bearer(BaseAuthentication):
         scheme, _, secret = given.partition(" ")
         if scheme.lower() != "bearer":
             raise AuthenticationFailed("Only the scheme Bearer is known.")
-        key = (
-            ApiKey.objects.select_related("user")
-            .filter(digest=digest(secret.strip()), revoked_at__isnull=True, user__is_active=True)
-            .first()
-        )
+        key = _KEY.first(digest=digest(secret.strip()))
         if key is None:
             raise AuthenticationFailed("This key is unknown or was revoked.")
         _note_use(key)

@@ -20,7 +20,6 @@ from loom.log import announce
 
 log = logging.getLogger("heddle.live")
 
-PAGE = 200
 SUBSCRIBED_S = 2.0  # a broker that is down must not keep people from the log
 CATCH_UP_S = 0.25  # how often a generation's row is written at least
 CATCH_UPS = 8
@@ -119,7 +118,7 @@ class Feed:
         while True:
             passes = {socket.guest.ticket for socket in self.sockets}
             entries, verdicts = await self.read(
-                reading.news, self.stream, self.ring.head, PAGE, passes
+                reading.news, self.stream, self.ring.head, reading.PAGE, passes
             )
             if not entries:
                 return
@@ -129,7 +128,7 @@ class Feed:
                 if entry.kind == "generation.ended":
                     self._end_partial(entry.frame)
             self._wake_all()
-            if len(entries) < PAGE:
+            if len(entries) < reading.PAGE:
                 return
             await asyncio.sleep(0)
 

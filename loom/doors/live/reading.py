@@ -10,8 +10,10 @@ from django.utils import timezone
 
 from loom.doors.live import frames
 from loom.doors.live.ring import Entry
-from loom.models import ApiKey, Event, Generation, Membership, Node, Stream, Tree
+from loom.models import ApiKey, Event, Generation, Node, Stream, Tree
+from loom.models.prepared import Given, Prepared
 from loom.queries import feed
+from loom.queries.rows import fetch, listed
 from loom.rules.permissions import ROLES
 
 Verdict = str | int  # a role, or the code a socket is closed with
@@ -32,11 +34,24 @@ class Pass:
     password: str = ""
 
 
+PAGE = 200  # events that are read at once
+
+_AFTER = Prepared(
+    lambda: (
+        Event.objects.filter(stream__name=Given("stream"), seq__gt=Given("seq"))
+        .order_by("seq")
+        .values_list("seq", "kind", "actor", "origin", "payload", "at")[:PAGE]
+    )
+)
+_MEMBERS = """SELECT m.user_id, m.grove_id, m.role, u.password
+    FROM loom_membership m JOIN loom_user u ON u.id = m.user_id
+    WHERE u.is_active AND m.user_id IN ({users}) AND m.grove_id IN ({groves})"""
+
+
 def entries_after(stream: str, seq: int, limit: int) -> list[Entry]:
-    """The next events of a stream, rendered; in order, one query."""
-    rows = Event.objects.filter(stream__name=stream, seq__gt=seq).order_by("seq")
-    columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
-    return [_entry(feed.event_body(*row)) for row in columns[:limit]]
+    """The next events of a stream, at most PAGE of them, rendered; in order, one query."""
+    rows = _AFTER.all(stream=stream, seq=seq)
+    return [_entry(feed.event_body(*row)) for row in rows[:limit]]
 
 
 def _entry(body: feed.Body) -> Entry:
@@ -109,13 +124,9 @@ def standing(passes: set[Pass]) -> dict[Pass, Verdict]:
 
 
 def _members(passes: set[Pass]) -> dict[tuple[int, int], tuple[Verdict, str]]:
-    rows = Membership.objects.filter(
-        user_id__in={p.user_id for p in passes},
-        grove_id__in={p.grove_id for p in passes},
-        user__is_active=True,
-    )
-    columns = rows.values_list("user_id", "grove_id", "role", "user__password")
-    return {(user, grove): (role, password) for user, grove, role, password in columns.order_by()}
+    users, groves = (listed({getattr(p, name) for p in passes}) for name in ("user_id", "grove_id"))
+    found = fetch(_MEMBERS.format(users=users, groves=groves))
+    return {(user, grove): (role, password) for user, grove, role, password in found}
 
 
 def _those(rows: QuerySet[Any], column: str, asked: set[Any]) -> set[Any]:

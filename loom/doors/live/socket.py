@@ -22,7 +22,6 @@ STUCK_S = 20.0  # a send that takes so long at all
 FAREWELL_S = 30.0
 DELTAS_A_SECOND = 20.0
 FRAMES_A_SECOND = 10.0
-PAGE = 200
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -127,7 +126,7 @@ class Socket:
         while self._cursor < ring.head:
             if self._cursor < ring.floor:
                 # Not past the ring: only what is in it came after rights were looked at.
-                count = min(PAGE, ring.head - self._cursor)
+                count = min(reading.PAGE, ring.head - self._cursor)
                 entries = await self.feed.read(
                     reading.entries_after, self.feed.stream, self._cursor, count
                 )

@@ -1,0 +1,64 @@
+"""Prepared queries give what the plain ones give, each time with the values of that time."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from loom.access import Actor
+from loom.commands import growth
+from loom.models import Event, Node, Tree
+from loom.models.prepared import Given, Prepared
+
+pytestmark = pytest.mark.django_db
+
+TREE = Prepared(lambda: Tree.objects.select_related("grove", "maker").filter(uid=Given("uid")))
+EVENTS = Prepared(
+    lambda: (
+        Event.objects.filter(stream__name=Given("stream"), seq__gt=Given("seq"))
+        .order_by("-seq")
+        .values_list("seq", "payload", "at")[:2]
+    )
+)
+NODES = Prepared(lambda: Node.objects.select_related("edited_from").filter(tree=Given("tree")))
+
+
+def _fields(row: Tree | Node) -> dict[str, object]:
+    return {key: value for key, value in vars(row).items() if key != "_state"}
+
+
+def test_rows_and_what_they_name_are_those_of_the_plain_query(actor: Actor, tree: Tree) -> None:
+    for title in ("Ink", "Salt"):
+        made = growth.make_tree(actor, title=title)
+        TREE.first(uid=made.uid)
+        with CaptureQueriesContext(connection) as asked:
+            found = TREE.first(uid=made.uid)
+            assert found is not None
+            names = (found.title, found.grove.name, found.maker.name)
+        plain = Tree.objects.get(uid=made.uid)
+        assert len(asked) == 1
+        assert _fields(found) == _fields(plain)
+        assert names == (title, plain.grove.name, plain.maker.name)
+        assert not found._state.adding
+
+
+def test_an_unknown_value_gives_no_row(actor: Actor, tree: Tree) -> None:
+    assert TREE.first(uid="nobody") is None
+    assert TREE.all(uid="nobody") == []
+
+
+def test_tuples_come_converted_and_in_order(actor: Actor, tree: Tree) -> None:
+    stream = f"tree:{tree.uid}"
+    plain = Event.objects.filter(stream__name=stream).order_by("-seq")
+    expected = list(plain.values_list("seq", "payload", "at")[:2])
+    assert expected
+    assert EVENTS.all(stream=stream, seq=0) == expected
+    assert EVENTS.all(stream=stream, seq=expected[0][0]) == []
+
+
+def test_a_join_that_finds_nothing_gives_none(actor: Actor, tree: Tree) -> None:
+    root = NODES.all(tree=tree.pk)[0]
+    assert root.edited_from is None
+
+
+def test_values_are_values_whatever_they_say(actor: Actor, tree: Tree) -> None:
+    assert TREE.all(uid="' OR ''='") == []
