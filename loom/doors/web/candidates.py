@@ -1,6 +1,8 @@
 """What hangs below the position: the weave of continuations, finished and still coming."""
 
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,10 +10,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from loom.access import Actor
+from loom.commands.queueing import places
 from loom.doors.web.shown import age_of, broken_reason
 from loom.doors.web.who import Who
 from loom.models import Generation, Node, Tree, Workspace
 from loom.queries import lookup
+from loom.queries.asked import asked_on
+from loom.queries.path import path_ids
 from loom.queries.rows import NodeRow, rows_of
 from loom.queries.standing import standing_of
 
@@ -37,17 +42,39 @@ class Card:
     note: str = ""
     failed: str = ""
     is_excluded: bool = False
+    is_mine: bool = False  # asked for by the reader
+    before: int = 0  # candidates that begin before this one
+    same: str = ""  # the whole text of a finished one
+    alike: tuple["Card", ...] = ()  # others of the same text, folded into this one
+
+    @property
+    def keys(self) -> str:
+        """The keys that take this card: its own and those of the folded ones."""
+        return " ".join(str(card.key) for card in (self, *self.alike))
 
 
 @dataclass(frozen=True)
 class Weave:
-    """The continuations of one node. `more` are those past the last card."""
+    """The continuations of one node. `more` are those past the last card; `asked` whom the
+    reader asked last on this path, `asked_here` whether here."""
 
     point: str
     cards: tuple[Card, ...]
     total: int
     coming: int
     is_root: bool
+    asked: dict[str, int] = field(default_factory=dict)
+    asked_here: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many candidates the cards stand for."""
+        return sum(1 + len(card.alike) for card in self.cards)
+
+    @property
+    def asked_json(self) -> str:
+        """`asked`, for the page's scripts."""
+        return json.dumps(self.asked)
 
     @property
     def more(self) -> int:
@@ -72,16 +99,39 @@ def weave_of(
         (_order(row, begun), _card(row, cast, children.get(row.slot_id, 0), begun)) for row in rows
     ]
     coming = _coming(tree, node)
-    cards += [((one.created_at, one.pk), _stream(one, cast)) for one in coming]
+    before = places(one for one in coming if one.status == "queued")
+    cards += [
+        ((one.created_at, one.pk), _stream(actor, one, cast, before.get(one.pk, 0)))
+        for one in coming
+    ]
     cards += [((one.created_at, one.pk), _lost(one, cast)) for one in _failed(actor, tree, node)]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
+    path = [version for _, version in path_ids(actor, tree, workspace, node)]
+    asked_at, asked = asked_on(actor, tree, path)
     return Weave(
         point=node.local_id,
-        cards=tuple(replace(card, key=key) for key, card in enumerate(ordered, 1)),
+        cards=folded([replace(card, key=key) for key, card in enumerate(ordered, 1)]),
         total=len(slots),
         coming=len(coming),
         is_root=node.parent_slot_id is None,
+        asked=asked,
+        asked_here=asked_at == node.pk,
     )
+
+
+def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
+    """The cards with those of one text shown once: as the one that goes on, else the first.
+    All of them stay nodes, and keep their keys."""
+    groups: dict[str, list[Card]] = {}
+    for card in cards:
+        if card.same:
+            groups.setdefault(card.same, []).append(card)
+    shown: dict[int, Card] = {}
+    for alike in groups.values():
+        first = max(alike, key=lambda card: (card.children, -card.key))
+        rest = tuple(card for card in alike if card is not first)
+        shown[first.key] = replace(first, alike=rest)
+    return tuple(shown.get(card.key, card) for card in cards if not card.same or card.key in shown)
 
 
 def _children(slots: list[int]) -> dict[int, int]:
@@ -117,6 +167,7 @@ def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: dict[int, Gener
         broken=broken_reason(row.finish),
         note=generation.note if generation else "",
         is_excluded=bool(row.excluded),
+        same="" if row.excluded else row.text,
     )
 
 
@@ -152,7 +203,7 @@ def _lost(one: Generation, cast: dict[str, Who]) -> Card:
     )
 
 
-def _stream(one: Generation, cast: dict[str, Who]) -> Card:
+def _stream(actor: Actor, one: Generation, cast: dict[str, Who], before: int) -> Card:
     return Card(
         who=cast[one.participant.uid],
         text=one.text,
@@ -160,6 +211,8 @@ def _stream(one: Generation, cast: dict[str, Who]) -> Card:
         generation=one.uid,
         chunk=one.chunk,
         note=one.note,
+        is_mine=one.asked_by_id == actor.participant.pk,
+        before=before,
     )
 
 

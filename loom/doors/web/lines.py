@@ -27,18 +27,25 @@ def respond_line(text: str) -> str:
     return f"respond\n{text}\n←"
 
 
-def continue_line(request: PersonRequest) -> str:
-    """The line that asks for continuations with the form's settings."""
-    parts = ["continue"]
-    for name in ("n", "tokens", "temperature"):
-        value = request.POST.get(name, "").strip()
-        if value:
-            parts.append(f"{name}:{value}")
-    names = [
-        name.replace("\\", "\\\\").replace('"', '\\"') for name in request.POST.getlist("using")
+def continue_lines(request: PersonRequest) -> list[str]:
+    """The lines that ask for continuations with the form's settings: one for all who give
+    the same number."""
+    shared = [
+        f"{name}:{value}"
+        for name in ("tokens", "temperature")
+        if (value := request.POST.get(name, "").strip())
     ]
-    parts += ["using", *(f'agent:"{name}"' for name in names)] if names else []
-    return " ".join(parts)
+    usual = request.POST.get("n", "").strip()
+    by_count: dict[str, list[str]] = {}
+    for name in request.POST.getlist("using"):
+        by_count.setdefault(request.POST.get(f"n:{name}", "").strip() or usual, []).append(name)
+    lines = []
+    for count, names in (by_count or {usual: []}).items():
+        parts = ["continue", *([f"n:{count}"] if count else []), *shared]
+        agents = [name.replace("\\", "\\\\").replace('"', '\\"') for name in names]
+        parts += ["using", *(f'agent:"{name}"' for name in agents)] if agents else []
+        lines.append(" ".join(parts))
+    return lines
 
 
 @require_POST
@@ -65,5 +72,5 @@ def _lines(request: PersonRequest, text: str) -> list[str]:
         return [text]
     lines = [respond_line(text)] if text else []
     if request.POST.get("action") == "continue":
-        lines.append(continue_line(request))
+        lines += continue_lines(request)
     return lines or [respond_line("")]

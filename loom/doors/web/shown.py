@@ -19,6 +19,7 @@ from loom.queries.rows import NodeRow
 MAX_SHOWN = 20_000
 
 REASONS = {
+    "money": gettext_noop("cut where today's money was used up; what had come is kept"),
     "stopped": gettext_noop("stopped; what had come is kept"),
     "length": gettext_noop("cut at the token limit"),
     "lost": gettext_noop("cut off when the worker went away; what had come is kept"),

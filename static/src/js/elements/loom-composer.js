@@ -2,14 +2,24 @@
 // The composer: text that becomes a node, a question to models, or a → line. What is typed is
 // a draft of its place until it was sent.
 
-import { Refused } from "../live/api.js";
+import { json, Refused } from "../live/api.js";
 import { nameOf } from "../live/shelf.js";
-import { bare, continueLine, isCommand, withText } from "../tree/lines.js";
+import { Asking } from "../tree/asking.js";
+import { costOf, inWords } from "../tree/cost.js";
+import { madeOf } from "../tree/fanout.js";
+import { bare, continueLines, isCommand, withText } from "../tree/lines.js";
 import { askWhich } from "../tree/contest.js";
 import { placeAt } from "../tree/desk.js";
 import { pageOf } from "../tree/page.js";
 
 export class LoomComposer extends HTMLElement {
+  /** @type {import("../tree/cost.js").Estimate | undefined} */
+  estimate;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  weighing;
+  /** @type {string | undefined} where the reader chose models by hand */
+  chosen;
+
   connectedCallback() {
     this.page = pageOf();
     this.form = /** @type {HTMLFormElement} */ (this.querySelector("form"));
@@ -19,17 +29,24 @@ export class LoomComposer extends HTMLElement {
     this.text.addEventListener("input", () => this.typed(), { signal });
     this.text.addEventListener("keydown", (event) => this.pressed(event), { signal });
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
-    this.form.addEventListener("change", () => this.keepSettings(), { signal });
+    this.form.addEventListener("change", () => this.changed(), { signal });
     this.page.addEventListener("moved", () => this.moved(), { signal });
     this.place = placeAt(this.page, "buffer");
     this.page.drafts.addEventListener("draft", (event) => this.isAt(event) && this.loadDraft(), { signal });
     askWhich(this.page.drafts, this.form, (place) => nameOf(place) === this.name, signal);
-    this.loadSettings();
+    this.asks = new Asking(this.form, this.page.settings.tree);
+    this.page.addEventListener("weave", (event) => this.woven(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.off = this.page.events.on("generation.ended", () => this.weigh());
+    const weave = document.querySelector("loom-weave");
+    if (weave) this.woven(madeOf(weave));
     this.loadDraft();
+    this.weigh();
   }
 
   disconnectedCallback() {
     this.stop?.abort();
+    this.off?.();
+    clearTimeout(this.weighing);
   }
 
   /** Which draft is in the field. */
@@ -51,6 +68,7 @@ export class LoomComposer extends HTMLElement {
     if (this.place) this.page?.drafts.write(this.place, this.text?.value ?? "");
     this.answer("");
     this.shape();
+    this.showCost();
   }
 
   /** The draft stays with its node, and the new place's own draft comes. */
@@ -59,6 +77,7 @@ export class LoomComposer extends HTMLElement {
     if (at) at.value = this.page?.position ?? "";
     if (this.page) this.place = placeAt(this.page, "buffer");
     this.loadDraft();
+    this.weigh();
   }
 
   shape() {
@@ -79,15 +98,6 @@ export class LoomComposer extends HTMLElement {
     this.go(event.submitter?.getAttribute("data-do") ?? "continue");
   }
 
-  /** What the fields ask for. */
-  asking() {
-    const data = new FormData(this.form);
-    const of = (/** @type {string} */ name) => String(data.get(name) ?? "").trim();
-    const agents = this.querySelectorAll('[name="using"]').length;
-    const using = data.getAll("using").map(String);
-    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), using: agents ? using : [] };
-  }
-
   /** Sends: a line as it is, a text as a node, and then asks for continuations.
    * @param {string} action "respond" or "continue" */
   async go(action) {
@@ -104,7 +114,7 @@ export class LoomComposer extends HTMLElement {
       }
       const written = text ? await this.page?.say(withText("respond", text), { quiet: true, draft }) : null;
       if (action === "continue") {
-        await this.page?.say(continueLine("", this.asking()), { at: written?.position ?? at, quiet: true });
+        await this.askFor(written?.position ?? at);
       }
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -132,32 +142,43 @@ export class LoomComposer extends HTMLElement {
     return this.go("continue");
   }
 
-  keepSettings() {
-    const asking = this.asking();
-    localStorage.setItem(`heddle.asking.${this.page?.settings.tree}`, JSON.stringify(asking));
-    this.showAgents(asking.using);
+  /** Asks everybody chosen, each for as many as he gives. @param {string} at */
+  async askFor(at) {
+    const lines = continueLines(this.asks?.read() ?? {});
+    this.page?.emit("asking", lines);
+    await Promise.all(lines.map((line) => this.page?.say(line, { at, quiet: true })));
   }
 
-  loadSettings() {
-    try {
-      const kept = JSON.parse(localStorage.getItem(`heddle.asking.${this.page?.settings.tree}`) ?? "{}");
-      for (const name of ["n", "tokens", "temperature"]) {
-        const field = /** @type {HTMLInputElement | null} */ (this.form?.elements.namedItem(name));
-        if (field && kept[name] !== undefined) field.value = kept[name];
-      }
-      const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (this.querySelectorAll('[name="using"]'));
-      if (kept.using?.length && [...boxes].some((box) => kept.using.includes(box.value))) {
-        for (const box of boxes) box.checked = kept.using.includes(box.value);
-      }
-    } catch {
-      // Settings of an older page: the defaults do.
-    }
-    this.showAgents(this.asking().using);
+  changed() {
+    this.asks?.keep();
+    this.chosen = this.page?.position;
+    this.showCost();
   }
 
-  /** @param {string[]} using */
-  showAgents(using) {
-    const shown = this.querySelector("[data-agents-shown]");
-    if (shown) shown.textContent = using.length ? using.join(", ") : "Whoever was last";
+  /** Whom the reader asked on this path before is offered here, unless he chose anew here.
+   * @param {{point: string, asked: Record<string, number>}} weave */
+  woven({ point, asked }) {
+    if (this.chosen !== point) this.asks?.follow(asked);
+    this.showCost();
+  }
+
+  /** Asks what a path has and costs, once things have come to rest. */
+  weigh() {
+    clearTimeout(this.weighing);
+    this.weighing = setTimeout(async () => {
+      const at = this.page?.position ?? "";
+      this.estimate = await json(`${this.page?.api}/estimate?node=${at}`).catch(() => undefined);
+      this.showCost();
+    }, 250);
+  }
+
+  showCost() {
+    const shown = /** @type {HTMLElement | null} */ (this.querySelector("[data-cost]"));
+    const asking = this.asks?.read();
+    if (!shown || !asking || !this.estimate) return;
+    const cost = costOf(this.estimate, asking, this.text?.value ?? "");
+    shown.hidden = !asking.using.length || this.form?.classList.contains("is-command") === true;
+    shown.textContent = inWords(cost);
+    shown.classList.toggle("bad", cost.over);
   }
 }

@@ -2,6 +2,7 @@
 // The weave: continuations of the position side by side, those still coming among them.
 
 import { json, Refused } from "../live/api.js";
+import { adopt, keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/fanout.js";
 import { pageOf } from "../tree/page.js";
 import { reconcile, remember } from "../tree/reconcile.js";
 import { speak } from "../tree/speak.js";
@@ -9,13 +10,16 @@ import { speak } from "../tree/speak.js";
 const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
 const isOurs = (/** @type {Element} */ card) => card.matches(".card");
 const isComing = (/** @type {Element} */ card) => card.classList.contains("coming");
+const isBehind = (/** @type {Element} */ card) => card.hasAttribute("data-before") && !card.querySelector("[data-text]")?.textContent;
 
 export class LoomWeave extends HTMLElement {
   /** @type {Map<string, string>} texts of running generations as far as they came */
   texts = new Map();
-  /** the line that asked last, for "more like these" */
-  asked = "";
+  /** @type {string[]} the lines that asked last, for "more like these" */
+  asked = [];
   taken = "";
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  looking;
   /** @type {Set<string>} failed ones that were seen */
   dismissed = new Set();
 
@@ -25,6 +29,8 @@ export class LoomWeave extends HTMLElement {
     const { signal } = this.stop;
     this.page.addEventListener("delta", (event) => this.grow(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("store", () => this.light(), { signal });
+    this.page.addEventListener("asking", (event) => (this.asked = /** @type {CustomEvent} */ (event).detail), { signal });
+    this.addEventListener("change", (event) => keepRest(event), { signal });
     this.page.addEventListener("said", (event) => this.noteLine(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("generation.ended", (event) => this.ended(event.payload.generation));
     this.addEventListener("click", (event) => this.clicked(event), { signal });
@@ -35,6 +41,7 @@ export class LoomWeave extends HTMLElement {
   disconnectedCallback() {
     this.stop?.abort();
     this.off?.();
+    clearTimeout(this.looking);
   }
 
   cards() {
@@ -56,9 +63,9 @@ export class LoomWeave extends HTMLElement {
       section.replaceWith(fresh);
       remember(fresh.querySelectorAll(".card"));
     } else {
-      section.querySelector("h2")?.replaceWith(/** @type {Element} */ (fresh.querySelector("h2")));
+      adopt(section, fresh);
       list.setAttribute("data-count", freshList.getAttribute("data-count") ?? "");
-      reconcile(list, [...freshList.children], { isOurs, keyOf, mayReplace: (old, now) => !(isComing(old) && isComing(now)) });
+      reconcile(list, [...freshList.children], { isOurs, keyOf, mayReplace: (old, now) => !(isComing(old) && isComing(now)) || isBehind(old) });
     }
     this.finishDrawing();
   }
@@ -71,6 +78,11 @@ export class LoomWeave extends HTMLElement {
     const hint = this.querySelector(".weave-hint");
     if (hint) hint.textContent = this.coming().length ? "1–9 take · Esc stops" : "1–9 take · . more like these";
     if (!this.page?.can.continue && hint) hint.textContent = "1–9 go there";
+    showRest(this);
+    clearTimeout(this.looking);
+    // Places in the queue change with what is asked in other trees, too.
+    if (this.querySelector("[data-before]")) this.looking = setTimeout(() => this.page?.emit("redraw"), 4000);
+    this.page?.emit("weave", madeOf(this));
     this.light();
   }
 
@@ -121,6 +133,8 @@ export class LoomWeave extends HTMLElement {
   clicked(event) {
     const act = /** @type {Element} */ (event.target).closest("[data-act]")?.getAttribute("data-act");
     if (act === "compare") return this.compare();
+    if (act === "stop-all") return this.halt();
+    if (act === "more") return this.more();
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
     if (act === "stop") this.halt([card]);
@@ -145,6 +159,7 @@ export class LoomWeave extends HTMLElement {
   /** Takes a candidate: goes there, or as soon as it has ended. @param {Element} card */
   take(card) {
     if (card.classList.contains("failed")) return;
+    if (stopsRest()) this.halt(this.coming().filter((one) => one !== card && one.hasAttribute("data-mine")));
     if (!isComing(card)) return this.page?.go(card.getAttribute("data-id") ?? "");
     for (const one of this.cards()) one.classList.remove("taken");
     this.taken = keyOf(card);
@@ -153,7 +168,7 @@ export class LoomWeave extends HTMLElement {
 
   /** @param {number} key */
   takeKey(key) {
-    const card = this.cards().find((one) => one.getAttribute("data-key") === String(key));
+    const card = this.cards().find((one) => keysOf(one).includes(String(key)));
     if (card) this.take(card);
     return Boolean(card);
   }
@@ -170,13 +185,14 @@ export class LoomWeave extends HTMLElement {
 
   /** @param {{line: string}} said */
   noteLine({ line }) {
-    if (/^\s*(→|->)?\s*continue\b/.test(line)) this.asked = line.replace(/ from \S+/, "");
+    if (/^\s*(→|->)?\s*continue\b/.test(line) && !this.asked.includes(line)) this.asked = [line.replace(/ from \S+/, "")];
   }
 
-  /** Asks for more of the same kind. @param {number} [n] */
+  /** Asks for more of the same kind: as was asked last, else as this place was asked.
+   * @param {number} [n] */
   more(n) {
-    const line = this.asked || "continue n:3";
-    const counted = n ? `${line.replace(/ n:\d+/, "")} n:${n}` : line;
-    this.page?.say(counted).catch(() => {});
+    const lines = this.asked.length ? this.asked : linesOf(this);
+    const counted = n ? [`${lines[0].replace(/ n:\d+/, "")} n:${n}`] : lines;
+    for (const line of counted) this.page?.say(line).catch(() => {});
   }
 }

@@ -13,7 +13,8 @@ export function withText(head, text) {
 }
 
 /**
- * @typedef {{n?: string, tokens?: string, temperature?: string, using?: string[]}} Asking
+ * @typedef {{n?: string, tokens?: string, temperature?: string, using?: string[], counts?: Record<string, string>}} Asking
+ * `counts`: how many those give who do not give n.
  * @param {string} from a ref, or "" for here @param {Asking} asking
  */
 export function continueLine(from, { n = "", tokens = "", temperature = "", using = [] }) {
@@ -24,6 +25,18 @@ export function continueLine(from, { n = "", tokens = "", temperature = "", usin
   if (temperature) parts.push(`temperature:${temperature}`);
   if (using.length) parts.push("using", ...using.map((name) => `agent:${quoted(name)}`));
   return parts.join(" ");
+}
+
+/** The lines of one go: those who give the same number stand on one. @param {Asking} asking */
+export function continueLines({ using = [], counts = {}, n = "", ...rest }) {
+  /** @type {Map<string, string[]>} */
+  const byCount = new Map();
+  for (const name of using) {
+    const count = counts[name] || n;
+    byCount.set(count, [...(byCount.get(count) ?? []), name]);
+  }
+  if (!byCount.size) return [continueLine("", { ...rest, n })];
+  return [...byCount].map(([count, names]) => continueLine("", { ...rest, n: count, using: names }));
 }
 
 /** Whether a text is meant as a command: an arrow first, `>` for those without one on the keyboard.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bare, continueLine, isCommand, quoted, withText } from "./lines.js";
+import { bare, continueLine, continueLines, isCommand, quoted, withText } from "./lines.js";
 
 test("text goes as a block, untouched", () => {
   assert.equal(withText("respond", ' "a"\n→ prune x\\ '), 'respond\n "a"\n→ prune x\\ \n←');
@@ -30,4 +30,12 @@ test("the arrow is taken off", () => {
 
 test("quotes escape what the grammar reads", () => {
   assert.equal(quoted('a"b\\c\nd'), '"a\\"b\\\\c\\nd"');
+});
+
+test("who gives the same number stands on one line", () => {
+  assert.deepEqual(continueLines({ n: "3", tokens: "60", using: ["A", "B", "C"], counts: { B: "1" } }), [
+    'continue n:3 tokens:60 using agent:"A" agent:"C"',
+    'continue n:1 tokens:60 using agent:"B"',
+  ]);
+  assert.deepEqual(continueLines({ n: "2" }), ["continue n:2"]);
 });

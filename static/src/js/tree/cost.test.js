@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { costOf, dollars, inWords } from "./cost.js";
+
+const reader = { tokens: 2000, how: "counted", length: 500, prices: { input: 1, output: 2 }, caches_from: null };
+const estimate = {
+  money: { left_usd: 0.5 },
+  participants: [
+    { ...reader, name: "Muse" },
+    { ...reader, name: "Keeper", prices: { input: 1, output: 2, cached: 0.1 }, caches_from: 1024 },
+    { ...reader, name: "Free", prices: null, tokens: 3000, how: "estimated" },
+  ],
+};
+
+test("each candidate reads the path and writes as much as it may", () => {
+  const cost = costOf(estimate, { n: "3", tokens: "100", using: ["Muse"] }, "");
+  assert.equal(cost.usd, (3 * 2000 + 3 * 100 * 2) / 1e6);
+  assert.equal(inWords(cost), "reads 2,000 tokens · at most $0.0066 · $0.50 left today");
+});
+
+test("where the provider keeps paths, the others read it from there", () => {
+  const cost = costOf(estimate, { n: "1", using: ["Keeper"], counts: { Keeper: "3" } }, "");
+  assert.equal(cost.usd, (2000 * (1 + 2 * 0.1) + 3 * 500 * 2) / 1e6);
+});
+
+test("where no price is known none is said", () => {
+  const cost = costOf(estimate, { n: "3", using: ["Free"] }, "");
+  assert.equal(inWords(cost), "reads about 3,000 tokens");
+});
+
+test("what is typed and not yet sent is read too", () => {
+  assert.equal(costOf(estimate, { using: ["Muse"] }, "Marie waits.").tokens, 2003);
+});
+
+test("more than is left is said", () => {
+  const cost = costOf({ ...estimate, money: { left_usd: 0.001 } }, { n: "5", using: ["Muse"] }, "");
+  assert.ok(cost.over);
+  assert.match(inWords(cost), /cut where that ends/);
+});
+
+test("amounts have two figures that count", () => {
+  assert.deepEqual([0, 0.0000001, 0.0123, 0.999, 12.345].map(dollars), ["$0.00", "under $0.000001", "$0.012", "$1.00", "$12.35"]);
+});

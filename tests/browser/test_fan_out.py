@@ -1,0 +1,156 @@
+"""Asking several models at once: side by side, stopped together, folded, and its price."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.test_two_people import live
+from tests.providers.scripts import HOLD, holds, never_ends, says, tokens
+
+
+@pytest.fixture
+def duo(heddle: Heddle) -> Iterator[tuple[str, str]]:
+    """The names of two models of the grove; the second is there for one test, and costs."""
+    names = [one["name"] for one in _models(heddle)]
+    body = {
+        "name": "Second",
+        "model_ref": "scripted:second",
+        "base_url": heddle.provider.url,
+        "prices": {"input": 1, "output": 2},
+        "max_tokens": 100,
+    }
+    made = heddle.post("participants", body)
+    yield names[0], "Second"
+    with heddle.client() as client:
+        changes = {"name": f"Second {made['id']}", "archived": True}
+        assert client.patch(f"/api/participants/{made['id']}", json=changes).is_success
+
+
+def _models(heddle: Heddle) -> list[dict[str, str]]:
+    found = heddle.get("participants")["results"]
+    return [one for one in found if one["kind"] == "model"]  # type: ignore[attr-defined]
+
+
+def choose(page: Page, **counts: int) -> None:
+    """Ticks exactly these models in the composer, each with its number."""
+    page.locator(".agents-menu summary").click()
+    for row in page.locator(".agents-menu .choice").all():
+        name = row.locator("b").inner_text()
+        row.get_by_role("checkbox").set_checked(name in counts)
+        row.get_by_role("spinbutton").fill(str(counts.get(name, "")))
+    page.keyboard.press("Escape")
+
+
+def go(page: Page) -> None:
+    """Asks as the composer says."""
+    page.locator(".composer").get_by_role("button", name="Continue").click()
+
+
+def test_each_model_gives_its_own_number_in_one_go(
+    heddle: Heddle, visit: Open, duo: tuple[str, str]
+) -> None:
+    tree = heddle.tree("Fan", "Marie opens the door.")
+    heddle.provider.script(*[says("She waits.")] * 3)
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, **{duo[0]: 2, duo[1]: 1})
+    go(page)
+    expect(page.locator(".card[data-id]")).to_have_count(1)  # of one text: folded
+    expect(page.locator(".weave h2")).to_contain_text("3 continuations")
+    expect(page.locator(".alike summary")).to_have_text("2 more are the same")
+    page.locator(".alike summary").click()
+    expect(page.locator(".alike a")).to_have_count(2)
+    third = page.locator(".alike a").last.get_attribute("data-go")
+    page.locator("main").press("3")
+    expect(page.locator("article.node")).to_have_count(2)
+    assert third
+
+
+def test_the_choice_of_a_path_is_offered_there_again(
+    heddle: Heddle, visit: Open, duo: tuple[str, str]
+) -> None:
+    tree = heddle.tree("Choice", "Marie opens the door.")
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, Second=2)
+    go(page)
+    expect(page.locator(".card[data-id]").first).to_be_visible()
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    live(page)
+    expect(page.locator("[data-agents-shown]")).to_have_text("Second")
+    expect(page.locator('[name="n"]')).to_have_value("2")
+    heddle.provider.script(says("Otherwise."), says("Or so."))
+    page.get_by_role("button", name="More like these").click()
+    expect(page.locator(".card[data-id]")).to_have_count(3)
+
+
+def test_all_are_stopped_at_once(heddle: Heddle, visit: Open, duo: tuple[str, str]) -> None:
+    tree = heddle.tree("Stop", "Marie opens the door.")
+    heddle.provider.script(*[never_ends(rate=40, word=f"{word} ") for word in ("a", "b", "c")])
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, Second=3)
+    go(page)
+    expect(page.locator(".card.coming [data-text]").filter(has_text=re.compile("."))).to_have_count(
+        3
+    )
+    page.get_by_role("button", name="Stop all").click()
+    expect(page.locator(".card.coming")).to_have_count(0)
+    expect(page.locator(".card[data-id]")).to_have_count(3)
+
+
+def test_taking_one_stops_the_rest_where_that_is_wished(
+    heddle: Heddle, visit: Open, duo: tuple[str, str]
+) -> None:
+    tree = heddle.tree("Take", "Marie opens the door.")
+    heddle.provider.script(
+        holds("She ", HOLD, "smiles."), never_ends(rate=40, word="b "), never_ends(rate=40)
+    )
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, Second=3)
+    go(page)
+    page.get_by_label("Taking one stops the rest").check()
+    card = page.locator(".card.coming").filter(has_text="She")
+    expect(card).to_be_visible()
+    card.locator(".card-text").click()
+    expect(page.locator(".card.coming")).to_have_count(1)
+    heddle.provider.release()
+    expect(page.locator("article.node").last).to_contain_text("She smiles.")
+    page.go_back()
+    expect(page.get_by_label("Taking one stops the rest")).to_be_checked()
+
+
+def test_what_asking_costs_is_said_before_and_what_waits_says_its_place(
+    heddle: Heddle, visit: Open, duo: tuple[str, str]
+) -> None:
+    tree = heddle.tree("Cost", "Marie opens the door. " * 20)
+    second = next(one for one in _models(heddle) if one["name"] == "Second")
+    with heddle.client() as client:
+        assert client.patch(f"/api/participants/{second['id']}", json={"parallel": 1}).is_success
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, Second=2)
+    cost = page.locator("[data-cost]")
+    expect(cost).to_contain_text(re.compile(r"reads about 1\d\d tokens · at most \$0\.00\d+"))
+    expect(cost).to_contain_text("left today")
+    heddle.provider.script(holds("a", HOLD, "b"), tokens(2))
+    go(page)
+    go(page)
+    expect(page.locator(".card.coming[data-before]").last).to_contain_text("before it")
+    heddle.provider.release()
+    expect(page.locator(".card.coming")).to_have_count(0)
+
+
+def test_on_a_phone_the_choice_and_the_price_fit(
+    heddle: Heddle, visit: Open, duo: tuple[str, str]
+) -> None:
+    tree = heddle.tree("Phone fan", "Marie opens the door.")
+    page = live(visit(f"/trees/{tree}", size=PHONE, theme="dark"))
+    choose(page, Second=3)
+    expect(page.locator("[data-cost]")).to_contain_text("at most")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator(".agents-menu summary").click()
+    box = page.locator(".agents-menu .menu-items").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
