@@ -25,6 +25,7 @@ COPY config ./config
 COPY loom ./loom
 COPY agents ./agents
 COPY templates ./templates
+COPY locale ./locale
 COPY docs/guide.md ./docs/guide.md
 COPY docs/pictures ./docs/pictures
 COPY --from=build /heddle/static ./static

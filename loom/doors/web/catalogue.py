@@ -2,6 +2,7 @@
 
 import gettext
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -17,13 +18,13 @@ def script_catalogue() -> dict[str, Any]:
     Empty for English, which the scripts have themselves.
     """
     language = get_language() or "en"
-    return {} if language == "en" else _catalogue(to_locale(language))
+    return {} if language == "en" else _catalogue(to_locale(language), tuple(settings.LOCALE_PATHS))
 
 
 @lru_cache(maxsize=64)
-def _catalogue(locale: str) -> dict[str, Any]:
+def _catalogue(locale: str, folders: tuple[Path, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for folder in settings.LOCALE_PATHS:
+    for folder in folders:
         try:
             words = gettext.translation("djangojs", localedir=folder, languages=[locale])
         except OSError:

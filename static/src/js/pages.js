@@ -1,14 +1,21 @@
 // @ts-check
 // Small things every page does: ages that keep up, links that remember the place.
 
+import { language, t } from "./t.js";
+
+/** Whose way of writing dates: the page's language, and for English the one of most places. */
+function place() {
+  return language() === "en" ? "en-GB" : language();
+}
+
 /** How long ago, as the server writes it. @param {Date} then @param {Date} [now] */
 export function age(then, now = new Date()) {
   const seconds = (now.getTime() - then.getTime()) / 1000;
-  if (seconds < 60) return "now";
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ago`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3600)}h ago`;
-  if (seconds < 86_400 * 30) return `${Math.floor(seconds / 86_400)}d ago`;
-  return then.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+  if (seconds < 60) return t("now");
+  if (seconds < 3600) return t("{n}m ago", { n: Math.floor(seconds / 60) });
+  if (seconds < 86_400) return t("{n}h ago", { n: Math.floor(seconds / 3600) });
+  if (seconds < 86_400 * 30) return t("{n}d ago", { n: Math.floor(seconds / 86_400) });
+  return then.toLocaleDateString(place(), { day: "numeric", month: "short", year: "numeric" });
 }
 
 /** @type {ReturnType<typeof setInterval> | 0} */
@@ -20,9 +27,9 @@ export function showAges() {
     for (const time of document.querySelectorAll("time[datetime]")) {
       const then = new Date(time.getAttribute("datetime") ?? "");
       if (Number.isNaN(then.getTime())) continue;
-      const words = time.hasAttribute("data-full") ? then.toLocaleString("en-GB") : age(then);
+      const words = time.hasAttribute("data-full") ? then.toLocaleString(place()) : age(then);
       if (time.textContent !== words) time.textContent = words;
-      if (!time.hasAttribute("title")) time.setAttribute("title", then.toLocaleString("en-GB"));
+      if (!time.hasAttribute("title")) time.setAttribute("title", then.toLocaleString(place()));
     }
   };
   draw();

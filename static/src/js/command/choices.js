@@ -2,6 +2,7 @@
 // What the command bar offers for what has been typed: nodes that match, or verbs.
 
 import { json } from "../live/api.js";
+import { t } from "../t.js";
 
 /**
  * @typedef {{kind: "id" | "line" | "excerpt" | "soft" | "by", text: string}} Part
@@ -57,7 +58,7 @@ export async function choicesFor(page, text, search, signal) {
   }));
   if (direct && page.store?.places.has(direct[1].toLowerCase())) {
     const id = direct[1].toLowerCase();
-    hits.unshift({ go: id, parts: [{ kind: "id", text: id }, { kind: "excerpt", text: "go to this node" }] });
+    hits.unshift({ go: id, parts: [{ kind: "id", text: id }, { kind: "excerpt", text: t("go to this node") }] });
   }
-  return hits.length ? hits : [{ parts: [{ kind: "soft", text: "Nothing here matches. Type → for commands." }] }];
+  return hits.length ? hits : [{ parts: [{ kind: "soft", text: t("Nothing here matches. Type → for commands.") }] }];
 }

@@ -2,29 +2,30 @@
 // The command bar's dialog: a combobox over a list, and room for the answer.
 
 import { make } from "../tree/forms.js";
+import { t } from "../t.js";
 
-const HINTS = ["↑ ↓ choose", "Tab completes", "Enter runs", "Esc closes"];
+
 
 export function frame() {
   const input = /** @type {HTMLInputElement} */ (
-    make("input", { type: "text", autocomplete: "off", spellcheck: false, placeholder: "Search this tree, or type → for a command" })
+    make("input", { type: "text", autocomplete: "off", spellcheck: false, placeholder: t("Search this tree, or type → for a command") })
   );
   const attributes = {
     role: "combobox",
     "aria-expanded": "true",
     "aria-controls": "command-choices",
     "aria-autocomplete": "list",
-    "aria-label": "Search or command",
+    "aria-label": t("Search or command"),
   };
   for (const [name, value] of Object.entries(attributes)) input.setAttribute(name, value);
   const list = make("div", { id: "command-choices" });
   list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", "Suggestions");
+  list.setAttribute("aria-label", t("Suggestions"));
   const said = make("div", { className: "command-answer" });
   said.setAttribute("role", "status");
-  const foot = make("p", { className: "command-foot" }, ...HINTS.map((textContent) => make("span", { textContent })));
+  const foot = make("p", { className: "command-foot" }, ...[t("↑ ↓ choose"), t("Tab completes"), t("Enter runs"), t("Esc closes")].map((textContent) => make("span", { textContent })));
   const dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "command" }, input, list, said, foot));
-  dialog.setAttribute("aria-label", "Search and commands");
+  dialog.setAttribute("aria-label", t("Search and commands"));
   return { dialog, input, list, said };
 }
 

@@ -5,6 +5,7 @@ import { part } from "../live/api.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { changes } from "../tree/words.js";
+import { t } from "../t.js";
 
 const MOST = 4;
 
@@ -19,12 +20,12 @@ export class LoomCompare extends HTMLElement {
     this.stop = new AbortController();
     this.choices = make("div", { className: "compare-choices" });
     this.choices.setAttribute("role", "group");
-    this.choices.setAttribute("aria-label", "What is compared, two to four");
+    this.choices.setAttribute("aria-label", t("What is compared, two to four"));
     this.sheets = make("div", { className: "compare" });
-    const close = make("button", { type: "button", className: "button small", textContent: "Close" });
-    const head = make("header", { className: "compare-head" }, make("h2", { textContent: "Side by side" }), this.choices, close);
+    const close = make("button", { type: "button", className: "button small", textContent: t("Close") });
+    const head = make("header", { className: "compare-head" }, make("h2", { textContent: t("Side by side") }), this.choices, close);
     this.dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "sheet-dialog wide" }, head, this.sheets));
-    this.dialog.setAttribute("aria-label", "Compare");
+    this.dialog.setAttribute("aria-label", t("Compare"));
     this.replaceChildren(this.dialog);
     close.addEventListener("click", () => this.dialog?.close());
     this.choices.addEventListener("click", (event) => this.toggle(/** @type {Element} */ (event.target).closest("[data-choice]")));
@@ -78,7 +79,7 @@ export class LoomCompare extends HTMLElement {
     const who = store && place !== undefined ? this.page?.cast.get(store.authors[place]) : undefined;
     const pieces = isFirst ? [{ text, changed: false }] : changes(first, text);
     const body = make("p", {}, ...pieces.map((piece) => (piece.changed ? make("mark", { textContent: piece.text }) : piece.text)));
-    const go = make("a", { className: "button small", href: `?node=${id}`, textContent: "Take it" });
+    const go = make("a", { className: "button small", href: `?node=${id}`, textContent: t("Take it") });
     go.setAttribute("data-go", id);
     const sheet = make("article", {}, make("header", {}, make("b", { className: "by", textContent: who?.name ?? "" }), " ", make("code", { className: "id", textContent: id })), body, go);
     sheet.dataset.who = String(who?.colour ?? 0);

@@ -3,6 +3,7 @@
 
 import { json, Refused, send } from "../live/api.js";
 import { make } from "../tree/forms.js";
+import { language, t } from "../t.js";
 
 const ENDED = new Set(["done", "failed", "stopped"]);
 
@@ -38,7 +39,7 @@ export class LoomImport extends HTMLElement {
     const file = files?.[0];
     if (!file || this.busy) return;
     this.busy = true;
-    this.draw(make("span", { textContent: `Sending ${file.name}` }), make("progress"));
+    this.draw(make("span", { textContent: t("Sending {name}", { name: file.name }) }), make("progress"));
     const form = new FormData();
     form.append("file", file);
     form.append("grove", this.dataset.grove ?? "");
@@ -57,15 +58,15 @@ export class LoomImport extends HTMLElement {
   /** @param {string} id @param {string} name */
   async watch(id, name) {
     const bar = /** @type {HTMLProgressElement} */ (make("progress", { max: 1 }));
-    bar.setAttribute("aria-label", `Importing ${name}`);
-    const words = make("span", { textContent: `Reading ${name}` });
-    const stop = make("button", { type: "button", className: "button small", textContent: "Stop" });
+    bar.setAttribute("aria-label", t("Importing {name}", { name }));
+    const words = make("span", { textContent: t("Reading {name}", { name }) });
+    const stop = make("button", { type: "button", className: "button small", textContent: t("Stop") });
     stop.addEventListener("click", () => void json(`/api/imports/${id}/stop`, { method: "POST", body: {} }).catch(() => {}));
     this.draw(words, bar, stop);
     for (;;) {
       const state = await json(`/api/imports/${id}`);
       if (state.total) bar.value = state.done / state.total;
-      if (state.done) words.textContent = `${name}: ${state.done.toLocaleString("en")}${state.total ? ` of ${state.total.toLocaleString("en")}` : ""}`;
+      if (state.done) words.textContent = state.total ? t("{name}: {done} of {total}", { name, done: state.done.toLocaleString(language()), total: state.total.toLocaleString(language()) }) : `${name}: ${state.done.toLocaleString(language())}`;
       if (ENDED.has(state.status)) return this.ended(state, name);
       await new Promise((done) => (this.timer = setTimeout(done, 400)));
     }
@@ -73,10 +74,10 @@ export class LoomImport extends HTMLElement {
 
   /** @param {any} state @param {string} name */
   ended(state, name) {
-    if (state.status !== "done") return this.refuse(name, state.error?.message ?? "It was stopped; nothing of it is here.", state.error?.hint ?? "");
+    if (state.status !== "done") return this.refuse(name, state.error?.message ?? t("It was stopped; nothing of it is here."), state.error?.hint ?? "");
     const report = state.report ?? {};
     const facts = make("dl", {}, ...this.facts(report));
-    const open = make("a", { className: "button primary", href: `/trees/${state.tree}`, textContent: "Open the tree" });
+    const open = make("a", { className: "button primary", href: `/trees/${state.tree}`, textContent: t("Open the tree") });
     this.draw(make("div", { className: "report" }, make("b", { textContent: `${name} is here` }), facts, open));
     open.focus();
   }
@@ -84,7 +85,7 @@ export class LoomImport extends HTMLElement {
   /** The report as pairs. @param {any} report */
   facts(report) {
     const listed = (/** @type {any} */ value) => (Array.isArray(value) ? value.join(", ") : value && typeof value === "object" ? Object.entries(value).map(([key, count]) => `${key} ${count}`).join(", ") : String(value ?? ""));
-    const rows = [["Format", report.format], ["Nodes", report.nodes?.toLocaleString?.("en")], ["Kept", report.kept], ["Kept aside", report.unknown], ["Left out", report.dropped], ["Notes", report.warnings]];
+    const rows = [[t("Format"), report.format], [t("Nodes"), report.nodes?.toLocaleString?.("en")], [t("Kept"), report.kept], [t("Kept aside"), report.unknown], [t("Left out"), report.dropped], ["Notes", report.warnings]];
     return rows.filter(([, value]) => listed(value)).flatMap(([label, value]) => [make("dt", { className: "soft", textContent: String(label) }), make("dd", { textContent: listed(value) })]);
   }
 

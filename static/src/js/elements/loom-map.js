@@ -10,6 +10,7 @@ import { listenForPointers } from "../map/pointers.js";
 import { parentsOf, Scene, slotsShown } from "../map/scene.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
+import { t } from "../t.js";
 
 export class LoomMap extends HTMLElement {
   camera = new Camera();
@@ -56,19 +57,18 @@ export class LoomMap extends HTMLElement {
 
   build() {
     const tool = (/** @type {string} */ words, /** @type {string} */ name, /** @type {() => void} */ run) => {
-      const button = make("button", { type: "button", className: "quiet", textContent: words, title: name });
-      button.setAttribute("aria-label", name);
+      const button = make("button", { type: "button", className: "quiet", textContent: words, title: name, ariaLabel: name });
       button.addEventListener("click", run);
       return button;
     };
-    this.unhoist = tool("whole tree", "Show the whole tree again", () => this.hoist(null));
+    this.unhoist = tool(t("whole tree"), t("Show the whole tree again"), () => this.hoist(null));
     this.unhoist.hidden = true;
-    const tools = make("span", { className: "end" }, this.unhoist, tool("−", "Zoom out", () => this.zoom(1 / 1.4)), tool("+", "Zoom in", () => this.zoom(1.4)), tool("fit", "Fit the whole map", () => this.fit()), tool("◎", "Show where you are", () => this.find()));
+    const tools = make("span", { className: "end" }, this.unhoist, tool("−", t("Zoom out"), () => this.zoom(1 / 1.4)), tool("+", t("Zoom in"), () => this.zoom(1.4)), tool(t("fit"), t("Fit the whole map"), () => this.fit()), tool("◎", t("Show where you are"), () => this.find()));
     const size = make("span", {}, document.querySelector(".status [data-size]")?.textContent ?? "");
-    size.setAttribute("data-size", "");
+    size.dataset.size = "";
     this.canvas = /** @type {HTMLCanvasElement} */ (make("canvas", { tabIndex: 0 }));
     this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", "Map of the tree. The outline holds the same as a list. Arrows move the map, plus and minus zoom, 0 fits.");
+    this.canvas.setAttribute("aria-label", t("Map of the tree. The outline holds the same as a list. Arrows move the map, plus and minus zoom, 0 fits."));
     this.tip = make("div", { className: "map-tip", hidden: true });
     this.frame = make("div", { className: "map-frame" }, this.canvas, this.tip);
     this.replaceChildren(make("div", { className: "map-head" }, size, tools), this.frame);

@@ -4,6 +4,7 @@
 import { make } from "../tree/forms.js";
 import { rowsOf } from "../tree/outline.js";
 import { pageOf } from "../tree/page.js";
+import { t } from "../t.js";
 
 const HEIGHT = 28;
 const SPARE = 8;
@@ -24,7 +25,7 @@ export class LoomOutline extends HTMLElement {
     const { signal } = this.stop;
     this.list = make("div", { className: "outline" });
     this.list.setAttribute("role", "tree");
-    this.list.setAttribute("aria-label", "Outline of the tree");
+    this.list.setAttribute("aria-label", t("Outline of the tree"));
     this.replaceChildren(this.list);
     const pane = /** @type {HTMLElement} */ (this.parentElement);
     pane.addEventListener("scroll", () => this.paint(), { signal, passive: true });
@@ -122,7 +123,7 @@ export class LoomOutline extends HTMLElement {
     const words = this.page?.excerpts.of(id) || "";
     const item = make("div", { className: path.has(row.slot) ? "on-path" : "" }, twig, make("span", { className: "knot" }), make("span", { className: "excerpt", textContent: words || id }));
     item.setAttribute("role", "treeitem");
-    item.setAttribute("aria-label", `${who?.name ?? ""}: ${words || id}${row.children ? `, ${row.children} below` : ""}`);
+    item.setAttribute("aria-label", `${who?.name ?? ""}: ${words || id}${row.children ? `, ${t("{n} below", { n: row.children })}` : ""}`);
     item.setAttribute("aria-level", String(row.level));
     item.setAttribute("aria-setsize", String(row.size));
     item.setAttribute("aria-posinset", String(row.place));

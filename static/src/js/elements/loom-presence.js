@@ -2,6 +2,7 @@
 // The faces of those who are here; press one to go where that one is.
 
 import { pageOf } from "../tree/page.js";
+import { t } from "../t.js";
 
 export class LoomPresence extends HTMLElement {
   connectedCallback() {
@@ -25,7 +26,7 @@ export class LoomPresence extends HTMLElement {
     for (const row of document.querySelectorAll("[data-person]")) {
       const node = places.get(row.getAttribute("data-person") ?? "");
       const where = row.querySelector("[data-where]");
-      if (where) where.textContent = node ? `here, at ${node}` : (where.getAttribute("data-else") ?? "");
+      if (where) where.textContent = node ? t("here, at {node}", { node }) : (where.getAttribute("data-else") ?? "");
     }
   }
 
@@ -38,11 +39,11 @@ export class LoomPresence extends HTMLElement {
       type: "button",
       textContent: who.initials,
       className: `face ${who.kind}`,
-      title: `${who.id === this.page?.settings.me ? "You" : who.name}, at ${node}`,
+      title: t("{name}, at {node}", { name: who.id === this.page?.settings.me ? t("You") : who.name, node }),
     });
     button.dataset.who = String(who.colour);
     button.dataset.at = node;
-    button.setAttribute("aria-label", `${button.title}. Go there`);
+    button.setAttribute("aria-label", t("{place}. Go there", { place: button.title }));
     item.append(button);
     return item;
   }

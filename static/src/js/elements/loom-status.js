@@ -3,8 +3,9 @@
 
 import { pageOf } from "../tree/page.js";
 import { speak } from "../tree/speak.js";
+import { language, t, tn } from "../t.js";
 
-const WORDS = { waiting: "connecting", live: "live", offline: "offline, trying again", gone: "closed" };
+const WORDS = { waiting: t("connecting"), live: t("live"), offline: t("offline, trying again"), gone: t("closed") };
 
 export class LoomStatus extends HTMLElement {
   /** @type {keyof typeof WORDS} */
@@ -33,8 +34,8 @@ export class LoomStatus extends HTMLElement {
     const before = this.state;
     this.state = state;
     this.reason = reason;
-    if (state === "offline" && before === "live") speak("Offline. What you type is kept.");
-    if (state === "live" && before === "offline") speak("Connected again.");
+    if (state === "offline" && before === "live") speak(t("Offline. What you type is kept."));
+    if (state === "live" && before === "offline") speak(t("Connected again."));
     this.draw();
   }
 
@@ -42,10 +43,10 @@ export class LoomStatus extends HTMLElement {
     const words = this.state === "gone" ? this.reason : WORDS[this.state];
     const waiting = this.page?.outbox.waiting ?? 0;
     this.querySelector(".dot")?.setAttribute("data-state", this.state === "gone" ? "offline" : this.state);
-    this.put(this, "[data-live]", waiting ? `${words} · ${waiting} not sent yet, kept here` : words);
-    this.put(this, "[data-seq]", `seq ${(this.page?.events.seq ?? 0).toLocaleString("en")}`);
+    this.put(this, "[data-live]", waiting ? `${words} · ${t("{n} not sent yet, kept here", { n: waiting })}` : words);
+    this.put(this, "[data-seq]", `seq ${(this.page?.events.seq ?? 0).toLocaleString(language())}`);
     const people = new Set(this.page?.here.map((one) => one.participant)).size;
-    this.put(document, "[data-here]", people ? `${people} here` : "");
+    this.put(document, "[data-here]", people ? t("{n} here", { n: people }) : "");
   }
 
   /** Counting a large tree at every event would be felt. */
@@ -57,7 +58,7 @@ export class LoomStatus extends HTMLElement {
   size() {
     const size = this.page?.store?.size();
     if (!size) return;
-    const words = `${size.nodes.toLocaleString("en")} node${size.nodes === 1 ? "" : "s"} · ${size.branches.toLocaleString("en")} branch${size.branches === 1 ? "" : "es"}`;
+    const words = `${tn("{n} node", "{n} nodes", size.nodes)} · ${tn("{n} branch", "{n} branches", size.branches)}`;
     for (const place of document.querySelectorAll("[data-size]")) place.textContent = words;
   }
 

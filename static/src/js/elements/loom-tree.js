@@ -9,6 +9,7 @@ import { listenForKeys } from "../tree/keys.js";
 import { keepExports } from "../tree/menu.js";
 import { listenForPortals } from "../tree/portals.js";
 import { TreePage } from "../tree/page.js";
+import { t } from "../t.js";
 
 export class LoomTree extends HTMLElement {
   connectedCallback() {
@@ -39,7 +40,7 @@ export class LoomTree extends HTMLElement {
   rename({ title }) {
     const shown = document.querySelector("[data-title]");
     if (title === undefined || !shown) return;
-    shown.textContent = title || "Untitled tree";
+    shown.textContent = title || t("Untitled tree");
     document.title = `${shown.textContent} · Heddle`;
   }
 

@@ -2,10 +2,12 @@
 // The weave: continuations of the position side by side, those still coming among them.
 
 import { json, Refused } from "../live/api.js";
+import { hintFor } from "../tree/combos.js";
 import { adopt, keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/fanout.js";
 import { pageOf } from "../tree/page.js";
 import { reconcile, remember } from "../tree/reconcile.js";
 import { speak } from "../tree/speak.js";
+import { t } from "../t.js";
 
 const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
 const isOurs = (/** @type {Element} */ card) => card.matches(".card");
@@ -76,8 +78,7 @@ export class LoomWeave extends HTMLElement {
       if (text !== undefined) this.write(card, text);
     }
     const hint = this.querySelector(".weave-hint");
-    if (hint) hint.textContent = this.coming().length ? "1–9 take · Esc stops" : "1–9 take · . more like these";
-    if (!this.page?.can.continue && hint) hint.textContent = "1–9 go there";
+    if (hint) hint.textContent = hintFor(this.page?.settings.keys ?? [], this.page?.can.continue === true, this.coming().length > 0);
     showRest(this);
     clearTimeout(this.looking);
     // Places in the queue change with what is asked in other trees, too.
@@ -110,7 +111,7 @@ export class LoomWeave extends HTMLElement {
     const slot = card.querySelector("[data-text]");
     const state = card.querySelector("[data-state]");
     if (slot) slot.textContent = text;
-    if (state) state.textContent = "writing";
+    if (state) state.textContent = t("writing");
     if (box && end) box.scrollTop = box.scrollHeight;
   }
 
@@ -122,10 +123,10 @@ export class LoomWeave extends HTMLElement {
     const key = card?.getAttribute("data-key") ?? "";
     if (!generation.node) {
       // Its card, if there is one, is drawn anew: with what went wrong, or not at all.
-      if (card) speak(`Candidate ${key} ended without a text. ${generation.error?.message ?? ""}`);
+      if (card) speak(`${t("Candidate {n} ended without a text.", { n: key })} ${generation.error?.message ?? ""}`);
       return this.page?.emit("redraw");
     }
-    if (card) speak(`Candidate ${key} is complete. ${text.slice(0, 200)}`);
+    if (card) speak(`${t("Candidate {n} is complete.", { n: key })} ${text.slice(0, 200)}`);
     if (this.taken === generation.id) this.page?.go(generation.node);
   }
 

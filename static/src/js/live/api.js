@@ -1,6 +1,8 @@
 // @ts-check
 // Requests to the server: one way to ask, one shape of refusal.
 
+import { t } from "../t.js";
+
 /** @typedef {{ok: false, code: string, message: string, hint: string, retryable: boolean, reply?: string}} Refusal */
 
 /** What the server, or the lack of it, says no with. */
@@ -38,7 +40,7 @@ async function refusalOf(response) {
   try {
     return new Refused(await response.json(), response.status);
   } catch {
-    return new Refused({ message: `The server answered ${response.status}.` }, response.status);
+    return new Refused({ message: t("The server answered {status}.", { status: response.status }) }, response.status);
   }
 }
 
@@ -51,7 +53,7 @@ async function ask(url, options) {
     return await fetch(url, { credentials: "same-origin", ...options });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Refused({ code: "UNAVAILABLE", message: "No connection to the server." }, 0);
+    throw new Refused({ code: "UNAVAILABLE", message: t("No connection to the server.") }, 0);
   }
 }
 
@@ -79,7 +81,7 @@ export async function part(url, signal) {
   const text = await response.text();
   if (!response.ok) {
     const said = new DOMParser().parseFromString(text, "text/html").body.textContent?.trim();
-    throw new Refused({ message: said || `The server answered ${response.status}.` }, response.status);
+    throw new Refused({ message: said || t("The server answered {status}.", { status: response.status }) }, response.status);
   }
   return text;
 }

@@ -1,6 +1,8 @@
 // @ts-check
 // Pan, zoom and pointing on the map: mouse, fingers, wheel and keys.
 
+import { t } from "../t.js";
+
 /** @typedef {import("../elements/loom-map.js").LoomMap} LoomMap */
 
 const REACH = 14;
@@ -81,7 +83,7 @@ function hover(map, event) {
   const author = map.page?.cast.get(store.authors[slot])?.name ?? "";
   const words = map.page?.excerpts.of(id) ?? "";
   const room = map.extent();
-  map.tip.textContent = store.parents[slot] === null ? "The root" : `${id} · ${author}${words ? `\n${words}` : ""}`;
+  map.tip.textContent = store.parents[slot] === null ? t("The root") : `${id} · ${author}${words ? `\n${words}` : ""}`;
   map.tip.style.whiteSpace = "pre-line";
   map.tip.hidden = false;
   map.tip.style.left = `${Math.max(4, Math.min(event.offsetX + 12, room.width - map.tip.offsetWidth - 4))}px`;

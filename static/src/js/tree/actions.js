@@ -5,6 +5,7 @@ import { json, part } from "../live/api.js";
 import { placeAt } from "./desk.js";
 import { openForm } from "./forms.js";
 import { quoted, withText } from "./lines.js";
+import { t } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {{page: TreePage, id: string, host: Element, button: Element | null}} Act */
@@ -52,14 +53,14 @@ act("edit", async ({ page, id, host }) => {
   const place = placeAt(page, "edit", id);
   host.classList.add("editing");
   const shape = {
-    label: `Text of ${id}`,
+    label: t("Text of {id}", { id }),
     text,
     draft: draftAt(page, place),
-    submit: "Save",
-    choicesLabel: "as",
+    submit: t("Save"),
+    choicesLabel: t("as"),
     choices: [
-      { value: "version", words: "a version: what follows stays" },
-      { value: "fork", words: "a fork: a new branch beside it" },
+      { value: "version", words: t("a version: what follows stays") },
+      { value: "fork", words: t("a fork: a new branch beside it") },
     ],
     chosen: page.settings.edits !== "ask" ? page.settings.edits : localStorage.getItem("heddle.edit-as") ?? (page.settings.mode === "buffer" ? "version" : "fork"),
   };
@@ -71,15 +72,15 @@ act("edit", async ({ page, id, host }) => {
 });
 
 act("annotate", ({ page, id, host }) => {
-  const words = ["note", "question", "suggestion", "warning", "objection"];
+  const words = { note: t("note"), question: t("question"), suggestion: t("suggestion"), warning: t("warning"), objection: t("objection") };
   const draft = placeAt(page, "note", id);
   const shape = {
     draft: draftAt(page, draft),
-    label: `A note on ${id}`,
+    label: t("A note on {id}", { id }),
     small: true,
-    submit: "Annotate",
-    choicesLabel: "as",
-    choices: words.map((value) => ({ value, words: value })),
+    submit: t("Annotate"),
+    choicesLabel: t("as"),
+    choices: Object.entries(words).map(([value, said]) => ({ value, words: said })),
     chosen: "note",
   };
   openForm(host, shape, ({ text, choice }) => page.say(withText(`annotate ${id} as:${choice}`, text), { quiet: true, draft }));
@@ -90,7 +91,7 @@ act("reply", ({ page, button }) => {
   const host = button?.closest(".note");
   if (!host) return;
   const draft = placeAt(page, "note", note);
-  const shape = { label: `Reply to ${note}`, small: true, submit: "Reply", draft: draftAt(page, draft) };
+  const shape = { label: t("Reply to {id}", { id: note }), small: true, submit: t("Reply"), draft: draftAt(page, draft) };
   openForm(host, shape, ({ text }) => page.say(withText(`annotate ${note}`, text), { quiet: true, draft }));
 });
 
@@ -98,12 +99,12 @@ act("resolve", ({ page, button }) => {
   const note = button?.getAttribute("data-note") ?? "";
   const host = button?.closest(".note");
   if (!host) return;
-  const shape = { label: "Why it is settled", single: true, submit: "Resolve", hint: "a reason, if you like" };
+  const shape = { label: t("Why it is settled"), single: true, submit: t("Resolve"), hint: t("a reason, if you like") };
   openForm(host, shape, ({ text }) => page.say(`resolve ${note}${text ? ` ${quoted(text)}` : ""}`, { quiet: true }));
 });
 
 act("tag", ({ page, id, host }) => {
-  const shape = { label: `Tags for ${id}`, single: true, submit: "Tag", hint: "several with commas" };
+  const shape = { label: t("Tags for {id}", { id }), single: true, submit: t("Tag"), hint: t("several with commas") };
   openForm(host, shape, ({ text }) => {
     const names = text.split(",").map((name) => name.trim().replace(/^#/, "")).filter(Boolean);
     return page.say(`tag ${id} ${names.map((name) => `#${quoted(name)}`).join(" ")}`, { quiet: true });
@@ -112,7 +113,7 @@ act("tag", ({ page, id, host }) => {
 
 act("split", async ({ page, id, host }) => {
   const text = await part(`${page.web}/nodes/${id}/text`);
-  const shape = { label: `Where to split ${id}`, text, readOnly: true, submit: "Split at the caret", hint: "put the caret where the second part begins" };
+  const shape = { label: t("Where to split {id}", { id }), text, readOnly: true, submit: t("Split at the caret"), hint: t("put the caret where the second part begins") };
   openForm(host, shape, ({ caret }) => page.say(`split ${id} at:${[...text.slice(0, caret)].length}`, { quiet: true }));
 });
 
@@ -146,9 +147,9 @@ act("details", ({ page, id }) => page.emit("details", id));
 
 act("verify", async ({ page, id, host }) => {
   const said = host.querySelector("[data-verified]");
-  if (said) said.textContent = "checking";
+  if (said) said.textContent = t("checking");
   const { status, broken } = await json(`${page.api}/verify?node=${id}`);
-  const words = { valid: "valid: the hash and what it stands on agree", incomplete: "holds, but its call is not sealed as exact bytes" };
+  const words = { valid: t("valid: the hash and what it stands on agree"), incomplete: t("holds, but its call is not sealed as exact bytes") };
   const why = broken.map((/** @type {{reason: string}} */ one) => one.reason).join("; ");
   if (said) said.textContent = words[/** @type {"valid"} */ (status)] ?? `${status}: ${why}`;
 });

@@ -2,6 +2,8 @@
 // Keys as words: what was pressed, and how a combo is drawn. The words are those of
 // loom/rules/keys.py: `g`, `Mod+k`, `Alt+ArrowLeft`, `Mod+Shift+z`.
 
+import { t } from "../t.js";
+
 const NOT_YET = new Set(["Control", "Meta", "Alt", "AltGraph", "Shift", "CapsLock", "Dead", "Process", "Unidentified"]);
 const DRAWN = /** @type {Record<string, string>} */ ({
   ArrowLeft: "←",
@@ -41,4 +43,20 @@ export function capsOf(combo, mac = isMac) {
   if (!rest) return [];
   const isLetter = caps.length > 0 && rest.length === 1;
   return [...caps, DRAWN[rest] ?? (isLetter ? rest.toUpperCase() : rest)];
+}
+
+/** The caps of an action in the page's table, in one text.
+ * @param {{keys: {id: string, combo: string}[]}[]} groups @param {string} id */
+export function capFor(groups, id) {
+  const key = groups.flatMap((group) => group.keys).find((one) => one.id === id);
+  return capsOf(key?.combo ?? "").join(" ");
+}
+
+/** What the keys do at the weave, in one line.
+ * @param {{keys: {id: string, combo: string}[]}[]} groups @param {boolean} may ask for more @param {boolean} coming */
+export function hintFor(groups, may, coming) {
+  const keys = `${capFor(groups, "take-1")}–${capFor(groups, "take-9")}`;
+  if (!may) return t("{keys} go there", { keys });
+  const then = coming ? t("{key} stops", { key: capFor(groups, "stop") }) : t("{key} more like these", { key: capFor(groups, "more") });
+  return `${t("{keys} take", { keys })} · ${then}`;
 }

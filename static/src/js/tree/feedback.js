@@ -4,6 +4,7 @@
 import { told } from "../live/api.js";
 import { toast } from "../elements/loom-toast.js";
 import { speak } from "./speak.js";
+import { t } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 
@@ -21,7 +22,7 @@ export function giveFeedback(page, signal) {
       const words = answer.reply.replace(/^✓ /, "");
       if (SEEN.has(verb)) return speak(words);
       if (!answer.events.length && !UNDONE.has(verb)) return;
-      const act = UNDONE.has(verb) ? (verb === "undo" ? "Redo" : "") : "Undo";
+      const act = UNDONE.has(verb) ? (verb === "undo" ? t("Redo") : "") : t("Undo");
       const back = verb === "undo" ? "redo" : "undo";
       toast().show(words, { act, onAct: () => void page.say(back).catch(() => {}) });
     },

@@ -2,6 +2,7 @@
 // Small forms that open where they are needed and close with Escape.
 
 import { Refused, told } from "../live/api.js";
+import { t } from "../t.js";
 
 /**
  * @typedef {{label: string, text?: string, rows?: number, single?: boolean, readOnly?: boolean,
@@ -33,7 +34,7 @@ function keepDraft(field, { draft, text = "" }) {
   field.addEventListener("input", () => draft.write(field.value === text ? "" : field.value));
   if (!kept) return [];
   field.value = kept;
-  const again = make("button", { type: "button", className: "button small", textContent: "Start over" });
+  const again = make("button", { type: "button", className: "button small", textContent: t("Start over") });
   again.addEventListener("click", () => {
     field.value = text;
     draft.write("");
@@ -56,7 +57,7 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
   if (shape.rows && !shape.single) field.rows = shape.rows;
   const again = keepDraft(field, shape);
   const said = make("p", { className: "refusal", role: "alert", hidden: true });
-  const cancel = make("button", { type: "button", className: "button small", textContent: "Cancel" });
+  const cancel = make("button", { type: "button", className: "button small", textContent: t("Cancel") });
   const submit = /** @type {HTMLButtonElement} */ (make("button", { className: "button small primary", textContent: shape.submit }));
   const hint = make("span", { className: "soft", textContent: shape.hint ?? "" });
   const row = make("div", { className: "inline-row" }, ...choicesOf(shape, "choice"), submit, cancel, ...again, hint);
