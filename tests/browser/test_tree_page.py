@@ -21,7 +21,7 @@ def test_arrows_walk_the_tree_and_back_leads_back(heddle: Heddle, visit: Open) -
     page = live(visit(f"/trees/{tree}"))
     one, two, three = ids(page)
     other = heddle.line(tree, f'respond {two} "Three, otherwise."')["refs"][0]  # type: ignore[index]
-    expect(page.locator(".sib")).to_contain_text("1 / 2")
+    expect(page.locator("article .sib")).to_contain_text("1 / 2")
     page.locator("main").press("ArrowDown")
     expect(page.locator(f"#n-{other}")).to_be_visible()
     page.locator("main").press("ArrowLeft")
