@@ -3,6 +3,7 @@
 from typing import Any
 
 import dj_database_url
+from csp.constants import NONCE
 
 from config import env, languages
 
@@ -125,7 +126,8 @@ CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
         "script-src": ["'self'"],
-        "style-src": ["'self'"],
+        # The nonce goes out with pages that ask for it: the editor's own style sheet needs it.
+        "style-src": ["'self'", NONCE],
         "img-src": ["'self'", "data:"],
         "font-src": ["'self'"],
         "connect-src": ["'self'"],

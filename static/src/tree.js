@@ -1,6 +1,7 @@
 // @ts-check
 // The tree page's entry. The root comes first: the others ask it for what they share.
 
+import { LoomBuffer } from "./js/elements/loom-buffer.js";
 import { LoomCommand } from "./js/elements/loom-command.js";
 import { LoomCompare } from "./js/elements/loom-compare.js";
 import { LoomComposer } from "./js/elements/loom-composer.js";
@@ -18,6 +19,7 @@ import { LoomWeave } from "./js/elements/loom-weave.js";
 customElements.define("loom-tree", LoomTree);
 customElements.define("loom-path", LoomPath);
 customElements.define("loom-weave", LoomWeave);
+customElements.define("loom-buffer", LoomBuffer);
 customElements.define("loom-composer", LoomComposer);
 customElements.define("loom-status", LoomStatus);
 customElements.define("loom-presence", LoomPresence);

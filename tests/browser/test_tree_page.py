@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.conftest import PHONE, Cookies, Heddle, Open
 from tests.browser.test_two_people import live
 
 
@@ -187,11 +187,13 @@ def test_the_outline_is_a_tree_for_keyboard_and_screen_reader(heddle: Heddle, vi
     expect(page.locator("article.node")).to_have_count(2)
 
 
-def test_a_buffer_tree_is_one_text_character_for_character(heddle: Heddle, visit: Open) -> None:
+def test_a_buffer_tree_is_one_text_character_for_character(
+    heddle: Heddle, visit: Open, rhea: Cookies
+) -> None:
     tree = heddle.tree(
         "Buffer", "The house", " stood  empty", ",\n\n  at <b>the</b> end.", mode="buffer"
     )
-    page = live(visit(f"/trees/{tree}"))
+    page = live(visit(f"/trees/{tree}", who=rhea))
     expect(page.locator(".run")).to_have_count(3)
     drawn = page.locator(".stretch").evaluate("one => one.textContent.trim()")
     assert drawn == "The house stood  empty,\n\n  at <b>the</b> end."

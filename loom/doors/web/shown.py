@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
 
@@ -11,9 +13,11 @@ from loom.access import Actor
 from loom.doors.web import markdown
 from loom.doors.web.who import Who
 from loom.models import Tree, Workspace
+from loom.queries.authorship import pieces_of
 from loom.queries.margins import Margin, margins_of
 from loom.queries.portals import Portal, portals_of
 from loom.queries.rows import NodeRow
+from loom.rules.authorship import Pieces
 
 # What a page shows of one text; the rest comes when it is asked for.
 MAX_SHOWN = 20_000
@@ -80,6 +84,19 @@ def age_of(at: datetime, now: datetime | None = None) -> str:
     return f"{at:%-d %b %Y}"
 
 
+def _pieces(row: NodeRow, pieces: Pieces, cast: dict[str, Who]) -> SafeString:
+    """A text of a buffer: what somebody else than its author wrote is his."""
+    if row.length > MAX_SHOWN or len(pieces) < 2:
+        return _body(row.text, "buffer")
+    edges = [0, *accumulate(length for _, length in pieces)]
+    parts = [
+        (cast[author].colour, cast[author].kind, row.text[start:end])
+        for (author, _), start, end in zip(pieces, edges, edges[1:], strict=False)
+    ]
+    spans = format_html_join("", '<span data-who="{}" data-kind="{}">{}</span>', parts)
+    return format_html('<span class="plain">{}</span>', spans)
+
+
 def _body(text: str, mode: str) -> SafeString:
     shown = text[:MAX_SHOWN]
     if mode == "buffer" or len(text) > MAX_SHOWN:
@@ -115,7 +132,7 @@ def _node(  # noqa: PLR0917 (what one node is drawn from)
     margin: Margin,
     portals: tuple[Portal, ...],
     cast: dict[str, Who],
-    mode: str,
+    body: SafeString,
     me: str,
 ) -> NodeShown:
     notes = tuple(_note(note, cast, replies) for note, replies in margin.notes)
@@ -127,7 +144,7 @@ def _node(  # noqa: PLR0917 (what one node is drawn from)
         at=row.at,
         age=age_of(row.created_at),
         depth=row.depth,
-        body=_body(row.text, mode),
+        body=body,
         length=row.length,
         rest=max(0, row.length - MAX_SHOWN),
         margin=margin,
@@ -156,6 +173,11 @@ def nodes_shown(
     margins = margins_of(tree, rows, workspace)
     portals = portals_of(actor, rows)
     me = actor.participant.uid
+    pieces = pieces_of(rows) if tree.mode == "buffer" else {}
+    bodies = (
+        _pieces(row, pieces[row.id], cast) if pieces else _body(row.text, tree.mode) for row in rows
+    )
     return [
-        _node(row, margins[row.id], portals.get(row.id, ()), cast, tree.mode, me) for row in rows
+        _node(row, margins[row.id], portals.get(row.id, ()), cast, body, me)
+        for row, body in zip(rows, bodies, strict=True)
     ]

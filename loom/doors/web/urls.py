@@ -5,6 +5,7 @@ from django.urls.converters import StringConverter
 
 from loom.doors.web import (
     about,
+    buffer,
     coming_in,
     finding,
     grove_settings,
@@ -64,6 +65,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/path", trees.path),
     path("trees/<uid:uid>/above", trees.above),
     path("trees/<uid:uid>/weave", trees.weave),
+    path("trees/<uid:uid>/buffer", buffer.text),
     path("trees/<uid:uid>/line", lines.run),
     path("trees/<uid:uid>/search", finding.search),
     path("trees/<uid:uid>/excerpts", finding.excerpts),

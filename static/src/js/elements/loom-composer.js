@@ -101,6 +101,8 @@ export class LoomComposer extends HTMLElement {
   /** Sends: a line as it is, a text as a node, and then asks for continuations.
    * @param {string} action "respond" or "continue" */
   async go(action) {
+    const book = /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (document.querySelector("loom-buffer[data-on]"));
+    if (book) return void (await book.go(action));
     const text = this.text?.value ?? "";
     const at = this.page?.position ?? "";
     if (!text && action === "respond") return this.text?.focus();

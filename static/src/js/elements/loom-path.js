@@ -45,6 +45,11 @@ export class LoomPath extends HTMLElement {
     return [...this.querySelectorAll(".stretch > [data-id]")];
   }
 
+  /** Where an editor holds the text, only what hangs below it is drawn here. */
+  get what() {
+    return this.stretch().hidden ? "weave" : "path";
+  }
+
   stretch() {
     return /** @type {HTMLElement} */ (this.querySelector(".stretch"));
   }
@@ -58,7 +63,7 @@ export class LoomPath extends HTMLElement {
     thread?.setAttribute("aria-busy", "true");
     try {
       const shared = this.shared();
-      const url = (/** @type {string} */ after) => `${this.page?.web}/path?node=${this.page?.position}${after ? `&after=${after}` : ""}`;
+      const url = (/** @type {string} */ after) => `${this.page?.web}/${this.what}?node=${this.page?.position}${after ? `&after=${after}` : ""}`;
       let markup;
       try {
         markup = await part(url(shared), move.signal);
@@ -96,6 +101,7 @@ export class LoomPath extends HTMLElement {
     const fresh = parsed(markup);
     const nodes = [...fresh.querySelectorAll(".stretch > [data-id]")];
     const stretch = this.stretch();
+    if (stretch.hidden) return this.drawWeave(fresh);
     const kept = new Set();
     if (after) for (const id of this.nodes().map(keyOf)) if (kept.add(id) && id === after) break;
     if (!after && nodes.length) {
@@ -110,10 +116,15 @@ export class LoomPath extends HTMLElement {
       if (above) stretch.prepend(above);
     }
     reconcile(stretch, nodes, { isOurs: (child) => isNode(child) && !kept.has(keyOf(child)), keyOf, mayReplace });
+    this.drawWeave(fresh);
+    this.mark();
+  }
+
+  /** @param {DocumentFragment} fresh */
+  drawWeave(fresh) {
     const weave = fresh.querySelector("[data-weave]");
     const drawn = /** @type {import("./loom-weave.js").LoomWeave | null} */ (this.querySelector("loom-weave"));
     if (weave) drawn?.draw(weave);
-    this.mark();
   }
 
   mark() {
@@ -156,7 +167,7 @@ export class LoomPath extends HTMLElement {
     this.busy = true;
     const position = this.page?.position;
     try {
-      const markup = await part(`${this.page?.web}/path?node=${position}`);
+      const markup = await part(`${this.page?.web}/${this.what}?node=${position}`);
       if (position === this.page?.position) this.draw(markup, "");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

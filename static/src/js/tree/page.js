@@ -10,6 +10,7 @@ import { follow, handOver, openDrafts } from "./desk.js";
 import { Excerpts } from "./excerpts.js";
 import { Folds } from "./folds.js";
 import { TreeStore } from "./store.js";
+import { Whereabouts } from "./whereabouts.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string}} Who */
 /** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork"}} Settings */
@@ -41,9 +42,10 @@ export class TreePage extends EventTarget {
     this.store = null;
     this.folds = new Folds(settings.tree, localStorage);
     this.excerpts = new Excerpts(`${this.web}/excerpts`);
-    /** @type {{participant: string, node: string}[]} */
+    /** @type {{participant: string, node: string, buffer?: string}[]} */
     this.here = [];
     this.waiting = false;
+    this.whereabouts = new Whereabouts(this);
   }
 
   start() {
@@ -54,7 +56,7 @@ export class TreePage extends EventTarget {
     });
     this.socket.addEventListener("frame", (event) => this.frame(/** @type {CustomEvent} */ (event).detail));
     this.socket.addEventListener("state", (event) => {
-      if (/** @type {CustomEvent} */ (event).detail.state === "live") this.tellPlace();
+      if (/** @type {CustomEvent} */ (event).detail.state === "live") this.whereabouts.tell();
       this.emit("state", /** @type {CustomEvent} */ (event).detail);
     });
     this.socket.start();
@@ -131,7 +133,7 @@ export class TreePage extends EventTarget {
     url.searchParams.set("node", id);
     if (keep) history[replace ? "replaceState" : "pushState"]({ node: id }, "", url);
     this.remember();
-    this.tellPlace();
+    this.whereabouts.tell();
     this.emit("moved", { from });
   }
 
@@ -142,10 +144,6 @@ export class TreePage extends EventTarget {
     } catch {
       // A full store forgets the place, nothing else.
     }
-  }
-
-  tellPlace() {
-    this.socket.send({ type: "presence", node: this.position });
   }
 
   /** Says a line where this tab stands, and follows where it leads. Refusals are told as

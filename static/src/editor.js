@@ -1,0 +1,4 @@
+// @ts-check
+// The editor's entry: asked for by pages that need it, once their text can be read.
+
+export { BufferEditor } from "./js/editor/open.js";

@@ -1,0 +1,89 @@
+// @ts-check
+// The line below the text: which edits wait and what they will mean, why one was refused, and
+// whether the hairlines between nodes are drawn.
+
+import { make } from "../tree/forms.js";
+
+const SEAMS = "heddle.hairlines";
+const MEANINGS = /** @type {[string, string][]} */ ([
+  ["version", "A version: what follows stays"],
+  ["fork", "A branch: it goes on from here"],
+]);
+
+/** @param {string} words @param {() => void} [run] */
+function button(words, run = () => {}) {
+  const made = make("button", { type: "button", className: "button small", textContent: words });
+  made.addEventListener("click", run);
+  return made;
+}
+
+export class EditBar {
+  /** @param {HTMLElement} host */
+  constructor(host) {
+    this.words = make("p", { className: "book-said", role: "status" });
+    const seams = make("button", { type: "button", className: "quiet seams", textContent: "Hairlines" });
+    const show = (/** @type {boolean} */ shown) => {
+      seams.setAttribute("aria-pressed", String(shown));
+      seams.title = shown ? "Hide the lines between nodes" : "Show the lines between nodes";
+      host.classList.toggle("seamless", !shown);
+    };
+    seams.addEventListener("click", () => {
+      const shown = seams.getAttribute("aria-pressed") !== "true";
+      localStorage.setItem(SEAMS, shown ? "on" : "off");
+      show(shown);
+    });
+    show(localStorage.getItem(SEAMS) !== "off");
+    host.append(make("div", { className: "book-bar" }, this.words, seams));
+    /** @type {((way: string) => void) | null} */
+    this.answer = null;
+    this.isRefused = false;
+  }
+
+  /** @param {(Node | string)[]} parts */
+  show(...parts) {
+    this.words.replaceChildren(...parts);
+  }
+
+  /** What edits wait. @param {{id: string}[]} pending @param {{way: string, save: () => void, back: () => void}} may */
+  tell(pending, { way, save, back }) {
+    if (this.answer || (this.isRefused && pending.length)) return;
+    this.isRefused = false;
+    const names = pending.map(({ id }) => id).join(", ");
+    if (!pending.length) return void (this.words.childElementCount && this.show());
+    if (this.words.dataset.names === `${names} ${way}` && this.words.childElementCount) return;
+    this.words.dataset.names = `${names} ${way}`;
+    const kept = way === "fork" ? "saved as a branch when you leave it" : "saved as a version when you leave it";
+    this.show(`Edit of ${names}: `, make("span", { className: "soft", textContent: way ? kept : "not saved yet" }), " ", button("Save", save), " ", button("Put back", back));
+  }
+
+  /** What an edit shall mean; the answer is remembered by whoever asks. @param {string} id @returns {Promise<string>} */
+  ask(id) {
+    return new Promise((done) => {
+      const end = (/** @type {string} */ way) => {
+        this.answer = null;
+        this.show();
+        done(way);
+      };
+      this.answer?.("");
+      this.answer = end;
+      const choices = MEANINGS.flatMap(([way, words]) => [" ", button(words, () => end(way))]);
+      this.show(`What does an edit, such as this of ${id}, mean here? `, ...choices, " ", button("Not now", () => end("")));
+      this.words.querySelector("button")?.focus();
+    });
+  }
+
+  /** Why an edit was not saved, and what can be done. @param {string} id @param {{message: string, hint: string}} why
+   * @param {{branch?: () => void, back?: () => void}} may */
+  refuse(id, { message, hint }, { branch, back }) {
+    this.isRefused = true;
+    this.words.dataset.names = "";
+    const end = (/** @type {() => void} */ run) => () => {
+      this.isRefused = false;
+      this.show();
+      run();
+    };
+    const said = make("span", { className: "bad", textContent: `${id ? `${id}: ` : ""}${message} ${hint}` });
+    const ways = [branch && button("Save as a branch", end(branch)), back && button("Put back", end(back))];
+    this.show(said, ...ways.flatMap((way) => (way ? [" ", way] : [])));
+  }
+}

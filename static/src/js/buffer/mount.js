@@ -1,0 +1,51 @@
+// @ts-check
+// The moment when the editor takes the place of the text that the server drew.
+
+/** @typedef {import("../tree/page.js").TreePage} TreePage */
+/** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
+/** @typedef {import("../elements/loom-buffer.js").LoomBuffer} LoomBuffer */
+
+/**
+ * Puts an editor where the drawn text was: what is being read stays where it is, and the caret
+ * where it was typed.
+ * @param {LoomBuffer} host @param {TreePage} page @param {typeof import("../editor/open.js").BufferEditor} Editor
+ * @param {import("../editor/book.js").Leaf[]} leaves
+ */
+export function takePlace(host, page, Editor, leaves) {
+  const drawn = /** @type {HTMLElement} */ (host.querySelector(".stretch"));
+  const thread = /** @type {HTMLElement} */ (host.closest("main"));
+  const isTyping = document.activeElement === document.getElementById("composer-text");
+  const end = drawn.getBoundingClientRect().bottom;
+  const parent = Object.assign(document.createElement("div"), { className: "book" });
+  host.prepend(parent);
+  const editor = new Editor({
+    parent,
+    nonce: host.dataset.nonce ?? "",
+    me: page.settings.me,
+    cast: page.cast,
+    label: "The text, and what you write next",
+    leaves,
+    tail: "",
+    heard: heardBy(host, page),
+  });
+  drawn.hidden = true;
+  drawn.replaceChildren();
+  thread.scrollTop += parent.getBoundingClientRect().bottom - end;
+  host.dataset.on = "";
+  if (isTyping) editor.focus();
+  return editor;
+}
+
+/** What the editor tells, and who listens. @param {LoomBuffer} host @param {TreePage} page @returns {import("../editor/open.js").Heard} */
+function heardBy(host, page) {
+  return {
+    typed: () => host.typed(),
+    placed: () => host.placed(),
+    pointed: (id) => /** @type {any} */ (document.querySelector("loom-tree"))?.details(id, false),
+    follow: (id) => page.go(id),
+    continue: () => void host.go("continue"),
+    save: () => void host.saving?.edits(),
+    take: () => host.wheel?.take(),
+    pick: (step) => host.wheel?.pick(step),
+  };
+}

@@ -1,0 +1,191 @@
+// @ts-check
+// How typed text becomes nodes: edits as versions or branches, the working buffer as a new
+// node, and continuations asked for where the caret stands.
+
+import { Refused } from "../live/api.js";
+import { composer } from "../tree/actions.js";
+import { placeAt } from "../tree/desk.js";
+import { continueLine, withText } from "../tree/lines.js";
+import { codePoints, cut } from "../editor/runs.js";
+
+/** @typedef {import("../tree/page.js").TreePage} TreePage */
+/** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
+/** @typedef {import("../editor/open.js").Stretch} Stretch */
+/** @typedef {import("../elements/loom-buffer.js").LoomBuffer} LoomBuffer */
+
+const REMEMBERED = "heddle.edit-as.buffer";
+
+export class Saving {
+  /** @param {LoomBuffer} host @param {TreePage} page @param {BufferEditor} editor */
+  constructor(host, page, editor) {
+    this.host = host;
+    this.page = page;
+    this.editor = editor;
+    this.sent = 0;
+    this.isBusy = false;
+    /** @type {Map<string, string>} slot → the text that was refused there: it is not sent again by itself */
+    this.no = new Map();
+    /** @type {Promise<unknown>} */
+    this.last = Promise.resolve();
+  }
+
+  /** What an edit means, as it was said before; "" where nobody has. */
+  get way() {
+    const { edits } = this.page.settings;
+    return edits !== "ask" ? edits : (localStorage.getItem(REMEMBERED) ?? "");
+  }
+
+  /** Edits that are typed and not saved. */
+  pending() {
+    return this.editor.touched().filter(({ id, text }) => id && this.host.leaves?.known.get(id)?.text !== text);
+  }
+
+  /** Edits that the caret has left, to be saved by themselves. @param {string} slot where it is now */
+  left(slot) {
+    if (!this.way) return [];
+    return this.pending().filter((one) => one.slot !== slot && this.no.get(one.slot) !== one.text);
+  }
+
+  /** One after another: what is sent next builds on what came of the last.
+   * @param {() => Promise<unknown>} deed @returns {Promise<boolean>} whether it went well */
+  queue(deed) {
+    const run = this.last.then(async () => {
+      this.isBusy = true;
+      try {
+        await deed();
+        return true;
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        return false;
+      } finally {
+        this.isBusy = false;
+        this.host.soon(0);
+      }
+    });
+    this.last = run.catch(() => undefined);
+    return run;
+  }
+
+  /** Saves edits; asks first what they mean, the first time. @param {Stretch[]} [which] */
+  edits(which = this.pending()) {
+    return this.queue(() => this.saveEdits(which));
+  }
+
+  /** Saves all that is no node yet. */
+  all() {
+    return this.queue(async () => {
+      await this.saveEdits(this.pending());
+      await this.sendTail();
+    });
+  }
+
+  /** @param {Stretch[]} which */
+  async saveEdits(which) {
+    if (!which.length) return;
+    const way = this.way || (await this.host.bar?.ask(which[0].id));
+    if (!way) throw new Refused({ message: "Not saved." }, 0);
+    localStorage.setItem(REMEMBERED, way);
+    for (const stretch of way === "fork" ? which.slice(0, 1) : which) await this.saveEdit(stretch, way);
+  }
+
+  /** @param {Stretch} stretch @param {string} way */
+  async saveEdit({ id, slot, text, place }, way) {
+    const draft = /** @type {const} */ ({ slot, kind: "edit" });
+    try {
+      const line = withText(`edit ${id} as:${way}`, text);
+      const answer = await this.page.say(line, { quiet: true, draft });
+      if (way === "fork") return;
+      const made = { id: answer.refs[0], slot, text, by: this.by(place, text) };
+      this.host.leaves?.add(made);
+      this.editor.settle(slot, made);
+    } catch (error) {
+      if (error instanceof Refused) this.refused(error, { id, slot, text, place, from: 0 });
+      throw error;
+    }
+  }
+
+  /** Whose each character of a stretch is, as it is painted. @param {number} place @param {string} text @returns {[string, number][]} */
+  by(place, text) {
+    const { from, text: now } = this.editor.stretch(place);
+    if (now !== text) return [[this.page.settings.me, text.length]];
+    return cut(this.editor.book.pieces, from, from + text.length).map(({ who, length }) => [who, length]);
+  }
+
+  /** @param {Refused} error @param {Stretch} stretch */
+  refused(error, stretch) {
+    this.no.set(stretch.slot, stretch.text);
+    this.host.bar?.refuse(stretch.id, error, {
+      branch: error.code === "CONFLICT" ? () => void this.queue(() => this.saveEdit(stretch, "fork")) : undefined,
+      back: () => this.putBack(stretch.slot),
+    });
+  }
+
+  /** What was typed in a node is given up: what stands there is shown again. @param {string} slot */
+  putBack(slot) {
+    const at = this.editor.book.nodes.findIndex((node) => node.slot === slot);
+    const leaf = this.host.leaves?.known.get(this.editor.ids[at]);
+    if (at < 0 || !leaf) return;
+    this.editor.put(at, leaf.text);
+    this.host.keep();
+    this.host.soon(0);
+  }
+
+  /** The working buffer becomes a node; the words of a candidate that were taken stay its own. */
+  async sendTail() {
+    const text = this.editor.tail;
+    if (!text) return;
+    const { page, editor } = this;
+    const place = placeAt(page, "buffer");
+    const name = `~${(this.sent += 1)}`;
+    const taken = this.host.wheel?.partOf(text);
+    editor.sendTail(name);
+    try {
+      const line = taken ? `split ${taken.id} at:${codePoints(text)}` : withText("respond", text);
+      const answer = await page.say(line, { quiet: true, draft: place });
+      const id = answer.refs[0];
+      const by = /** @type {[string, number][]} */ ([[taken?.who ?? page.settings.me, text.length]]);
+      const made = { id, slot: id, text, by };
+      this.host.leaves?.take([made]);
+      editor.settle(name, made);
+      if (taken) page.go(id);
+      this.rehome(place, { slot: id, kind: "buffer" });
+    } catch (error) {
+      editor.takeBack(name);
+      if (error instanceof Refused) this.host.bar?.refuse("", error, {});
+      throw error;
+    }
+  }
+
+  /** What was typed while a node was made belongs below that node.
+   * @param {import("../live/shelf.js").Place} from @param {import("../live/shelf.js").Place} to */
+  rehome(from, to) {
+    this.host.place = to;
+    this.page.drafts.write(to, this.editor.tail);
+    this.page.drafts.write(from, "");
+    this.page.whereabouts.share(this.editor.tail);
+  }
+
+  /** All becomes nodes, and continuations are asked for at the caret: in the middle of a text by
+   * a split there. */
+  async continueHere() {
+    const spot = this.editor.spot();
+    const isForked = this.pending().length > 0 && this.way === "fork";
+    const wentWell = await this.all();
+    if (!wentWell) return;
+    await this.queue(async () => {
+      const isEnd = isForked || (spot.isTail && spot.offset === codePoints(spot.text));
+      if (!isEnd) await this.stand(spot);
+      await this.page.say(continueLine("", composer()?.asking() ?? {}));
+    });
+  }
+
+  /** Moves to the node that ends at the caret, made by a split where none does.
+   * @param {{place: number, offset: number}} spot */
+  async stand({ place, offset }) {
+    const { page, editor } = this;
+    const ids = editor.ids;
+    if (!offset) return page.go(ids[place - 1] ?? page.store?.ids[0] ?? "");
+    const answer = await page.say(`split ${ids[place]} at:${offset}`, { follow: false, quiet: true });
+    page.go(answer.refs[0]);
+  }
+}

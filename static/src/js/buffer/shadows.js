@@ -1,0 +1,56 @@
+// @ts-check
+// What others are writing at this text and have not sent: to be read, and copied.
+
+import { make } from "../tree/forms.js";
+import { placeAt } from "../tree/desk.js";
+
+/** @typedef {import("../tree/page.js").TreePage} TreePage */
+/** @typedef {import("../elements/loom-buffer.js").LoomBuffer} LoomBuffer */
+
+export class Shadows {
+  /** @param {LoomBuffer} host @param {TreePage} page @param {AbortSignal} signal */
+  constructor(host, page, signal) {
+    this.host = host;
+    this.page = page;
+    this.box = make("div", { className: "shadows" });
+    host.append(this.box);
+    for (const name of ["here", "moved", "store"]) page.addEventListener(name, () => this.draw(), { signal });
+    this.draw();
+  }
+
+  /** Those who write below the same text. */
+  writers() {
+    const { page } = this;
+    const slot = placeAt(page, "buffer").slot;
+    const found = new Map();
+    for (const { participant, node, buffer } of page.here) {
+      const who = page.cast.get(participant);
+      if (who && participant !== page.settings.me && buffer && placeAt(page, "buffer", node).slot === slot) found.set(participant, { who, buffer });
+    }
+    return found;
+  }
+
+  draw() {
+    const writers = this.writers();
+    for (const shown of [...this.box.children]) if (!writers.has(shown.getAttribute("data-writer") ?? "")) shown.remove();
+    for (const [id, { who, buffer }] of writers) {
+      const shown = [...this.box.children].find((one) => one.getAttribute("data-writer") === id) ?? this.add(id, who);
+      const text = shown.querySelector(".shadow-text");
+      if (text && text.textContent !== buffer) text.textContent = buffer;
+    }
+  }
+
+  /** @param {string} id @param {import("../tree/page.js").Who} who */
+  add(id, who) {
+    const copy = make("button", { type: "button", className: "button small", textContent: "Take a copy" });
+    copy.setAttribute("aria-label", `Take a copy of what ${who.name} is writing`);
+    const text = make("p", { className: "shadow-text" });
+    copy.addEventListener("click", () => this.host.write(text.textContent ?? ""));
+    const shown = make("aside", { className: "shadow" }, make("p", { className: "shadow-by" }, make("b", { className: "by", textContent: who.name }), " is writing here ", copy), text);
+    shown.setAttribute("data-writer", id);
+    shown.setAttribute("data-who", String(who.colour));
+    shown.setAttribute("aria-label", `${who.name} is writing here`);
+    this.box.append(shown);
+    return shown;
+  }
+}

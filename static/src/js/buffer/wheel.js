@@ -1,0 +1,110 @@
+// @ts-check
+// The candidates below the text as a wheel: one of them is chosen, and shown as a ghost behind
+// what is written, as far as it goes on from that.
+
+import { make } from "../tree/forms.js";
+import { speak } from "../tree/speak.js";
+
+/** @typedef {import("../tree/page.js").TreePage} TreePage */
+/** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
+
+const MOST = 700; // characters of a card; a longer text is cut there
+const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
+
+export class Wheel {
+  /** @param {HTMLElement} host @param {TreePage} page @param {BufferEditor} editor @param {AbortSignal} signal */
+  constructor(host, page, editor, signal) {
+    this.page = page;
+    this.editor = editor;
+    this.weave = /** @type {import("../elements/loom-weave.js").LoomWeave | null} */ (document.querySelector("loom-weave"));
+    this.chosen = "";
+    this.bar = this.drawBar(host);
+    const watch = new MutationObserver(() => this.show());
+    if (this.weave) watch.observe(this.weave, { childList: true, subtree: true, characterData: true });
+    signal.addEventListener("abort", () => watch.disconnect());
+    this.show();
+  }
+
+  /** @param {HTMLElement} host */
+  drawBar(host) {
+    const turn = (/** @type {string} */ label, /** @type {string} */ sign, /** @type {number} */ step) => {
+      const made = make("button", { type: "button", className: "button small", textContent: sign });
+      made.setAttribute("aria-label", label);
+      made.addEventListener("click", () => this.pick(step));
+      return made;
+    };
+    const keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), " take · ", make("kbd", { textContent: "Alt ↑↓" }), " choose");
+    const bar = make("p", { className: "wheel" }, turn("Candidate before", "‹", -1), this.drawCount(), turn("Next candidate", "›", 1), keys);
+    host.append(bar);
+    return bar;
+  }
+
+  drawCount() {
+    this.count = make("span", { className: "wheel-count" });
+    return this.count;
+  }
+
+  cards() {
+    return [...(this.weave?.querySelectorAll(".card:not(.failed)") ?? [])];
+  }
+
+  card() {
+    const cards = this.cards();
+    return cards.find((card) => keyOf(card) === this.chosen) ?? cards.find((card) => card.classList.contains("on")) ?? cards[0];
+  }
+
+  /** A card's text as far as it is known. @param {Element} card */
+  textOf(card) {
+    const text = card.querySelector("[data-text], .card-text a")?.textContent ?? "";
+    return card.hasAttribute("data-id") && [...text].length > MOST ? [...text].slice(0, MOST).join("") : text;
+  }
+
+  /** Shows which candidate is chosen, and its ghost. */
+  show() {
+    const cards = this.cards();
+    const card = this.card();
+    this.bar.hidden = cards.length === 0;
+    if (this.count) this.setCount(card ? `${cards.indexOf(card) + 1} / ${cards.length}` : "");
+    for (const one of cards) one.classList.toggle("picked", one === card);
+    const text = card ? this.textOf(card) : "";
+    const tail = this.editor.tail;
+    const goesOn = text.startsWith(tail) && text.length > tail.length;
+    this.editor.haunt(card && goesOn ? { text: text.slice(tail.length), colour: Number(card.getAttribute("data-who")) } : null);
+  }
+
+  /** @param {string} words */
+  setCount(words) {
+    if (this.count && this.count.textContent !== words) this.count.textContent = words;
+  }
+
+  /** Chooses the next candidate, or the one before. @param {number} step */
+  pick(step) {
+    const cards = this.cards();
+    const card = this.card();
+    if (!card) return;
+    const next = cards[(cards.indexOf(card) + step + cards.length) % cards.length];
+    this.chosen = keyOf(next);
+    this.show();
+    speak(`Candidate ${cards.indexOf(next) + 1} of ${cards.length}: ${this.textOf(next).slice(0, 200)}`);
+  }
+
+  /** Takes the chosen candidate whole; words of it that were taken before are part of it. */
+  take() {
+    const card = this.card();
+    if (!card || !this.weave) return;
+    if (card.hasAttribute("data-id")) this.editor.put(this.editor.ids.length, "");
+    this.weave.take(card);
+  }
+
+  /** The candidate of which a text is the beginning, word for word: it can be split instead of
+   * written again. @param {string} text */
+  partOf(text) {
+    const card = this.card();
+    const id = card?.getAttribute("data-id");
+    if (!card || !id || !this.textOf(card).startsWith(text) || this.textOf(card) === text) return null;
+    const { store, cast } = this.page;
+    const known = store?.authors[store.places.get(id) ?? -1];
+    const alike = [...cast.values()].find((one) => one.colour === Number(card.getAttribute("data-who")));
+    return { id, who: known ?? alike?.id ?? "" };
+  }
+}

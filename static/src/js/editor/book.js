@@ -1,0 +1,136 @@
+// @ts-check
+// The state behind the text: its nodes in order, where each ends, and whose each character is.
+
+import { Facet, StateEffect, StateField, Transaction } from "@codemirror/state";
+import { cut, joined, leastChange, repainted, stretched } from "./runs.js";
+
+/** @typedef {import("./runs.js").Piece} Piece */
+/** @typedef {{id: string, slot: string, text: string, by: [string, number][], excluded?: boolean, fork?: boolean}} Leaf a node as the server tells it */
+/** @typedef {{id: string, slot: string, excluded: boolean, fork: boolean}} Bound a node of which only the place is known here */
+/** @typedef {{nodes: Bound[], lengths: number[], pieces: Piece[], dirty: Set<string>}} Book dirty: slots whose text was touched */
+/** @typedef {import("@codemirror/state").EditorState} EditorState */
+/** @typedef {import("@codemirror/view").EditorView} EditorView */
+
+/** The participant who types. @type {Facet<string, string>} */
+export const typist = Facet.define({ combine: (values) => values[0] ?? "" });
+/** @type {import("@codemirror/state").StateEffectType<Book>} */
+export const rebound = StateEffect.define();
+
+const EMPTY = /** @type {Book} */ ({ nodes: [], lengths: [0], pieces: [], dirty: new Set() });
+
+/** @type {StateField<Book>} */
+export const book = StateField.define({
+  create: () => EMPTY,
+  update(value, change) {
+    for (const effect of change.effects) if (effect.is(rebound)) return effect.value;
+    if (!change.docChanged) return value;
+    const changes = /** @type {import("./runs.js").Change[]} */ ([]);
+    change.changes.iterChanges((from, to, start, end) => changes.push({ from, to, length: end - start }));
+    const { lengths, touched } = stretched(value.lengths, changes);
+    const dirty = new Set(value.dirty);
+    for (const place of touched) if (place < value.nodes.length) dirty.add(value.nodes[place].slot);
+    return { ...value, lengths, dirty, pieces: repainted(value.pieces, changes, change.state.facet(typist)) };
+  },
+});
+
+/** Where each stretch begins; the last is the working buffer's, and the end of the text follows.
+ * @param {Book} of */
+export function starts({ lengths }) {
+  const found = [0];
+  for (const length of lengths) found.push(found[found.length - 1] + length);
+  return found;
+}
+
+/** @param {Leaf} leaf */
+const bound = ({ id, slot, excluded = false, fork = false }) => ({ id, slot, excluded, fork });
+/** @param {[string, number][]} by @returns {Piece[]} */
+const settled = (by) => by.map(([who, length]) => ({ who, length, fresh: false }));
+
+/** A book of these nodes, and the pieces of a working buffer behind them. @param {Leaf[]} leaves @param {string} tail @param {string} me @returns {Book} */
+export function bookOf(leaves, tail, me) {
+  return {
+    nodes: leaves.map(bound),
+    lengths: [...leaves.map((leaf) => leaf.text.length), tail.length],
+    pieces: joined([...leaves.map((leaf) => settled(leaf.by)), [{ who: me, length: tail.length, fresh: true }]]),
+    dirty: new Set(),
+  };
+}
+
+/**
+ * The change that makes the text be these nodes and this working buffer (null: the one there
+ * is). What is the same stays, with the caret in it; nodes with typed changes keep those.
+ * @param {EditorState} state @param {Leaf[]} leaves @param {string | null} tail
+ */
+export function towards(state, leaves, tail) {
+  const old = state.field(book);
+  const at = starts(old);
+  const [head, foot] = shared(old.nodes, leaves);
+  const changes = [];
+  const lengths = [];
+  const runs = [];
+  const dirty = new Set();
+  const keep = (/** @type {number} */ was, /** @type {Leaf} */ leaf) => {
+    const { id, slot } = old.nodes[was];
+    const isDirty = old.dirty.has(slot);
+    if (id === leaf.id || isDirty) {
+      if (isDirty) dirty.add(slot);
+      lengths.push(old.lengths[was]);
+      runs.push(cut(old.pieces, at[was], at[was + 1]));
+      return;
+    }
+    const { from, to, insert } = leastChange(state.sliceDoc(at[was], at[was + 1]), leaf.text);
+    if (to > from || insert) changes.push({ from: at[was] + from, to: at[was] + to, insert });
+    lengths.push(leaf.text.length);
+    runs.push(settled(leaf.by));
+  };
+  const last = old.nodes.length;
+  for (let place = 0; place < head; place += 1) keep(place, leaves[place]);
+  const fresh = leaves.slice(head, leaves.length - foot);
+  const insert = fresh.map((leaf) => leaf.text).join("");
+  if (insert || at[last - foot] > at[head]) changes.push({ from: at[head], to: at[last - foot], insert });
+  for (const leaf of fresh) {
+    lengths.push(leaf.text.length);
+    runs.push(settled(leaf.by));
+  }
+  for (let place = foot; place > 0; place -= 1) keep(last - place, leaves[leaves.length - place]);
+  const before = state.sliceDoc(at[last]);
+  const buffer = leastChange(before, tail ?? before);
+  if (buffer.to > buffer.from || buffer.insert) changes.push({ ...buffer, from: at[last] + buffer.from, to: at[last] + buffer.to });
+  const kept = tail ?? before;
+  runs.push([{ who: state.facet(typist), length: kept.length, fresh: true }]);
+  const nodes = leaves.map((leaf) => {
+    const was = old.nodes.find((one) => one.slot === leaf.slot && dirty.has(leaf.slot));
+    // What was typed is upon the wording that was seen: its id says so when it is saved.
+    return { ...bound(leaf), id: was?.id ?? leaf.id };
+  });
+  return outside(state, changes, { nodes, lengths: [...lengths, kept.length], pieces: joined(runs), dirty });
+}
+
+/** How many slots are the same at both ends. @param {Bound[]} before @param {Leaf[]} now */
+function shared(before, now) {
+  const most = Math.min(before.length, now.length);
+  let head = 0;
+  while (head < most && before[head].slot === now[head].slot) head += 1;
+  let foot = 0;
+  while (foot < most - head && before[before.length - 1 - foot].slot === now[now.length - 1 - foot].slot) foot += 1;
+  return [head, foot];
+}
+
+/** A change that is nobody's typing: not to be undone here; a caret at the end stays there.
+ * @param {EditorState} state @param {{from: number, to: number, insert: string}[]} changes @param {Book} made */
+export function outside(state, changes, made) {
+  const main = state.selection.main;
+  const isAtEnd = main.empty && main.head === state.doc.length;
+  const end = made.lengths.reduce((sum, one) => sum + one, 0);
+  return {
+    changes,
+    effects: rebound.of(made),
+    selection: isAtEnd && changes.length ? { anchor: end } : undefined,
+    annotations: [Transaction.addToHistory.of(false), Transaction.remote.of(true)],
+  };
+}
+
+/** The pieces with one stretch of them exchanged. @param {Piece[]} pieces @param {number} from @param {number} to @param {Piece[]} run */
+export function exchanged(pieces, from, to, run) {
+  return joined([cut(pieces, 0, from), run, cut(pieces, to, Infinity)]);
+}

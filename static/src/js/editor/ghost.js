@@ -1,0 +1,86 @@
+// @ts-check
+// The ghost: what a chosen candidate would add, shown behind the text and taken with a key.
+
+import { Prec, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, EditorView, keymap, WidgetType } from "@codemirror/view";
+import { nextWord } from "./runs.js";
+
+/** @typedef {{text: string, colour: number}} Ghost */
+/** @typedef {{take: () => void, pick: (step: number) => void}} Wheel */
+
+/** @type {import("@codemirror/state").StateEffectType<Ghost | null>} */
+export const haunt = StateEffect.define();
+
+class GhostText extends WidgetType {
+  /** @param {Ghost} ghost */
+  constructor({ text, colour }) {
+    super();
+    this.text = text;
+    this.colour = colour;
+  }
+
+  /** @param {GhostText} other */
+  eq(other) {
+    return other.text === this.text && other.colour === this.colour;
+  }
+
+  toDOM() {
+    const span = document.createElement("span");
+    span.className = "ghost";
+    span.dataset.who = String(this.colour);
+    span.textContent = this.text;
+    // The list below says the same to those who hear it.
+    span.setAttribute("aria-hidden", "true");
+    return span;
+  }
+
+  ignoreEvent() {
+    return false;
+  }
+}
+
+/** @type {StateField<Ghost | null>} */
+export const ghost = StateField.define({
+  create: () => /** @type {Ghost | null} */ (null),
+  update(value, change) {
+    for (const effect of change.effects) if (effect.is(haunt)) return effect.value;
+    return value;
+  },
+  provide: (field) =>
+    EditorView.decorations.compute([field, "doc"], (state) => {
+      const now = state.field(field);
+      if (!now?.text) return Decoration.none;
+      return Decoration.set(Decoration.widget({ widget: new GhostText(now), side: 1 }).range(state.doc.length));
+    }),
+});
+
+/** The ghost, if the caret is at it. @param {EditorView} view */
+function reached(view) {
+  const { main } = view.state.selection;
+  const now = view.state.field(ghost);
+  return now?.text && main.empty && main.head === view.state.doc.length ? now : null;
+}
+
+/** The keys at a ghost. @param {Wheel} wheel */
+export function ghostKeys({ take, pick }) {
+  const at = (/** @type {(view: EditorView, ghost: Ghost) => void} */ run) => (/** @type {EditorView} */ view) => {
+    const now = reached(view);
+    if (now) run(view, now);
+    return now !== null;
+  };
+  const takeWord = at((view, now) => {
+    const word = nextWord(now.text);
+    const end = view.state.doc.length;
+    view.dispatch({ changes: { from: end, insert: word }, selection: { anchor: end + word.length }, userEvent: "input.complete", scrollIntoView: true });
+  });
+  return Prec.high(
+    keymap.of([
+      { key: "Tab", run: at(take) },
+      { key: "Ctrl-ArrowRight", mac: "Alt-ArrowRight", run: takeWord },
+      { key: "Alt-ArrowDown", mac: "Ctrl-Alt-ArrowDown", run: at(() => pick(1)) },
+      { key: "Alt-ArrowUp", mac: "Ctrl-Alt-ArrowUp", run: at(() => pick(-1)) },
+      { key: "ArrowDown", run: at(() => pick(1)) },
+      { key: "Escape", run: at((view) => view.dispatch({ effects: haunt.of(null) })) },
+    ]),
+  );
+}

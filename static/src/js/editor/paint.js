@@ -1,0 +1,93 @@
+// @ts-check
+// What is seen of a book: colours by author, hairlines between nodes, what is no node yet.
+// Only the part of the text near the screen is looked at.
+
+import { RangeSet } from "@codemirror/state";
+import { Decoration, ViewPlugin } from "@codemirror/view";
+import { book, rebound } from "./book.js";
+
+/** @typedef {import("@codemirror/view").EditorView} EditorView */
+/** @typedef {import("@codemirror/state").Range<Decoration>} Mark */
+/** @typedef {Map<string, {colour: number, kind: string}>} Cast */
+
+const MOST_BLANKS = 80;
+const BOUND = Decoration.mark({ class: "bound" });
+const FORK = Decoration.mark({ class: "bound fork" });
+const LEFT_OUT = Decoration.mark({ class: "excluded" });
+
+/** @param {Cast} cast */
+export function painter(cast) {
+  /** @type {Map<string, Decoration>} */
+  const known = new Map();
+  const markOf = (/** @type {import("./runs.js").Piece} */ { who, fresh }) => {
+    const name = `${who} ${fresh}`;
+    const found = known.get(name) ?? mark(cast.get(who), fresh);
+    known.set(name, found);
+    return found;
+  };
+  return ViewPlugin.fromClass(
+    class {
+      /** @param {EditorView} view */
+      constructor(view) {
+        this.marks = marks(view, markOf);
+      }
+
+      /** @param {import("@codemirror/view").ViewUpdate} update */
+      update({ view, docChanged, viewportChanged, transactions }) {
+        const isNew = transactions.some((one) => one.effects.some((effect) => effect.is(rebound)));
+        if (docChanged || viewportChanged || isNew) this.marks = marks(view, markOf);
+      }
+    },
+    { decorations: (plugin) => plugin.marks },
+  );
+}
+
+/** @param {{colour: number, kind: string} | undefined} who @param {boolean} fresh */
+function mark(who, fresh) {
+  const attributes = { "data-who": String(who?.colour ?? 0), "data-kind": who?.kind ?? "human" };
+  return Decoration.mark({ class: fresh ? "by working" : "by", attributes });
+}
+
+/** @param {EditorView} view @param {(piece: import("./runs.js").Piece) => Decoration} markOf */
+function marks(view, markOf) {
+  const found = /** @type {Mark[]} */ ([]);
+  const { pieces } = view.state.field(book);
+  for (const range of view.visibleRanges) {
+    let at = 0;
+    for (const piece of pieces) {
+      const from = Math.max(at, range.from);
+      const to = Math.min(at + piece.length, range.to);
+      if (to > from) found.push(markOf(piece).range(from, to));
+      at += piece.length;
+      if (at >= range.to) break;
+    }
+    addNodes(view, range, found);
+  }
+  return found.length ? RangeSet.of(found, true) : Decoration.none;
+}
+
+/** @param {EditorView} view @param {{from: number, to: number}} range @param {Mark[]} found */
+function addNodes(view, range, found) {
+  const { nodes, lengths } = view.state.field(book);
+  let at = 0;
+  for (let place = 0; place < lengths.length && at <= range.to; place += 1) {
+    const end = at + lengths[place];
+    const node = nodes[place];
+    if (end >= range.from && end > at) {
+      if (at > 0) addBound(view, at, end, node?.fork ? FORK : BOUND, found);
+      const [from, to] = [Math.max(at, range.from), Math.min(end, range.to)];
+      if (node?.excluded && to > from) found.push(LEFT_OUT.range(from, to));
+    }
+    at = end;
+  }
+}
+
+/** The hairline stands before the first character of a node that can be seen.
+ * @param {EditorView} view @param {number} at @param {number} end @param {Decoration} line @param {Mark[]} found */
+function addBound(view, at, end, line, found) {
+  const words = view.state.sliceDoc(at, Math.min(end, at + MOST_BLANKS));
+  const seen = words.search(/[^\n]/);
+  if (seen < 0) return;
+  const width = (words.codePointAt(seen) ?? 0) > 0xffff ? 2 : 1;
+  found.push(line.range(at + seen, Math.min(end, at + seen + width)));
+}

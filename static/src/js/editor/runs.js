@@ -1,0 +1,141 @@
+// @ts-check
+// The text of a buffer as runs: which stretch is which node's, and whose each character is.
+// Pure: lengths and changes in, lengths out. The last stretch is the working buffer.
+
+/** @typedef {{from: number, to: number, length: number}} Change old places, and how much came instead */
+/** @typedef {{who: string, length: number, fresh: boolean}} Piece fresh: typed, and not yet a node's */
+
+/**
+ * Lengths of the stretches after changes, and which of them were touched. What is typed between
+ * two nodes belongs to the one before, behind the last node to the working buffer; what
+ * replaces a selection belongs to the first node that lost something.
+ * @param {number[]} lengths the nodes' and, last, the working buffer's @param {Change[]} changes in order
+ */
+export function stretched(lengths, changes) {
+  const next = [...lengths];
+  const touched = /** @type {Set<number>} */ (new Set());
+  let first = 0; // no stretch before it meets this change or a later one
+  let start = 0;
+  for (const { from, to, length } of changes) {
+    while (first < lengths.length - 1 && start + lengths[first] < from) start += lengths[first++];
+    let at = start;
+    let owner = -1;
+    for (let place = first; place < lengths.length && at <= to; place += 1) {
+      const end = at + lengths[place];
+      const lost = Math.min(to, end) - Math.max(from, at);
+      if (lost > 0) {
+        next[place] -= lost;
+        touched.add(place);
+        if (owner < 0) owner = place;
+      }
+      at = end;
+    }
+    if (!length) continue;
+    if (owner < 0) owner = ownerOf(lengths, from);
+    next[owner] += length;
+    touched.add(owner);
+  }
+  return { lengths: next, touched };
+}
+
+/** The stretch that what is typed at a place goes to. @param {number[]} lengths @param {number} at */
+export function ownerOf(lengths, at) {
+  const tail = lengths.length - 1;
+  let end = 0;
+  for (let place = 0; place < tail; place += 1) {
+    end += lengths[place];
+    if (at < end || (at === end && hasMore(lengths, place))) return place;
+  }
+  return tail;
+}
+
+/** Whether a node comes after this one that holds text. @param {number[]} lengths @param {number} place */
+function hasMore(lengths, place) {
+  for (let later = place + 1; later < lengths.length - 1; later += 1) if (lengths[later]) return true;
+  return false;
+}
+
+/** The pieces after changes: what came is `who`'s, and fresh.
+ * @param {Piece[]} pieces @param {Change[]} changes in order @param {string} who @returns {Piece[]} */
+export function repainted(pieces, changes, who) {
+  const made = /** @type {Piece[]} */ ([]);
+  let index = 0;
+  let used = 0; // of pieces[index]
+  let at = 0;
+  const pass = (/** @type {number} */ upTo, /** @type {boolean} */ keep) => {
+    while (at < upTo && index < pieces.length) {
+      const take = Math.min(pieces[index].length - used, upTo - at);
+      if (keep) join(made, { ...pieces[index], length: take });
+      at += take;
+      used += take;
+      if (used === pieces[index].length) {
+        index += 1;
+        used = 0;
+      }
+    }
+  };
+  for (const { from, to, length } of changes) {
+    pass(from, true);
+    pass(to, false);
+    if (length) join(made, { who, length, fresh: true });
+  }
+  pass(Infinity, true);
+  return made;
+}
+
+/** @param {Piece[]} pieces @param {Piece} piece */
+function join(pieces, piece) {
+  const last = pieces.at(-1);
+  if (!piece.length) return;
+  if (last && last.who === piece.who && last.fresh === piece.fresh) last.length += piece.length;
+  else pieces.push(piece);
+}
+
+/** The pieces of one stretch. @param {Piece[]} pieces @param {number} from @param {number} to @returns {Piece[]} */
+export function cut(pieces, from, to) {
+  const found = /** @type {Piece[]} */ ([]);
+  let at = 0;
+  for (const piece of pieces) {
+    const start = Math.max(at, from);
+    const end = Math.min(at + piece.length, to);
+    if (end > start) found.push({ ...piece, length: end - start });
+    at += piece.length;
+    if (at >= to) break;
+  }
+  return found;
+}
+
+/** Several runs of pieces as one. @param {Piece[][]} runs */
+export function joined(runs) {
+  const made = /** @type {Piece[]} */ ([]);
+  for (const run of runs) for (const piece of run) join(made, { ...piece });
+  return made;
+}
+
+/** The least change that makes one text another: what stays at both ends is left alone, and
+ * no character is cut in two. @param {string} before @param {string} after */
+export function leastChange(before, after) {
+  let head = 0;
+  const most = Math.min(before.length, after.length);
+  while (head < most && before[head] === after[head]) head += 1;
+  if (isHigh(before, head - 1)) head -= 1;
+  let tail = 0;
+  while (tail < most - head && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
+  if (isLow(before, before.length - tail)) tail -= 1;
+  return { from: head, to: before.length - tail, insert: after.slice(head, after.length - tail) };
+}
+
+/** @param {string} text @param {number} at */
+const isHigh = (text, at) => /[\ud800-\udbff]/.test(text[at] ?? "");
+/** @param {string} text @param {number} at */
+const isLow = (text, at) => /[\udc00-\udfff]/.test(text[at] ?? "");
+
+/** The next word of a ghost, with the blanks before it. @param {string} text */
+export function nextWord(text) {
+  return /^\s*(?:[\p{L}\p{N}\p{M}_'’]+|[^\s\p{L}\p{N}\p{M}_]+|$)/u.exec(text)?.[0] || text;
+}
+
+/** How a text is counted outside the browser. @param {string} text */
+export function codePoints(text) {
+  return [...text].length;
+}

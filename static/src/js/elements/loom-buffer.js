@@ -1,0 +1,189 @@
+// @ts-check
+// The text of a buffer tree: first as the server drew it, then as one editor over the whole
+// path, which follows the tab's position and what happens to its nodes.
+
+import { Refused } from "../live/api.js";
+import { nameOf } from "../live/shelf.js";
+import { EditBar } from "../buffer/bar.js";
+import { Leaves } from "../buffer/leaves.js";
+import { Saving } from "../buffer/saving.js";
+import { takePlace } from "../buffer/mount.js";
+import { Shadows } from "../buffer/shadows.js";
+import { Wheel } from "../buffer/wheel.js";
+import { askWhich } from "../tree/contest.js";
+import { placeAt } from "../tree/desk.js";
+import { pageOf } from "../tree/page.js";
+
+/** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
+
+const SOON_MS = 40; // what was typed is looked at once a moment, not at every key
+const FEW_MS = 60;
+const TRIES = 12;
+
+export class LoomBuffer extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    this.stop = new AbortController();
+    if (!this.page.can.write) return;
+    this.leaves = new Leaves(this.page);
+    this.place = placeAt(this.page, "buffer");
+    // Not before the text can be read: the frame that shows it comes first.
+    requestAnimationFrame(() => setTimeout(() => this.open(), 0));
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    clearTimeout(this.typing);
+    clearTimeout(this.waiting);
+    this.editor?.destroy();
+  }
+
+  async open() {
+    const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    const position = page.position;
+    try {
+      const [module, leaves] = await Promise.all([import(this.dataset.editor ?? ""), this.leaves?.path(position)]);
+      if (!this.isConnected) return;
+      this.mount(module.BufferEditor, leaves ?? []);
+      if (page.position !== position) this.moved();
+    } catch (error) {
+      // Without the editor there is still the text, and the composer below it.
+      if (!(error instanceof Refused)) throw error;
+      page.emit("refused", error);
+    }
+  }
+
+  /** The editor takes the text's place. @param {typeof import("../editor/open.js").BufferEditor} Editor @param {import("../editor/book.js").Leaf[]} leaves */
+  mount(Editor, leaves) {
+    const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    const { signal } = /** @type {AbortController} */ (this.stop);
+    const tail = page.drafts.of(this.place ?? placeAt(page, "buffer"));
+    const editor = (this.editor = takePlace(this, page, Editor, leaves));
+    this.bar = new EditBar(this);
+    this.saving = new Saving(this, page, editor);
+    this.wheel = new Wheel(this, page, editor, signal);
+    this.shadows = new Shadows(this, page, signal);
+    this.restore();
+    editor.put(leaves.length, tail);
+    page.addEventListener("moved", () => this.moved(), { signal });
+    for (const name of ["changed", "store"]) page.addEventListener(name, () => this.soon(), { signal });
+    page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+    askWhich(page.drafts, this, (place) => this.isHere(place), signal);
+  }
+
+  /** Edits that were typed before and not saved stand in their nodes again. */
+  restore() {
+    for (let place = (this.editor?.ids.length ?? 0) - 1; place >= 0; place -= 1) {
+      const { slot } = /** @type {BufferEditor} */ (this.editor).stretch(place);
+      const text = this.page?.drafts.of({ slot, kind: "edit" });
+      if (text) this.editor?.put(place, text);
+    }
+  }
+
+  /** @param {import("../live/shelf.js").Place} place */
+  isHere({ slot, kind }) {
+    if (kind === "buffer") return slot === this.place?.slot;
+    return kind === "edit" && Boolean(this.editor?.book.nodes.some((node) => node.slot === slot));
+  }
+
+  /** Another tab or device has typed here. @param {import("../live/shelf.js").Place} place */
+  heard(place) {
+    const { editor, page } = this;
+    if (!editor || !page || !this.isHere(place) || this.saving?.isBusy) return;
+    const text = page.drafts.of(place);
+    if (place.kind === "buffer") return editor.put(editor.ids.length, text);
+    const at = editor.book.nodes.findIndex((node) => node.slot === place.slot);
+    editor.put(at, text || (this.leaves?.known.get(editor.ids[at])?.text ?? ""));
+  }
+
+  typed() {
+    this.wheel?.show();
+    if (!this.typing) this.typing = setTimeout(() => this.keep(), SOON_MS);
+  }
+
+  /** Keeps what was typed: the working buffer, and edits in nodes, each as a draft. */
+  keep() {
+    clearTimeout(this.typing);
+    this.typing = 0;
+    const { editor, page, leaves, place } = this;
+    if (!editor || !page || !leaves || !place) return;
+    page.drafts.write(place, editor.tail);
+    page.whereabouts.share(editor.tail);
+    for (const { slot, id, text } of editor.touched().filter((one) => one.id)) {
+      const leaf = leaves.known.get(id);
+      if (leaf && leaf.text === text) editor.settle(slot, leaf);
+      page.drafts.write({ slot, kind: "edit" }, leaf?.text === text ? "" : text);
+    }
+    this.tell();
+  }
+
+  /** Says below the text which edits wait. */
+  tell() {
+    const { saving } = this;
+    if (!saving) return;
+    const waiting = saving.pending();
+    this.bar?.tell(waiting, { way: saving.way, save: () => void saving.edits(), back: () => waiting.forEach(({ slot }) => saving.putBack(slot)) });
+  }
+
+  /** Puts a text at the end of the working buffer. @param {string} text */
+  write(text) {
+    this.editor?.put(this.editor.ids.length, this.editor.tail + text);
+    this.editor?.focus();
+  }
+
+  /** The caret stands elsewhere: an edit that it has left is saved. */
+  placed() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => {
+      if (this.typing) this.keep();
+      const left = this.saving?.left(this.editor?.spot().slot ?? "") ?? [];
+      if (left.length) void this.saving?.edits(left);
+    }, FEW_MS);
+  }
+
+  /** Sends what is written here, and asks for continuations where the caret is.
+   * @param {string} action "respond" or "continue" */
+  go(action) {
+    this.keep();
+    return action === "continue" ? this.saving?.continueHere() : this.saving?.all();
+  }
+
+  moved() {
+    const left = this.saving?.left("") ?? [];
+    if (left.length) void this.saving?.edits(left);
+    this.soon(0);
+  }
+
+  /** Shows the path again soon; many events make one change. @param {number} [wait] */
+  soon(wait = SOON_MS) {
+    clearTimeout(this.syncing);
+    this.syncing = setTimeout(() => this.sync(), wait);
+  }
+
+  async sync() {
+    const { editor, page, leaves } = this;
+    if (!editor || !page || !leaves || this.saving?.isBusy) return;
+    if (this.typing) this.keep();
+    const position = page.position;
+    // A node of this page's own making: the event that tells its place is on its way.
+    const isNew = page.store !== null && page.store.slotOf(position) === null;
+    if (isNew && (this.tries = (this.tries ?? 0) + 1) < TRIES) return this.soon();
+    this.tries = 0;
+    try {
+      const now = await leaves.path(position);
+      if (position !== page.position || this.saving?.isBusy) return;
+      const place = placeAt(page, "buffer");
+      const isElsewhere = !this.place || nameOf(place) !== nameOf(this.place);
+      this.place = place;
+      editor.update(now, isElsewhere ? page.drafts.of(place) : null);
+      if (isElsewhere) {
+        this.restore();
+        page.whereabouts.share(editor.tail);
+      }
+      this.tell();
+      this.wheel?.show();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+    }
+  }
+}

@@ -1,0 +1,62 @@
+"""Whose each character is: every one has an owner, and what stayed keeps its own."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loom.rules.authorship import Pieces, inherited
+
+
+def drawn(text: str, pieces: Pieces) -> str:
+    """The text as `author:words` by piece."""
+    found, at = [], 0
+    for author, length in pieces:
+        found.append(f"{author}:{text[at : at + length]}")
+        at += length
+    return "|".join(found)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("seemed to watch her.", "seemed to hold her.", "m:seemed to |h:hold|m: her."),
+        ("one two three", "one three", "m:one three"),
+        ("one three", "one two three", "m:one t|h:wo t|m:hree"),
+        ("a b c d e", "a x c y e", "m:a |h:x|m: c |h:y|m: e"),
+        ("", "new", "h:new"),
+        ("gone", "", ""),
+        ("same", "same", "m:same"),
+        ("🦉 and e\u0301", "🦉, and e\u0301", "m:🦉|h:,|m: and e\u0301"),
+    ],
+)
+def test_what_stayed_is_whose_it_was(before: str, after: str, expected: str) -> None:
+    pieces = (("m", len(before)),) if before else ()
+    assert drawn(after, inherited(before, pieces, after, "h")) == expected
+
+
+def test_a_third_hand_is_seen_beside_the_first_two() -> None:
+    first = inherited("the cold sea", (("m", 12),), "the warm sea", "a")
+    second = inherited("the warm sea", first, "the warm lake", "b")
+    assert drawn("the warm lake", second) == "m:the |a:warm|m: |b:lake"
+
+
+_texts = st.text(alphabet="ab \n🦉", max_size=40)
+
+
+@given(_texts, _texts)
+def test_every_character_has_one_owner(before: str, after: str) -> None:
+    pieces = (("m", len(before)),) if before else ()
+    found = inherited(before, pieces, after, "h")
+    assert sum(length for _, length in found) == len(after)
+    assert all(length > 0 for _, length in found)
+    assert all(one[0] != other[0] for one, other in pairwise(found))
+    kept = sum(length for author, length in found if author == "m")
+    assert kept <= len(before)
+
+
+def test_a_rewritten_book_is_the_writers_and_takes_no_time() -> None:
+    before, after = "old " * 200_000, "new " * 200_000
+    found = inherited(before, (("m", len(before)),), after, "h")
+    assert found == (("h", 799_999), ("m", 1))
