@@ -182,6 +182,7 @@ def test_a_word_of_the_ghost_is_taken_and_stays_the_models(
     book(page).press("Control+End")
     book(page).press("Control+Enter")
     expect(page.locator(".ghost")).to_have_text(" found that she knew.")
+    expect(page.locator(".card.coming")).to_have_count(0)
     book(page).press("Control+ArrowRight")
     book(page).press("Control+ArrowRight")
     working(page, " found that")

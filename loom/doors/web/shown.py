@@ -86,7 +86,7 @@ def age_of(at: datetime, now: datetime | None = None) -> str:
 
 def _pieces(row: NodeRow, pieces: Pieces, cast: dict[str, Who]) -> SafeString:
     """A text of a buffer: what somebody else than its author wrote is his."""
-    if row.length > MAX_SHOWN or len(pieces) < 2:
+    if row.length > MAX_SHOWN or pieces == ((row.author_uid, row.length),):
         return _body(row.text, "buffer")
     edges = [0, *accumulate(length for _, length in pieces)]
     parts = [

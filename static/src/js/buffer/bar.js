@@ -2,12 +2,13 @@
 // The line below the text: which edits wait and what they will mean, why one was refused, and
 // whether the hairlines between nodes are drawn.
 
+import { t } from "../t.js";
 import { make } from "../tree/forms.js";
 
 const SEAMS = "heddle.hairlines";
-const MEANINGS = /** @type {[string, string][]} */ ([
-  ["version", "A version: what follows stays"],
-  ["fork", "A branch: it goes on from here"],
+const meanings = () => /** @type {[string, string][]} */ ([
+  ["version", t("A version: what follows stays")],
+  ["fork", t("A branch: it goes on from here")],
 ]);
 
 /** @param {string} words @param {() => void} [run] */
@@ -21,10 +22,10 @@ export class EditBar {
   /** @param {HTMLElement} host */
   constructor(host) {
     this.words = make("p", { className: "book-said", role: "status" });
-    const seams = make("button", { type: "button", className: "quiet seams", textContent: "Hairlines" });
+    const seams = make("button", { type: "button", className: "quiet seams", textContent: t("Hairlines") });
     const show = (/** @type {boolean} */ shown) => {
       seams.setAttribute("aria-pressed", String(shown));
-      seams.title = shown ? "Hide the lines between nodes" : "Show the lines between nodes";
+      seams.title = shown ? t("Hide the lines between nodes") : t("Show the lines between nodes");
       host.classList.toggle("seamless", !shown);
     };
     seams.addEventListener("click", () => {
@@ -52,8 +53,8 @@ export class EditBar {
     if (!pending.length) return void (this.words.childElementCount && this.show());
     if (this.words.dataset.names === `${names} ${way}` && this.words.childElementCount) return;
     this.words.dataset.names = `${names} ${way}`;
-    const kept = way === "fork" ? "saved as a branch when you leave it" : "saved as a version when you leave it";
-    this.show(`Edit of ${names}: `, make("span", { className: "soft", textContent: way ? kept : "not saved yet" }), " ", button("Save", save), " ", button("Put back", back));
+    const kept = way === "fork" ? t("saved as a branch when you leave it") : t("saved as a version when you leave it");
+    this.show(`${t("Edit of {names}:", { names })} `, make("span", { className: "soft", textContent: way ? kept : t("not saved yet") }), " ", button(t("Save"), save), " ", button(t("Put back"), back));
   }
 
   /** What an edit shall mean; the answer is remembered by whoever asks. @param {string} id @returns {Promise<string>} */
@@ -66,8 +67,8 @@ export class EditBar {
       };
       this.answer?.("");
       this.answer = end;
-      const choices = MEANINGS.flatMap(([way, words]) => [" ", button(words, () => end(way))]);
-      this.show(`What does an edit, such as this of ${id}, mean here? `, ...choices, " ", button("Not now", () => end("")));
+      const choices = meanings().flatMap(([way, words]) => [" ", button(words, () => end(way))]);
+      this.show(t("What does an edit, such as this of {id}, mean here?", { id }), ...choices, " ", button(t("Not now"), () => end("")));
       this.words.querySelector("button")?.focus();
     });
   }
@@ -83,7 +84,7 @@ export class EditBar {
       run();
     };
     const said = make("span", { className: "bad", textContent: `${id ? `${id}: ` : ""}${message} ${hint}` });
-    const ways = [branch && button("Save as a branch", end(branch)), back && button("Put back", end(back))];
+    const ways = [branch && button(t("Save as a branch"), end(branch)), back && button(t("Put back"), end(back))];
     this.show(said, ...ways.flatMap((way) => (way ? [" ", way] : [])));
   }
 }

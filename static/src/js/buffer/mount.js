@@ -1,6 +1,8 @@
 // @ts-check
 // The moment when the editor takes the place of the text that the server drew.
 
+import { t } from "../t.js";
+
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
 /** @typedef {import("../elements/loom-buffer.js").LoomBuffer} LoomBuffer */
@@ -23,7 +25,7 @@ export function takePlace(host, page, Editor, leaves) {
     nonce: host.dataset.nonce ?? "",
     me: page.settings.me,
     cast: page.cast,
-    label: "The text, and what you write next",
+    label: t("The text, and what you write next"),
     leaves,
     tail: "",
     heard: heardBy(host, page),

@@ -3,6 +3,7 @@
 // node, and continuations asked for where the caret stands.
 
 import { Refused } from "../live/api.js";
+import { t } from "../t.js";
 import { composer } from "../tree/actions.js";
 import { placeAt } from "../tree/desk.js";
 import { continueLine, withText } from "../tree/lines.js";
@@ -83,7 +84,7 @@ export class Saving {
   async saveEdits(which) {
     if (!which.length) return;
     const way = this.way || (await this.host.bar?.ask(which[0].id));
-    if (!way) throw new Refused({ message: "Not saved." }, 0);
+    if (!way) throw new Refused({ message: t("Not saved.") }, 0);
     localStorage.setItem(REMEMBERED, way);
     for (const stretch of way === "fork" ? which.slice(0, 1) : which) await this.saveEdit(stretch, way);
   }

@@ -1,6 +1,7 @@
 // @ts-check
 // What others are writing at this text and have not sent: to be read, and copied.
 
+import { t } from "../t.js";
 import { make } from "../tree/forms.js";
 import { placeAt } from "../tree/desk.js";
 
@@ -42,14 +43,14 @@ export class Shadows {
 
   /** @param {string} id @param {import("../tree/page.js").Who} who */
   add(id, who) {
-    const copy = make("button", { type: "button", className: "button small", textContent: "Take a copy" });
-    copy.setAttribute("aria-label", `Take a copy of what ${who.name} is writing`);
+    const copy = make("button", { type: "button", className: "button small", textContent: t("Take a copy") });
+    copy.setAttribute("aria-label", t("Take a copy of what {name} is writing", { name: who.name }));
     const text = make("p", { className: "shadow-text" });
     copy.addEventListener("click", () => this.host.write(text.textContent ?? ""));
-    const shown = make("aside", { className: "shadow" }, make("p", { className: "shadow-by" }, make("b", { className: "by", textContent: who.name }), " is writing here ", copy), text);
+    const shown = make("aside", { className: "shadow" }, make("p", { className: "shadow-by" }, make("b", { className: "by", textContent: t("{name} is writing here", { name: who.name }) }), " ", copy), text);
     shown.setAttribute("data-writer", id);
     shown.setAttribute("data-who", String(who.colour));
-    shown.setAttribute("aria-label", `${who.name} is writing here`);
+    shown.setAttribute("aria-label", t("{name} is writing here", { name: who.name }));
     this.box.append(shown);
     return shown;
   }

@@ -2,6 +2,7 @@
 // The candidates below the text as a wheel: one of them is chosen, and shown as a ghost behind
 // what is written, as far as it goes on from that.
 
+import { t } from "../t.js";
 import { make } from "../tree/forms.js";
 import { speak } from "../tree/speak.js";
 
@@ -33,8 +34,8 @@ export class Wheel {
       made.addEventListener("click", () => this.pick(step));
       return made;
     };
-    const keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), " take · ", make("kbd", { textContent: "Alt ↑↓" }), " choose");
-    const bar = make("p", { className: "wheel" }, turn("Candidate before", "‹", -1), this.drawCount(), turn("Next candidate", "›", 1), keys);
+    const keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), ` ${t("take")} · `, make("kbd", { textContent: "Alt ↑↓" }), ` ${t("choose")}`);
+    const bar = make("p", { className: "wheel" }, turn(t("Candidate before"), "‹", -1), this.drawCount(), turn(t("Next candidate"), "›", 1), keys);
     host.append(bar);
     return bar;
   }
@@ -85,7 +86,7 @@ export class Wheel {
     const next = cards[(cards.indexOf(card) + step + cards.length) % cards.length];
     this.chosen = keyOf(next);
     this.show();
-    speak(`Candidate ${cards.indexOf(next) + 1} of ${cards.length}: ${this.textOf(next).slice(0, 200)}`);
+    speak(t("Candidate {n} of {all}: {text}", { n: cards.indexOf(next) + 1, all: cards.length, text: this.textOf(next).slice(0, 200) }));
   }
 
   /** Takes the chosen candidate whole; words of it that were taken before are part of it. */

@@ -1,12 +1,13 @@
 // @ts-check
 // Where two tabs or devices of one person have different texts in one place, he says which.
 
+import { t } from "../t.js";
 import { make } from "./forms.js";
 
 /** @typedef {import("../live/shelf.js").Place} Place */
 
 /** @param {string} text */
-const start = (text) => (text ? `“${text.slice(0, 120)}${text.length > 120 ? "…" : ""}”` : "nothing: it was sent or emptied");
+const start = (text) => (text ? `“${text.slice(0, 120)}${text.length > 120 ? "…" : ""}”` : t("nothing: it was sent or emptied"));
 
 /**
  * Asks at the top of `host` for the places it is about.
@@ -18,7 +19,7 @@ export function askWhich(drafts, host, isHere, signal) {
     const { slot, kind, theirs } = /** @type {CustomEvent} */ (event).detail;
     if (!isHere({ slot, kind })) return;
     host.querySelector(".contest")?.remove();
-    const words = make("span", { textContent: `Another tab or device of yours has here ${start(theirs)}.` });
+    const words = make("span", { textContent: t("Another tab or device of yours has here {text}.", { text: start(theirs) }) });
     const choose = (/** @type {"mine" | "theirs"} */ which, /** @type {string} */ label) => {
       const button = make("button", { type: "button", className: "button small", textContent: label });
       button.addEventListener("click", () => {
@@ -27,7 +28,7 @@ export function askWhich(drafts, host, isHere, signal) {
       });
       return button;
     };
-    const box = make("p", { className: "contest", role: "alert" }, words, choose("mine", "Keep what is here"), choose("theirs", "Take that"));
+    const box = make("p", { className: "contest", role: "alert" }, words, choose("mine", t("Keep what is here")), choose("theirs", t("Take that")));
     host.prepend(box);
   }, { signal });
 }

@@ -1,6 +1,7 @@
 // @ts-check
 // Small forms that open where they are needed and close with Escape.
 
+import { t } from "../t.js";
 import { Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 
