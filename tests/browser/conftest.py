@@ -14,6 +14,7 @@ __all__ = ["DESK", "PHONE", "Cookies", "Heddle", "Open"]
 
 DESK = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
+HOUSE = ("The house stood empty.", " She hadn't visited\n\nsince,", " and the gate was new.")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -116,3 +117,9 @@ def _invited(heddle: Heddle, chrome: Browser, name: str, role: str) -> Cookies:
     cookies = context.cookies()
     context.close()
     return [{"name": one["name"], "value": one["value"]} for one in cookies]
+
+
+@pytest.fixture
+def house(heddle: Heddle) -> str:
+    """A buffer of three nodes, the owner's; its id."""
+    return heddle.tree("The house", *HOUSE, mode="buffer")

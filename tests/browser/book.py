@@ -1,0 +1,57 @@
+"""A buffer in the browser: its text, its nodes, and where the caret is."""
+
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Heddle
+from tests.browser.test_two_people import live
+
+
+def book(page: Page) -> Locator:
+    """Where one writes."""
+    return page.get_by_role("textbox", name="The text, and what you write next")
+
+
+def opened(page: Page) -> Page:
+    """The page, live, with its editor in place."""
+    expect(page.locator("loom-buffer[data-on]")).to_be_attached()
+    return live(page)
+
+
+def text_of(page: Page) -> str:
+    """The whole text, as it is written, without the ghost."""
+    found: str = page.locator("loom-buffer").evaluate("one => one.editor.view.state.doc.toString()")
+    return found
+
+
+def nodes_of(page: Page) -> list[str]:
+    """The texts of the nodes, and last the working buffer."""
+    found: list[str] = page.locator("loom-buffer").evaluate(
+        "one => [...one.editor.ids, ''].map((_, place) => one.editor.stretch(place).text)"
+    )
+    return found
+
+
+def working(page: Page, text: str) -> None:
+    """Waits until this is what is underlined: typed, and no node yet."""
+    page.wait_for_function(
+        """text => [...document.querySelectorAll(".working")].map(one => one.textContent)
+            .join("") === text""",
+        arg=text,
+    )
+
+
+def caret(page: Page, at: int) -> None:
+    """Puts the caret at a place of the text."""
+    page.locator("loom-buffer").evaluate(
+        "(one, at) => { one.editor.view.dispatch({selection: {anchor: at}}); one.editor.focus(); }",
+        at,
+    )
+
+
+def path_of(heddle: Heddle, tree: str, node: str = "") -> list[str]:
+    """The texts of a path, as the server has them."""
+    query = f"?node={node}" if node else ""
+    found: Any = heddle.get(f"trees/{tree}/path{query}")
+    return [one["text"] for one in found["nodes"][1:]]

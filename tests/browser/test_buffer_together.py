@@ -1,0 +1,112 @@
+"""A buffer while others write in it, or the line is cut: nothing jumps and nothing is lost."""
+
+import re
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.browser.book import book, caret, nodes_of, opened, path_of, working
+from tests.browser.conftest import HOUSE, Cookies, Heddle, Open
+from tests.browser.test_two_people import live
+
+
+def test_another_persons_version_comes_without_moving_the_caret(
+    heddle: Heddle, visit: Open, house: str, ada: Cookies
+) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    first = heddle.get(f"trees/{house}/path")["nodes"][1]["id"]  # type: ignore[index]
+    book(page).press("Control+End")
+    book(page).press_sequentially(" Mine")
+    with heddle.client(ada) as client:
+        line = {"line": f'edit {first} "The old house stood empty." as:version'}
+        assert client.post(f"/api/trees/{house}/commands", json=line).is_success
+    expect(page.locator(".book")).to_contain_text("The old house")
+    book(page).press_sequentially(" here")
+    assert nodes_of(page)[-1] == " Mine here"
+
+
+def test_an_edit_that_somebody_was_faster_with_is_kept_and_says_so(
+    heddle: Heddle, visit: Open, house: str, ada: Cookies
+) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    first = heddle.get(f"trees/{house}/path")["nodes"][1]["id"]  # type: ignore[index]
+    caret(page, 9)
+    book(page).press_sequentially(" there")
+    with heddle.client(ada) as client:
+        line = {"line": f'edit {first} "Hers." as:version'}
+        assert client.post(f"/api/trees/{house}/commands", json=line).is_success
+    book(page).press("Control+s")
+    page.get_by_role("button", name="A version: what follows stays").click()
+    expect(page.locator(".book-said")).to_contain_text("newer version")
+    assert nodes_of(page)[0] == "The house there stood empty."
+    page.get_by_role("button", name="Put back").click()
+    expect(page.locator(".book")).to_contain_text("Hers.")
+
+
+def test_others_see_a_shadow_of_what_is_written_and_may_copy_it(
+    heddle: Heddle, visit: Open, house: str, ada: Cookies
+) -> None:
+    place = heddle.get(f"trees/{house}")["workspace"]["position"]  # type: ignore[index]
+    mine = opened(visit(f"/trees/{house}?node={place}"))
+    hers = opened(visit(f"/trees/{house}?node={place}", who=ada))
+    book(hers).press("Control+End")
+    book(hers).press_sequentially(" Her words")
+    shadow = mine.get_by_role("complementary", name=re.compile("ada is writing here", re.I))
+    expect(shadow).to_contain_text(" Her words")
+    expect(shadow.get_by_role("textbox")).to_have_count(0)
+    shadow.get_by_role("button", name=re.compile("Take a copy")).click()
+    assert nodes_of(mine)[-1] == " Her words"
+    hers.get_by_role("button", name="Add", exact=True).click()
+    expect(shadow).to_have_count(0)
+
+
+def test_typing_while_fifty_updates_arrive_keeps_caret_and_text(
+    heddle: Heddle, visit: Open, house: str, ada: Cookies
+) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    at = heddle.get(f"trees/{house}")["workspace"]["position"]  # type: ignore[index]
+    first = heddle.get(f"trees/{house}/path")["nodes"][1]["id"]  # type: ignore[index]
+    book(page).press("Control+End")
+    with heddle.client(ada) as client:
+        for number in range(50):
+            line = f'respond {at} "other {number}"'
+            if number % 5 == 0:
+                line = f'edit {first} "The house, {number}." as:version'
+            answer = client.post(f"/api/trees/{house}/commands", json={"line": line, "at": at})
+            assert answer.is_success, answer.text
+            if number % 5 == 0:
+                first = answer.json()["refs"][0]
+            book(page).press("x")
+    expect(page.locator(".book")).to_contain_text("The house, 45.")
+    expect(page.locator(".weave h2")).to_contain_text("40 continuations")
+    assert nodes_of(page) == ["The house, 45.", *HOUSE[1:], "x" * 50]
+    state: Any = page.evaluate(
+        """() => { const {view} = document.querySelector("loom-buffer").editor;
+        return [view.hasFocus, view.state.selection.main.head === view.state.doc.length]; }"""
+    )
+    assert state == [True, True]
+
+
+def test_a_reader_has_the_text_and_no_editor(
+    heddle: Heddle, visit: Open, house: str, rhea: Cookies
+) -> None:
+    page = live(visit(f"/trees/{house}", who=rhea))
+    expect(page.locator(".run")).to_have_count(3)
+    expect(page.locator(".cm-editor")).to_have_count(0)
+
+
+def test_words_that_were_begun_offline_become_a_node_later(
+    heddle: Heddle, visit: Open, house: str
+) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    page.context.set_offline(True)
+    book(page).press("Control+End")
+    book(page).press_sequentially(" In a tunnel")
+    page.get_by_role("button", name="Add", exact=True).click()
+    book(page).press_sequentially(" and on")
+    page.context.set_offline(False)
+    working(page, " and on")
+    expect(page.locator("loom-status")).to_contain_text("live")
+    page.wait_for_function("() => document.querySelector('loom-buffer').editor.ids.at(-1) !== ''")
+    assert path_of(heddle, house) == [*HOUSE, " In a tunnel"]
+    assert nodes_of(page) == [*HOUSE, " In a tunnel", " and on"]
