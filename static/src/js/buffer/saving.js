@@ -6,7 +6,7 @@ import { Refused } from "../live/api.js";
 import { t } from "../t.js";
 import { composer } from "../tree/actions.js";
 import { placeAt } from "../tree/desk.js";
-import { continueLine, withText } from "../tree/lines.js";
+import { withText } from "../tree/lines.js";
 import { codePoints, cut } from "../editor/runs.js";
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
@@ -26,8 +26,7 @@ export class Saving {
     this.isBusy = false;
     /** @type {Map<string, string>} slot → the text that was refused there: it is not sent again by itself */
     this.no = new Map();
-    /** @type {Promise<unknown>} */
-    this.last = Promise.resolve();
+    this.last = /** @type {Promise<unknown>} */ (Promise.resolve());
   }
 
   /** What an edit means, as it was said before; "" where nobody has. */
@@ -176,7 +175,16 @@ export class Saving {
     await this.queue(async () => {
       const isEnd = isForked || (spot.isTail && spot.offset === codePoints(spot.text));
       if (!isEnd) await this.stand(spot);
-      await this.page.say(continueLine("", composer()?.asking() ?? {}));
+      await this.ask();
+    });
+  }
+
+  /** Asks for continuations as the composer's fields say; it tells why where that is refused. */
+  async ask() {
+    const fields = composer();
+    await fields?.askFor(this.page.position).catch((error) => {
+      if (error instanceof Refused) fields.answer(error.reply, true);
+      throw error;
     });
   }
 
