@@ -3,7 +3,6 @@
 
 import { t } from "../t.js";
 import { Refused, told } from "../live/api.js";
-import { t } from "../t.js";
 
 /**
  * @typedef {{label: string, text?: string, rows?: number, single?: boolean, readOnly?: boolean,
