@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from loom.models import (
     Call,
@@ -17,12 +18,14 @@ from loom.models import (
     Import,
     Membership,
     Participant,
+    PublicLink,
     Tree,
     Turn,
     User,
     Workspace,
 )
 from loom.models.prepared import Given, Prepared
+from loom.rules.hashes import digest
 from loom.rules.permissions import OF_ROLE, ROLES, Letter, Role, lacking
 from loom.rules.refusals import Refused, not_found
 
@@ -117,6 +120,28 @@ def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tre
         raise not_found("This tree") from None
     demand_role(actor, role)
     return actor, tree
+
+
+def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
+    """The link with its tree, for anybody who has its secret; NOT_FOUND where it ended.
+
+    The actor is nobody: of no grove's members, without a letter, and without rows of his own.
+    """
+    link = (
+        PublicLink.objects.select_related("tree__grove")
+        .filter(
+            digest=digest(secret),
+            revoked_at__isnull=True,
+            expires_at__gt=timezone.now(),
+            tree__erasing_at__isnull=True,
+        )
+        .first()
+    )
+    if link is None:
+        raise not_found("This link", "It was revoked or is over; ask whoever gave it to you.")
+    nobody = Participant(pk=0, grove=link.tree.grove, kind="human", name="")
+    user = User(pk=0, username="", is_active=False)
+    return Actor(nobody, nobody, user, link.tree.grove, "reader"), link
 
 
 def demand_role(actor: Actor, role: Role) -> None:

@@ -4,6 +4,7 @@ from loom.models.drafts import Draft
 from loom.models.groves import Grove, Invitation, Membership, Participant
 from loom.models.logs import Event, Receipt, Step, Stream
 from loom.models.people import ApiKey, SigninLink, User, UserSession
+from loom.models.public import PublicLink
 from loom.models.runs import Call, Generation, Import, Lane, Purse
 from loom.models.trees import ORDINAL_BITS, Link, Mark, Node, NodeSource, Tree
 from loom.models.turns import ENDED_TURN, OPEN_TURN, Turn
@@ -28,6 +29,7 @@ __all__ = [
     "Node",
     "NodeSource",
     "Participant",
+    "PublicLink",
     "Purse",
     "Receipt",
     "SigninLink",

@@ -41,6 +41,9 @@ GET    trees/{tree}                    200 200 200 404 401
 PATCH  trees/{tree}                    200 200 403 404 401  {"title": "Other"}
 DELETE trees/{archived}                200 403 403 404 401  {"title": "Old"}
 POST   trees/{tree}/commands           200 200 403 404 401  {"line": "respond root \\"a\\""}
+GET    trees/{tree}/public-links       200 403 403 404 401
+POST   trees/{tree}/public-links       201 403 403 404 401  {"days": 7}
+DELETE trees/{tree}/public-links       200 403 403 404 401  {"id": "{public}"}
 GET    trees/{tree}/nodes              200 200 200 404 401
 GET    trees/{tree}/nodes/{node}       200 200 200 404 401
 GET    trees/{tree}/path               200 200 200 404 401

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from loom import models
 from loom.access import get_actor
-from loom.commands import forest, growth, invitations, people
+from loom.commands import forest, growth, invitations, people, public_links
 from loom.commands.execute import Request, execute
 from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
 
@@ -58,6 +58,7 @@ def world(
         "key": people.make_key(owner, "desk")[0].uid,
         "session": _session(owner),
         "invitation": invitations.make_invitation(actor, role="reader", days=1, uses=1)[0].uid,
+        "public": public_links.make_public_link(actor, tree, days=1)[0].uid,
         "import": models.Import.objects.create(
             grove=grove, participant=actor.participant, name="a.json", file="nowhere"
         ).uid,
@@ -115,6 +116,6 @@ def counted() -> dict[str, Any]:
     """How many rows of the world there are, to show that nothing was written to it."""
     names = "Tree Turn Node Link Mark Participant Membership Invitation ApiKey Generation".split()
     events = models.Event.objects.exclude(stream__name__startswith="workspace:")
-    return {name: getattr(models, name).objects.count() for name in names} | {
+    return {name: getattr(models, name).objects.count() for name in [*names, "PublicLink"]} | {
         "Event": events.count()
     }

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from loom.commands import forest, invitations, participants, people
+from loom.commands import forest, invitations, participants, people, public_links
 from loom.doors.api.body import Body, Part
 
 Role = Literal["reader", "writer", "owner"]
@@ -98,6 +98,18 @@ class InvitationSent(Body):
     uses: int = Field(1, ge=1, le=invitations.MAX_USES)
     days: float = Field(7, gt=0, le=invitations.MAX_DAYS)
     expires_at: Instant | None = None
+
+
+class PublicLinkSent(Body):
+    """For how many days anybody may read the tree."""
+
+    days: float = Field(7, gt=0, le=public_links.MAX_DAYS)
+
+
+class PublicLinkNamed(Body):
+    """A public link's id."""
+
+    id: str
 
 
 class InvitationNamed(Body):

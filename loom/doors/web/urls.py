@@ -17,6 +17,7 @@ from loom.doors.web import (
     panels,
     participants,
     portals,
+    public,
     settings,
     trees,
 )
@@ -62,6 +63,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>", trees.page),
     path("trees/<uid:uid>/about", about.page),
     path("trees/<uid:uid>/about/<slug:deed>", about.change),
+    path("trees/<uid:uid>/share", public.share),
+    path("trees/<uid:uid>/share/<slug:deed>", public.change),
+    path("public/<str:secret>", public.page),
     path("trees/<uid:uid>/path", trees.path),
     path("trees/<uid:uid>/above", trees.above),
     path("trees/<uid:uid>/weave", trees.weave),

@@ -1,0 +1,89 @@
+"""One tree as somebody without a place in its grove may read it: no more than its texts.
+
+Annotations, marks, links, summaries, and what is pruned or in a sandbox are left out.
+"""
+
+from dataclasses import dataclass
+
+from loom.access import Actor
+from loom.models import Node, Tree
+from loom.queries import lookup
+from loom.queries.margins import Margin, margins_of
+from loom.queries.outline import outline
+from loom.queries.path import path_ids
+from loom.queries.rows import NodeRow, rows_of
+from loom.queries.standing import standing_of
+from loom.rules.refusals import not_found
+
+PAGE = 60
+MOST_BELOW = 50
+MOST_LINES = 400
+DEEP = 60
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The end of a path: `rows` (the root left out) with their margins, and what hangs below."""
+
+    node: NodeRow
+    rows: list[NodeRow]
+    margins: dict[int, Margin]
+    has_above: bool
+    below: list[NodeRow]
+    has_more: bool
+
+
+def reading(actor: Actor, tree: Tree, local_id: str) -> Reading:
+    """The path to a text that stands and is not hidden; "" is where there is a first fork.
+
+    NOT_FOUND for everything else, whether it is there or not.
+    """
+    node = _found(tree, local_id) if local_id else _first_fork(tree)
+    ids = [key for _, key in path_ids(actor, tree, None, node)]
+    rows = rows_of(ids)
+    if any(row.pruned or row.sandbox for row in rows) or rows[-1].id != ids[-1]:
+        raise not_found(f"[{local_id}]", "Open the link without it.")
+    shown = rows[1:][-PAGE:]
+    slots = [one.pk for one in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
+    standing = standing_of(slots, None)
+    below = rows_of([standing[slot][0] for slot in slots[:MOST_BELOW]])
+    return Reading(
+        node=rows[-1],
+        rows=shown,
+        margins=margins_of(tree, shown, None),
+        has_above=len(rows) - 1 > len(shown),
+        below=[row for row in below if not row.sandbox],
+        has_more=len(slots) > MOST_BELOW,
+    )
+
+
+def _found(tree: Tree, local_id: str) -> Node:
+    node = lookup.find_node(tree, local_id)
+    if node is None or node.kind != "text":
+        raise not_found(f"[{local_id}]", "Open the link without it.")
+    return lookup.standing(node.slot_id, None) or node
+
+
+def _first_fork(tree: Tree) -> Node:
+    """As far down as there is only one way to go."""
+    node = lookup.root_of(tree)
+    for _ in range(DEEP):
+        below = list(lookup.slots_below(node.slot_id)[:2])
+        if len(below) != 1 or below[0].sandbox:
+            break
+        node = below[0]
+    return lookup.standing(node.slot_id, None) or node
+
+
+def lines_of(actor: Actor, tree: Tree) -> tuple[list[tuple[int, NodeRow]], bool]:
+    """The outline as (level, row), at most 400 lines, and whether there is more."""
+    made = outline(actor, tree, None, lookup.root_of(tree), depth=DEEP, limit=MOST_LINES)
+    lines: list[tuple[int, NodeRow]] = []
+    hidden_below: int | None = None
+    for line in made.lines[1:]:
+        if hidden_below is not None and line.level > hidden_below:
+            continue
+        hidden_below = line.level if line.row.sandbox else None
+        if not line.row.sandbox:
+            lines.append((line.level, line.row))
+    return lines, made.is_cut
