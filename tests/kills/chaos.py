@@ -1,0 +1,149 @@
+"""Kills at random under load, and what must be true after each round of them."""
+
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.kills.heddle import until
+from tests.kills.house import House
+from tests.kills.load import Person, Told
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import tokens
+
+ENDED_S = 20  # after everything is well again, generations have ended or gone on
+PAUSE_S = (0.0, 1.6)  # between two kills
+# So often in a bag: what takes seconds to start must sometimes come to work between.
+SHARES = {"broker": 3, "web": 2, "worker": 1, "backend": 3, "postmaster": 1}
+WHOLE = tokens(30, rate=20)  # what the provider answers, in a second and a half
+
+
+@dataclass
+class Score:
+    """What a run counted."""
+
+    killed: Counter[str] = field(default_factory=Counter)
+    texts: int = 0
+    repeated: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+    slowest_s: float = 0
+
+    def __str__(self) -> str:
+        kills = ", ".join(f"{name} {count}" for name, count in sorted(self.killed.items()))
+        ends = ", ".join(f"{name} {count}" for name, count in sorted(self.ends.items()))
+        return (
+            f"{self.killed.total()} kills ({kills}); {self.texts} texts acknowledged, "
+            f"{self.repeated} of them at a repeat; generations: {ends}; the last of a round "
+            f"ended {self.slowest_s:.1f} s after all was well at most"
+        )
+
+
+class Chaos:
+    """One house, one tree, many kills."""
+
+    def __init__(self, house: House, provider: ScriptedProvider, *, seed: int) -> None:
+        self._house, self._seed = house, seed
+        self._dice = random.Random(seed)
+        self._client = house.client()
+        body = {"name": "Scripted", "model_ref": "openai:scripted", "base_url": provider.url}
+        made = self._client.post("/participants", json={**body, "endpoint": "chat"})
+        assert made.status_code == 201, made.text
+        self._tree = str(
+            self._client.post("/trees", json={"title": "Kills", "mode": "dialogue"}).json()["id"]
+        )
+        self._told = Told()
+        self._bag: list[str] = []
+        self.score = Score()
+
+    def round(self, kills: int) -> None:
+        """So many kills while two people write; then everything that must be true."""
+        names = [f"{name}{self.score.killed.total()}" for name in ("Ada", "Ben")]
+        people = [Person(self._client, self._tree, name, self._seed) for name in names]
+        for person in people:
+            person.start()
+        for _ in range(kills):
+            time.sleep(self._dice.uniform(*PAUSE_S))
+            name = self._drawn()
+            self._house.kill(name)
+            self.score.killed[name] += 1
+        self._house.wait()
+        for told in [person.finish() for person in people]:
+            self._told.texts |= told.texts
+            self._told.generations += told.generations
+            self._told.shown |= told.shown
+            self.score.repeated += told.repeated
+        self._house.wait()
+        began = time.monotonic()
+        until(self._all_ended, seconds=ENDED_S, what="every generation's end")
+        self.score.slowest_s = max(self.score.slowest_s, time.monotonic() - began)
+        self._check()
+
+    def _drawn(self) -> str:
+        if not self._bag:
+            self._bag = [name for name in self._house.names for _ in range(SHARES[name])]
+            self._dice.shuffle(self._bag)
+        return self._bag.pop()
+
+    def _events(self) -> list[dict[str, Any]]:
+        """All events of the tree, page by page."""
+        found: list[dict[str, Any]] = []
+        while True:
+            since = {"since": found[-1]["seq"] if found else 0}
+            page = self._client.get(f"/trees/{self._tree}/events", params=since).json()
+            found += page["events"]
+            if not page["events"] or found[-1]["seq"] >= page["head"]:
+                return found
+
+    def _all_ended(self) -> bool:
+        kinds = Counter(event["kind"] for event in self._events())
+        return kinds["generation.started"] == kinds["generation.ended"]
+
+    def _check(self) -> None:
+        events = self._events()
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+        added = _of(events, "node.added", "node")
+        nodes = {one["id"]: one for one in added}
+        assert len(nodes) == len(added)
+        self._check_texts(nodes)
+        self._check_generations(events, nodes)
+        self._check_state(nodes)
+
+    def _check_texts(self, nodes: dict[str, Any]) -> None:
+        """Each acknowledged text is there, once; and nothing that nobody has said."""
+        said = {key: one["text"] for key, one in nodes.items() if " says " in one["text"]}
+        assert said == self._told.texts
+        assert len(set(said.values())) == len(said)
+        self.score.texts = len(said)
+
+    def _check_generations(self, events: list[Any], nodes: dict[str, Any]) -> None:
+        """Each has begun and ended once, and what was shown of it is in its node."""
+        started = [one["id"] for one in _of(events, "generation.started", "generation")]
+        ended = {one["id"]: one for one in _of(events, "generation.ended", "generation")}
+        assert sorted(started) == sorted(self._told.generations)
+        assert sorted(ended) == sorted(started)
+        made = [one["node"] for one in ended.values() if one["node"]]
+        assert len(made) == len(set(made))
+        assert len(nodes) == 1 + len(self._told.texts) + len(made)
+        for uid, one in ended.items():
+            text = nodes[one["node"]]["text"] if one["node"] else ""
+            assert text.startswith(self._told.shown.get(uid, "")), (uid, text)
+            assert "".join(map(str, WHOLE.pieces)).startswith(text), text
+            assert one["finish"] == "complete" or one["finish"].startswith("interrupted:")
+        self.score.ends = Counter(one["finish"] for one in ended.values())
+
+    def _check_state(self, nodes: dict[str, Any]) -> None:
+        """The rows are what the events say."""
+        page = self._client.get(f"/trees/{self._tree}").json()
+        assert page["node_count"] == len(nodes)
+        for key in self._dice.sample(sorted(nodes), min(20, len(nodes))):
+            row = self._client.get(f"/trees/{self._tree}/nodes/{key}").json()
+            for name in ("text", "hash", "finish", "parent", "kind"):
+                assert row[name] == nodes[key][name], (key, name)
+        # Incomplete at most: the answer to a killed worker was never sealed.
+        verified = self._client.get(f"/trees/{self._tree}/verify").json()
+        assert verified["status"] in ("valid", "incomplete"), verified
+
+
+def _of(events: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, Any]]:
+    return [event["payload"][name] for event in events if event["kind"] == kind]

@@ -1,0 +1,96 @@
+"""A Heddle whose processes are killed and started again at once: no supervisor waits between."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+
+from config.supervisor import broker, plan
+from config.supervisor.keeper import Child, Keeper
+from config.supervisor.options import Options, free_port
+from config.supervisor.setup import prepare
+from tests.kills.heddle import ROOT, START_S, until
+from tests.kills.postgres import Postgres
+
+
+class House:
+    """Web, worker and broker as script/server starts them, and PostgreSQL where it is given.
+
+    Everything is started from the thread that makes the house: the kernel ends the processes
+    with that thread.
+    """
+
+    def __init__(self, data: Path, *, allow: str, postgres: Postgres | None = None) -> None:
+        self.options = Options("127.0.0.1", free_port("127.0.0.1", 0), data, False, False)
+        self.options.logs.mkdir(parents=True, exist_ok=True)
+        self._keeper = Keeper(lambda line: None)
+        self._postgres = postgres
+        given = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("HEDDLE_", "DJANGO_", "REDIS_", "DATABASE_"))
+        }
+        self._env = given | {
+            "HEDDLE_DATA": str(data),
+            "HEDDLE_ORIGINS": self.options.url,
+            "HEDDLE_PROVIDER_ALLOW": allow,
+        }
+        if postgres is not None:
+            self._env["DATABASE_URL"] = postgres.url
+
+    @property
+    def names(self) -> list[str]:
+        """What can be killed here. A database in a file has no process of its own: it is
+        killed with whoever writes it."""
+        found = [child.name for child in self._keeper.children]
+        return found + (["backend", "postmaster"] if self._postgres else [])
+
+    def start(self) -> None:
+        """Starts everything and waits until it answers."""
+        self._env["REDIS_URL"] = broker.start(self._keeper, self.options.data, self._env)
+        prepare(self.options, self._env)
+        for child in plan.children(self.options, self._env):
+            self._keeper.start(child)
+        self.wait()
+
+    def stop(self) -> None:
+        """Stops everything."""
+        self._keeper.stop_all()
+
+    def kill(self, name: str) -> None:
+        """SIGKILL, and a new start at once."""
+        if name == "backend" and self._postgres is not None:
+            self._postgres.kill_backend()
+        elif name == "postmaster" and self._postgres is not None:
+            self._postgres.kill()
+            self._postgres.start()
+        else:
+            child = self._child(name)
+            assert child.process is not None
+            child.process.kill()
+            child.process.wait()
+            self._keeper.start(child)
+
+    def _child(self, name: str) -> Child:
+        return next(child for child in self._keeper.children if child.name == name)
+
+    def wait(self) -> None:
+        """Waits until every process says that it is well."""
+        until(self._is_well, seconds=START_S, what="every process is well")
+
+    def _is_well(self) -> bool:
+        for child in self._keeper.children:
+            if not child.is_running:  # it could not start while something else was away
+                self._keeper.start(child)
+        return httpx.get(f"{self.options.url}/healthz", timeout=5).status_code == 200
+
+    def client(self) -> httpx.Client:
+        """A client with an API key of the owner, made while everything is well."""
+        made = subprocess.run(
+            [sys.executable, "manage.py", "apikey", "owner", "kills"],
+            cwd=ROOT, env=self._env, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        headers = {"Authorization": f"Bearer {made.stdout.strip().splitlines()[-1]}"}
+        return httpx.Client(base_url=f"{self.options.url}/api", headers=headers, timeout=30)

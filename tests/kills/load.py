@@ -1,0 +1,97 @@
+"""Two people who write and ask while processes die, each with an outbox as browsers have one."""
+
+import random
+import threading
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+ASKED_AT_ONCE = 3
+
+
+@dataclass
+class Told:
+    """What was acknowledged: the text of each node by its id, the ids of the generations, and
+    the longest text that was seen of each while it ran."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    generations: list[str] = field(default_factory=list)
+    shown: dict[str, str] = field(default_factory=dict)
+    repeated: int = 0
+
+
+class Person(threading.Thread):
+    """Sends lines one after the other; a line goes out with the same key until it is heard."""
+
+    def __init__(self, client: httpx.Client, tree: str, name: str, seed: int) -> None:
+        super().__init__(daemon=True)
+        self._client, self._tree, self._name = client, tree, name
+        self._dice = random.Random(f"{seed}{name}")
+        self._stopping = threading.Event()
+        self._open: list[str] = []
+        self.told = Told()
+        self.error: Exception | None = None
+
+    def finish(self) -> Told:
+        """Stops after the line that is on its way; what was acknowledged."""
+        self._stopping.set()
+        self.join(120)
+        assert not self.is_alive(), "a line is still on its way"
+        if self.error is not None:
+            raise self.error
+        return self.told
+
+    def run(self) -> None:
+        number = 0
+        try:
+            while not self._stopping.wait(self._dice.uniform(0.01, 0.08)):
+                number += 1
+                if number % 10 == 0:
+                    self._ask()
+                else:
+                    self._write(f"{self._name} says text {number}.")
+        except Exception as error:  # told by finish, in the thread of the test
+            self.error = error
+
+    def _write(self, text: str) -> None:
+        answer = self._sent(f'respond root "{text}"')
+        self.told.texts[answer["refs"][0]] = text
+
+    def _ask(self) -> None:
+        self._look()
+        if len(self._open) < ASKED_AT_ONCE:
+            made = self._sent('continue from root using agent:"Scripted"')["generations"]
+            self.told.generations += made
+            self._open += made
+
+    def _look(self) -> None:
+        """Notes what somebody who looks on is shown of the generations that run."""
+        for uid in list(self._open):
+            row = self._got(f"/generations/{uid}")
+            self.told.shown[uid] = max(self.told.shown.get(uid, ""), row["text"], key=len)
+            if row["status"] not in ("queued", "running"):
+                self._open.remove(uid)
+
+    def _sent(self, line: str) -> dict[str, Any]:
+        body = {"line": line, "key": uuid.uuid4().hex}
+        answer = self._heard("POST", f"/trees/{self._tree}/commands", json=body)
+        self.told.repeated += bool(answer.get("repeated"))
+        return answer
+
+    def _got(self, path: str) -> dict[str, Any]:
+        return self._heard("GET", path)
+
+    def _heard(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
+        """The answer, however often it takes. 5xx and 429 are no answers; others are wrong."""
+        while True:
+            try:
+                answer = self._client.request(method, path, **sent)
+            except httpx.TransportError:
+                answer = None
+            if answer is not None and answer.status_code in (200, 202):
+                return dict(answer.json())
+            if answer is not None and answer.status_code < 500 and answer.status_code != 429:
+                raise AssertionError(f"{method} {path}: {answer.status_code} {answer.text}")
+            threading.Event().wait(0.05)
