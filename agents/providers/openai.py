@@ -1,15 +1,15 @@
 """The OpenAI-shaped API: chat and completions, streamed or whole, as many servers speak it."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
+from agents.providers.answers import DONE, error_of, events_of, refusal, value_of
 from agents.providers.exchange import Exchange, Outgoing
-from agents.providers.failures import Broken, Failure, of_status, of_words
+from agents.providers.failures import Failure, of_words
 from agents.providers.telling import Ask, Body, Delta, Finished, Told, Usage
-from agents.providers.text import Cleaner, Events, TooLong
+from agents.providers.text import Cleaner
 
-DONE = "[DONE]"
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 # Reasons that mean the answer was cut off rather than ended.
 _FILTERS = ("content_filter", "safety", "moderation")
@@ -55,10 +55,10 @@ class OpenAI:
     async def told(self, exchange: Exchange) -> AsyncGenerator[Told, None]:
         """Text, ends and usage as they come; a failure comes last. May raise Broken."""
         if exchange.status != 200:
-            yield await _refusal(exchange)
+            yield await refusal(exchange)
             return
         teller = _Teller()
-        async for data in _events(exchange):
+        async for data in events_of(exchange):
             if data == DONE:
                 teller.is_done = True
                 continue
@@ -85,64 +85,6 @@ class OpenAI:
         return None
 
 
-async def _events(exchange: Exchange) -> AsyncIterator[str]:
-    """The data of each event; of an answer that is no stream, its whole JSON."""
-    events = Events()
-    whole = bytearray()
-    is_json: bool | None = None
-    try:
-        async for chunk in exchange.chunks():
-            if is_json is None and (whole + chunk).strip():
-                is_json = bytes(whole + chunk).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in b"{["
-            if is_json is False:
-                for data in events.feed(bytes(whole) + chunk):
-                    yield data
-                whole.clear()
-            else:
-                whole += chunk
-        for data in events.rest():
-            yield data
-    except TooLong:
-        raise Broken(Failure("invalid", "one event of the answer never ended")) from None
-    if is_json:
-        yield whole.decode("utf-8-sig", "replace")
-        yield DONE
-
-
-async def _refusal(exchange: Exchange) -> Failure:
-    """The failure of an answer that is not 200."""
-    async for _ in exchange.chunks():
-        pass
-    headers = exchange.headers
-    if 300 <= exchange.status < 400:
-        where = headers.get("location", "")[:200]
-        return Failure("invalid", f"it redirects to {where}, and redirects are not followed")
-    said, code = _error_of(_json(exchange.body.decode("utf-8", "replace")))
-    said = said or f"HTTP {exchange.status}"
-    return of_status(exchange.status, said, code=code, retry_after=headers.get("retry-after", ""))
-
-
-def _json(text: str) -> Any:
-    """The value, or None where it is no JSON, or JSON nested beyond reason."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _error_of(value: Any) -> tuple[str, str]:
-    """(sentence, code) of an error body in any of the usual shapes."""
-    error = value.get("error", value) if isinstance(value, dict) else value
-    if isinstance(error, str):
-        return error, ""
-    if not isinstance(error, dict):
-        return "", ""
-    said = error.get("message") or error.get("detail") or ""
-    codes = [error.get(name) for name in ("code", "type", "status")]
-    text = said if isinstance(said, str) else json.dumps(said)[:500]
-    return text, " ".join(str(code) for code in codes if code)
-
-
 class _Teller:
     """Reads the events of one answer; knows which candidates have ended."""
 
@@ -153,12 +95,12 @@ class _Teller:
 
     def read(self, data: str) -> Iterator[Told]:
         """What one event tells."""
-        value = _json(data)
+        value = value_of(data)
         if not isinstance(value, dict):
             yield Failure("server", "an event of the answer is no JSON object")
             return
         if value.get("error"):
-            yield of_words(*_error_of(value))
+            yield of_words(*error_of(value))
             return
         listed = value.get("choices")
         some = listed if isinstance(listed, list) else []
@@ -219,4 +161,7 @@ def _text(choice: dict[str, Any]) -> str:
 def _usage(value: Any) -> dict[str, int]:
     if not isinstance(value, dict):
         return {}
-    return {name: value[name] for name in _COUNTS if isinstance(value.get(name), int)}
+    counts = {name: value[name] for name in _COUNTS if isinstance(value.get(name), int)}
+    details = value.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return counts | {"cached_tokens": cached} if isinstance(cached, int) else counts

@@ -6,6 +6,7 @@ Another shape registers itself here; nobody asks for a vendor by an if.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agents.providers.anthropic import Anthropic
 from agents.providers.openai import OpenAI
 from agents.providers.telling import Adapter
 
@@ -44,6 +45,7 @@ def provider_of(name: str) -> Provider:
 
 
 register(Provider("openai", base_url="https://api.openai.com/v1"))
+register(Provider("anthropic", adapter=Anthropic, base_url="https://api.anthropic.com/v1"))
 
 # The model of agents.providers.local_server: SmolLM2 in slots of 2,048 tokens, of which 1,200
 # are read within 5 s on two cores. Three candidates of one request share that reading; three

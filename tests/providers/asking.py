@@ -4,7 +4,7 @@ from agents.providers.attempt import Attempt
 from agents.providers.exchange import Limits
 from agents.providers.failures import Failure
 from agents.providers.openai import OpenAI
-from agents.providers.telling import Ask, Delta, Finished, Told
+from agents.providers.telling import Adapter, Ask, Delta, Finished, Told
 from agents.providers.transport import CheckedTransport
 from tests.providers.scripted import ScriptedProvider
 
@@ -23,10 +23,13 @@ def completion(provider: ScriptedProvider, prompt: str = "Once", **more: object)
 
 
 async def ask(
-    provider: ScriptedProvider, asked: Ask, limits: Limits = QUICK
+    provider: ScriptedProvider,
+    asked: Ask,
+    limits: Limits = QUICK,
+    adapter: Adapter | None = None,
 ) -> tuple[list[Told], Attempt]:
     """Everything one attempt is told."""
-    adapter = OpenAI()
+    adapter = adapter or OpenAI()
     attempt = Attempt(adapter, asked, adapter.body(asked))
     transport = CheckedTransport((provider.entry,))
     return [told async for told in attempt.told(transport, limits)], attempt

@@ -1,4 +1,6 @@
-"""A scripted OpenAI-shaped provider over real HTTP: it does as told, and remembers every byte.
+"""A scripted provider over real HTTP: it does as told, and remembers every byte.
+
+It is OpenAI-shaped, and at /messages Anthropic-shaped; there it also keeps marked prefixes.
 
 A fixture's object in tests; `python -m tests.providers.scripted --port N` for benches, where
 `POST /_script` queues scripts as JSON and `GET /_seen` gives what was sent.
@@ -15,6 +17,7 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any
 
+from tests.providers.messages import Messages, Prefixes
 from tests.providers.scripts import CUT, HOLD, STALL, Script, Seen, Shape, tokens
 
 REASONS = {200: "OK", 302: "Found", 400: "Bad Request", 429: "Too Many Requests"}
@@ -30,6 +33,7 @@ class ScriptedProvider:
         self.broken_off = 0  # answers whose reader went away
         self.connections = 0
         self._queue: deque[Script] = deque()
+        self._prefixes = Prefixes(set())
         self._port = port
         self._arrived = threading.Condition()
         self._ready = threading.Event()
@@ -132,11 +136,7 @@ class ScriptedProvider:
         if script.body is not None:
             await _write_whole(writer, script.status, script.body, script.headers)
             return
-        shape = Shape(
-            is_chat=seen.path.endswith("/chat/completions"),
-            model=str(asked.get("model", "")),
-            indexes=tuple(range(int(asked.get("n", 1)))),
-        )
+        shape = self._shape(seen, asked)
         if not asked.get("stream"):
             await _write_whole(writer, script.status, shape.whole(script))
             return
@@ -148,15 +148,23 @@ class ScriptedProvider:
                 self._arrived.notify_all()
             raise
 
+    def _shape(self, seen: Seen, asked: dict[str, Any]) -> Shape | Messages:
+        model = str(asked.get("model", ""))
+        if seen.path.endswith("/messages"):
+            return Messages(model, self._prefixes.counts(asked))
+        is_chat = seen.path.endswith("/chat/completions")
+        return Shape(is_chat, model, tuple(range(int(asked.get("n", 1)))))
+
     async def _stream(
         self,
         script: Script,
-        shape: Shape,
+        shape: Shape | Messages,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         out = _Out(writer, chunked=script.chunked)
         await out.head(script)
+        await out.send(shape.begin())
         start = self._loop.time()
         pieces, number = deque(script.pieces), 0
         while pieces:

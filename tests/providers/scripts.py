@@ -136,6 +136,10 @@ class Shape:
             for index in self.indexes
         )
 
+    def begin(self) -> bytes:
+        """Nothing stands before the first text."""
+        return b""
+
     def end(self, script: Script) -> bytes:
         """Finish, usage and [DONE], as far as the script sends them."""
         said = b""

@@ -1,0 +1,193 @@
+"""The Anthropic-shaped API: messages, streamed or whole."""
+
+import json
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any
+
+from agents.providers.answers import DONE, error_of, events_of, refusal, value_of
+from agents.providers.exchange import Exchange, Outgoing
+from agents.providers.failures import Failure, of_words
+from agents.providers.telling import Ask, Body, Delta, Finished, Told, Usage
+from agents.providers.text import Cleaner
+
+VERSION = "2023-06-01"
+MAX_TOKENS = 1024  # this shape demands a number
+JOINT = "\n\n"
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+)
+_KEPT: Body = {"type": "ephemeral"}  # the provider keeps what stands up to here
+
+
+class Anthropic:
+    """`/messages`. A prompt without roles goes as one message of the user."""
+
+    name = "anthropic"
+
+    def body(self, ask: Ask) -> Body:
+        """The JSON of the request: system text apart, marks where its prefix may be kept."""
+        messages = ask.messages or ({"role": "user", "content": ask.prompt or ""},)
+        system = JOINT.join(one["content"] for one in messages if one["role"] == "system")
+        said = [dict(one) for one in messages if one["role"] != "system"]
+        if said and said[-1]["role"] == "assistant":  # refused with blanks at its end
+            said[-1]["content"] = said[-1]["content"].rstrip()
+        body: Body = {
+            "model": ask.model,
+            "max_tokens": ask.max_tokens or MAX_TOKENS,
+            "messages": _marked(said),
+            "stream": True,
+        }
+        if system:
+            body["system"] = [{"type": "text", "text": system, "cache_control": _KEPT}]
+        if ask.temperature is not None:
+            body["temperature"] = min(ask.temperature, 1)
+        # Stops of blanks alone are refused here.
+        if stops := [one for one in ask.stop if one.strip()]:
+            body["stop_sequences"] = stops
+        return body
+
+    def outgoing(self, ask: Ask, body: Body) -> Outgoing:
+        """The request with its key."""
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream, application/json",
+            "accept-encoding": "identity",
+            "user-agent": "heddle",
+            "anthropic-version": VERSION,
+        }
+        if ask.key:
+            headers["x-api-key"] = ask.key
+        sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        return Outgoing(f"{ask.base_url.rstrip('/')}/messages", headers, sent.encode())
+
+    async def told(self, exchange: Exchange) -> AsyncGenerator[Told, None]:
+        """Text, the end and usage as they come; a failure comes last. May raise Broken."""
+        if exchange.status != 200:
+            yield await refusal(exchange)
+            return
+        teller = _Teller()
+        async for data in events_of(exchange):
+            if data == DONE:
+                continue
+            for told in teller.read(data):
+                yield told
+                if isinstance(told, Failure):
+                    return
+        for told in teller.end():
+            yield told
+
+    def adjusted(self, body: Body, failure: Failure) -> Body | None:
+        """Without the marks of a prefix, for servers that do not know them, or without a
+        temperature, which some models refuse; None where neither is the reason."""
+        if failure.kind != "invalid":
+            return None
+        if "cache_control" in failure.said and "cache_control" in json.dumps(body):
+            return _unmarked(body)
+        if "temperature" in failure.said and "temperature" in body:
+            return {key: value for key, value in body.items() if key != "temperature"}
+        return None
+
+
+def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, the last one and the last but two marked: what they end is read again by
+    the next call on the same path, and by this one's siblings."""
+    for at in {len(messages) - 1, len(messages) - 3}:
+        if at >= 0 and messages[at]["content"]:
+            text = messages[at]["content"]
+            part = {"type": "text", "text": text, "cache_control": _KEPT}
+            messages[at] = {**messages[at], "content": [part]}
+    return messages
+
+
+def _unmarked(body: Body) -> Body:
+    text: Any = json.loads(json.dumps(body))
+    for holder in (*text["messages"], {"content": text.get("system")}):
+        for part in holder["content"] if isinstance(holder["content"], list) else ():
+            part.pop("cache_control", None)
+    return dict(text)
+
+
+class _Teller:
+    """Reads the events of one answer."""
+
+    def __init__(self) -> None:
+        self._cleaner = Cleaner()
+        self._counts: dict[str, int] = {}
+        self._has_ended = False
+        self._has_begun = False
+
+    def read(self, data: str) -> Iterator[Told]:
+        """What one event tells. Thinking is no text; it stands in the bytes that are kept."""
+        value = value_of(data)
+        if not isinstance(value, dict):
+            yield Failure("server", "an event of the answer is no JSON object")
+            return
+        if value.get("type") == "error":
+            yield _failure(value)
+        elif value.get("type") == "message":
+            yield from self._whole(value)
+        elif value.get("type") == "content_block_start":
+            yield from self._text(value.get("content_block"), "text")
+        elif value.get("type") == "content_block_delta":
+            yield from self._text(value.get("delta"), "text_delta")
+        elif value.get("type") in ("message_start", "message_delta"):
+            self._has_begun = True
+            yield from self._head(value)
+
+    def _head(self, value: dict[str, Any]) -> Iterator[Told]:
+        message = value.get("message") if isinstance(value.get("message"), dict) else value
+        self._count(message.get("usage") if isinstance(message, dict) else None)
+        delta = value.get("delta")
+        reason = delta.get("stop_reason") if isinstance(delta, dict) else None
+        if reason:
+            yield from self._ended(str(reason))
+
+    def _whole(self, message: dict[str, Any]) -> Iterator[Told]:
+        self._count(message.get("usage"))
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            yield from self._text(block, "text")
+        yield from self._ended(str(message.get("stop_reason") or "end_turn"))
+
+    def _text(self, part: Any, kind: str) -> Iterator[Told]:
+        text = part.get("text") if isinstance(part, dict) and part.get("type") == kind else None
+        if isinstance(text, str) and (clean := self._cleaner.clean(text)):
+            yield Delta(clean)
+
+    def _count(self, usage: Any) -> None:
+        if isinstance(usage, dict):
+            self._counts |= {
+                name: usage[name] for name in _COUNTS if isinstance(usage.get(name), int)
+            }
+
+    def _ended(self, reason: str) -> Iterator[Told]:
+        self._has_ended = True
+        if rest := self._cleaner.rest():
+            yield Delta(rest)
+        if self._counts:
+            yield Usage(dict(self._counts))
+        if reason == "refusal":
+            yield Failure("filtered")
+        else:
+            yield Finished(0, "length" if reason == "max_tokens" else reason)
+
+    def end(self) -> Iterator[Told]:
+        """What the end of the answer tells, where it did not say that it ended."""
+        if self._has_ended:
+            return
+        if rest := self._cleaner.rest():
+            yield Delta(rest)
+        if self._has_begun:
+            yield Failure("network", "the connection ended before the answer did")
+        else:
+            yield Failure("server", "the answer was empty")
+
+
+def _failure(value: dict[str, Any]) -> Failure:
+    said, code = error_of(value)
+    if "overloaded" in code:
+        return Failure("server", said or "overloaded")
+    return of_words(said, code)
