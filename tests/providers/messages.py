@@ -52,7 +52,7 @@ class Messages:
     def begin(self) -> bytes:
         """The events before the first text; a server may say ping at any time."""
         usage = {**self.counts, "output_tokens": 1}
-        message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [],
+        message: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "content": [],
                    "model": self.model, "stop_reason": None, "usage": usage}  # fmt: skip
         block = {"type": "text", "text": ""}
         return (
@@ -78,10 +78,8 @@ class Messages:
     def whole(self, script: Script) -> bytes:
         """The answer where no stream was asked for."""
         text = "".join(piece for piece in script.pieces if isinstance(piece, str))
-        usage = {
-            **self.counts,
-            **{"output_tokens": (script.usage or {}).get("completion_tokens", 0)},
-        }
+        written = (script.usage or {}).get("completion_tokens", 0)
+        usage = {**self.counts, "output_tokens": written}
         return json.dumps({
             "id": "msg_1", "type": "message", "role": "assistant", "model": self.model,
             "content": [{"type": "text", "text": text}],

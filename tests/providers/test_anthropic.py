@@ -81,7 +81,7 @@ async def test_what_an_earlier_call_sent_is_read_from_the_cache(
     provider: ScriptedProvider,
 ) -> None:
     first = ({"role": "user", "content": "x" * 400},)
-    told, attempt = await ask(provider, Ask(provider.url, "m", first, None))
+    _, attempt = await ask(provider, Ask(provider.url, "m", first, None))
     assert attempt.usage == {
         "input_tokens": 0,
         "output_tokens": 3,
