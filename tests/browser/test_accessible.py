@@ -93,7 +93,7 @@ def test_forms_that_open_in_the_text(
     rich: dict[str, str], visit: Open, theme: str, size: dict[str, int]
 ) -> None:
     page = live(visit(f"/trees/{rich['dialogue']}", theme=theme, size=size, bypass_csp=True))
-    for key in ("e", "a"):
+    for key in ("e", "a", "l"):
         page.locator("main").press(key)
         expect(page.locator("form.inline-form")).to_be_visible()
         assert violations(page) == []
@@ -113,7 +113,14 @@ def test_pages_of_forms_and_lists(
         f"/groves/{grove}/participants",
         f"/groves/{grove}/participants/new",
         f"/trees/{rich['dialogue']}/about",
+        f"/groves/{grove}/settings",
         "/settings",
+        "/settings/look",
+        "/settings/keys",
+        "/settings/access",
+        "/guide",
+        "/about",
+        "/offline",
         "/nowhere",
     ):
         page = visit(path, theme=theme, size=size, bypass_csp=True)

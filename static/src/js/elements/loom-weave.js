@@ -165,6 +165,7 @@ export class LoomWeave extends HTMLElement {
     for (const one of this.cards()) one.classList.remove("taken");
     this.taken = keyOf(card);
     card.classList.add("taken");
+    /** @type {HTMLElement} */ (card).dataset.taken = t("taking this one when it ends");
   }
 
   /** @param {number} key */

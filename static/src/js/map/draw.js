@@ -127,6 +127,8 @@ function labels(pen, scene, camera, facts, ink, width, height) {
   const { x, y } = scene.layout;
   const names = new Map(facts.rings.map((one) => [one.slot, one.name]));
   pen.font = `11px ${ink.font}`;
+  pen.textAlign = "left"; // the map's right side stays right, whatever the page's language
+  pen.direction = "ltr";
   pen.textBaseline = "middle";
   scene.ordered.forEach((place, at) => {
     const ax = camera.toX(x[place]);

@@ -1,6 +1,8 @@
 // @ts-check
 // What asking comes to, before it is asked: from what the server says a path has, and prices.
 
+import { t, tn } from "../t.js";
+
 /**
  * @typedef {{input: number, output: number, cached?: number}} Prices USD per million tokens
  * @typedef {{name: string, tokens: number, how: string, length: number, prices: Prices | null, caches_from: number | null}} ToRead
@@ -43,9 +45,9 @@ export function dollars(usd) {
 
 /** @param {Cost} cost */
 export function inWords({ tokens, how, usd, left, over }) {
-  const parts = [`reads ${how === "counted" ? "" : "about "}${tokens.toLocaleString("en")} tokens`];
-  if (usd !== null) parts.push(`at most ${dollars(usd)}`);
-  if (usd !== null && left !== null) parts.push(`${dollars(left)} left today`);
-  if (over) parts.push("answers are cut where that ends");
+  const parts = [how === "counted" ? tn("reads {n} token", "reads {n} tokens", tokens) : tn("reads about {n} token", "reads about {n} tokens", tokens)];
+  if (usd !== null) parts.push(t("at most {money}", { money: dollars(usd) }));
+  if (usd !== null && left !== null) parts.push(t("{money} left today", { money: dollars(left) }));
+  if (over) parts.push(t("answers are cut where that ends"));
   return parts.join(" · ");
 }
