@@ -10,6 +10,7 @@ import contextlib
 
 from loom.commands import money
 from loom.commands.growth import MAX_NODE_BYTES
+from loom.commands.landing import CUT_OFF
 from loom.log.announce import send_async
 from loom.models import Generation
 
@@ -28,6 +29,7 @@ class Candidate:
         self.chunk = 0
         self.is_open = True
         self.is_whole = False
+        self.reason = ""
         self._prices = money.allowed(generation)
         self.reserved = generation.reserved
         self._pieces = self._bytes = 0
@@ -43,6 +45,12 @@ class Candidate:
     def has_text(self) -> bool:
         """Whether anything came at all."""
         return bool(self.shown or self._waiting)
+
+    @property
+    def whole(self) -> str:
+        """How it finished where nothing broke it off: a round tells when it could be no longer."""
+        is_cut = self.reason in ("length", "max_tokens") and self.generation.round
+        return CUT_OFF if is_cut else "complete"
 
     @property
     def has_news(self) -> bool:

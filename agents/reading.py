@@ -6,15 +6,18 @@ from typing import TypeVar
 
 from django.conf import settings
 
+from agents.assembling import assembled, is_sent, place_of
 from agents.context.fit import TooLong, count, count_small
 from agents.context.subject import RESERVE, Endpoint, Mode, Piece, Reading, arrange
+from agents.held import grammar_for
 from agents.providers.failures import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.providers.telling import Ask
 from loom import access
 from loom.access import Actor
+from loom.commands import growth
 from loom.commands.sealing import open_sealed
-from loom.models import Generation, NodeSource, Participant, Tree, Workspace
+from loom.models import Generation, NodeSource, Participant, Tree, Turn, Workspace
 from loom.queries.hiding import below_pruned
 from loom.queries.path import path_of
 from loom.queries.rows import NodeRow, rows_of
@@ -36,6 +39,7 @@ class Order:
     ask: Ask
     configuration: str
     note: str = ""
+    purpose: str = "continue"
 
     @property
     def tokens(self) -> int:
@@ -61,6 +65,8 @@ def order_of(generation: Generation) -> Order:
     is another's, the path is too long) or Broken (no provider)."""
     participant, tree = generation.participant, generation.tree
     provider, base_url, model = whom(participant)
+    if generation.round and generation.turn is not None:
+        return _order_of_round(generation.turn, Asked(provider, base_url, model))
     sealed = participant.sealed_key
     ask = Ask(
         base_url=base_url,
@@ -80,6 +86,51 @@ def order_of(generation: Generation) -> Order:
         raise Refused(
             "LIMIT_EXCEEDED", str(long), hint="Continue from a shorter path, or let it be cut."
         ) from None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who is asked, and where."""
+
+    provider: Provider
+    base_url: str
+    model: str
+
+
+def _order_of_round(turn: Turn, asked: Asked) -> Order:
+    """The request of a turn's round: no tools, and no prefix of somebody's text to go on."""
+    actor = access.acting_in(turn)
+    access.demand(actor, frozenset("AG"), "a turn")  # type: ignore[arg-type]
+    agent, tree, small = actor.participant, turn.tree, asked.provider.context
+    try:
+        sent = assembled(
+            place_of(actor, turn),
+            limit=small - SMALL_RESERVE if small else 0,
+            counted=count_small if small else count,
+        )
+    except TooLong as long:
+        raise Refused("LIMIT_EXCEEDED", str(long), hint="Ask at a shorter path.") from None
+    ask = Ask(
+        base_url=asked.base_url,
+        model=asked.model,
+        messages=sent.bodies,
+        prompt=None,
+        temperature=agent.temperature,
+        max_tokens=_first(agent.max_tokens, asked.provider.max_tokens),
+        stop=tuple(agent.stop),
+        grammar=grammar_for(actor, asked.provider, _named(turn)),
+        key=open_sealed(agent.sealed_key, agent.base_url) if agent.sealed_key else "",
+    )
+    nothing = Reading("dialogue", "chat", ())
+    made = configuration_of(agent, tree)
+    return Order(asked.provider, nothing, ask, made, sent.note, purpose="reply")
+
+
+def _named(turn: Turn) -> list[str]:
+    """The nodes of the path, which lines of a grammar may be about."""
+    view = growth.workspace_of(turn.participant, turn.tree)
+    rows = path_of(access.acting_in(turn), turn.tree, view, turn.stands_at)
+    return [row.local_id for row in rows]
 
 
 def _order(order: Order, reading: Reading) -> Order:
@@ -154,13 +205,18 @@ def pieces_of(generation: Generation) -> tuple[Piece, ...]:
         participant=generation.asked_by, tree=generation.tree
     ).first()
     rows = path_of(asker, generation.tree, workspace, generation.point)
-    sent = [row for row in rows if _is_sent(row)]
+    sent = [row for row in rows if is_sent(row)]
     sources = _sources_of(generation.tree, [row.id for row in sent])
     return tuple(_piece(row, sources.get(row.id, ())) for row in sent)
 
 
 def _asker(generation: Generation) -> Actor:
-    """Who asked, if he still may: rights are taken anew for every call."""
+    """Who asked, if he still may: rights are taken anew for every call. In a turn its agent
+    asks, with what its inviter may do too."""
+    if generation.turn is not None:
+        actor = access.acting_in(generation.turn)
+        access.demand(actor, frozenset("G"), "continue")  # type: ignore[arg-type]
+        return actor
     user = generation.asked_by.user
     if user is None:
         raise Refused(
@@ -171,11 +227,6 @@ def _asker(generation: Generation) -> Actor:
     actor = access.get_actor(user, generation.tree.grove)
     access.demand(actor, frozenset("G"), "continue")  # type: ignore[arg-type]
     return actor
-
-
-def _is_sent(row: NodeRow) -> bool:
-    gone = row.excluded or row.pruned or row.version_pruned
-    return row.kind == "text" and bool(row.text) and not gone
 
 
 def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
@@ -208,6 +259,6 @@ def _sources_of(tree: Tree, nodes: Sequence[int]) -> dict[int, list[tuple[str, N
     sources: dict[int, list[tuple[str, NodeRow]]] = {}
     for node, role, item in named:
         row = found.get(item) if item is not None else None
-        if row is not None and _is_sent(row) and row.slot_id not in hidden:
+        if row is not None and is_sent(row) and row.slot_id not in hidden:
             sources.setdefault(node, []).append((role, row))
     return sources

@@ -8,11 +8,13 @@ from typing import Any
 import httpx
 
 from agents.candidate import Candidate
+from agents.language import language
 from agents.loop import in_thread
 from agents.providers.attempt import Attempt, wait_before_next
 from agents.providers.exchange import Limits
 from agents.providers.failures import Failure
 from agents.providers.telling import Delta, Finished, Told
+from agents.reply import Cutter
 from agents.taking import Held
 from agents.writing import Ending, begin, keep_alive, land, more_money, put_back, seal
 from loom.commands.money import used_up
@@ -44,6 +46,8 @@ class Run:
         self._candidates = [
             Candidate(one, index, stream=stream) for index, one in enumerate(held.generations)
         ]
+        # Of a round no more is heard than what its turn uses.
+        self._cutter = Cutter(language()) if held.generations[0].round else None
         self._attempt: Attempt | None = None
         self._call: Call | None = None
         self._landings: set[asyncio.Task[None]] = set()
@@ -128,6 +132,8 @@ class Run:
                     if isinstance(told, Failure):
                         return told
                     await self._hear(told)
+                    if not self._open:
+                        return None
         finally:
             self._call = await asyncio.shield(beginning)
         return None
@@ -138,12 +144,14 @@ class Run:
         self._let_others_go()
         candidate = self._candidates[told.index]
         if isinstance(told, Finished):
-            candidate.is_whole = True
+            candidate.is_whole, candidate.reason = True, told.reason
             # The last one waits for the end of the answer, where the usage may stand.
             if len(self._open) > 1:
                 self._land(candidate)
         elif candidate.is_open and not candidate.add(told.text):
             self._land(candidate, finish="interrupted:too long")
+        elif candidate.is_open and self._cutter is not None and self._cutter.hear(told.text):
+            self._land(candidate, finish="complete")
         elif candidate.is_open and candidate.lacks:
             await self._pay(candidate)
 
@@ -216,7 +224,7 @@ class Run:
         elif not (failure or finish or candidate.shown):
             failure = Failure("empty")
         if not finish:
-            finish = f"interrupted:{failure.kind}" if failure else "complete"
+            finish = f"interrupted:{failure.kind}" if failure else candidate.whole
         error = error or (failure.error if failure else None)
         usage = self._attempt.usage_of(candidate.index) if self._attempt else {}
         ending = Ending(candidate.shown, candidate.chunk, finish, error, usage, candidate.wrote)

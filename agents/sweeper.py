@@ -8,6 +8,7 @@ from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
 from agents.taking import bury
+from loom.commands import turning
 from loom.log import jobs
 from loom.models import Generation
 from loom.transfer import importing
@@ -39,6 +40,9 @@ def sweep() -> int:
         lanes.setdefault(lane, uid)
     for uid in lanes.values():
         _send(uid)
+    for uid in turning.waiting():
+        found += 1
+        jobs.enqueue("agents.tasks.run_turn", [uid], queue="continue")
     return found
 
 

@@ -19,6 +19,14 @@ def run_generation(uid: str) -> None:
     start_generation(uid)
 
 
+@shared_task(name="agents.tasks.run_turn")
+def run_turn(uid: str) -> None:
+    """Moves a turn on until it waits for a model or has ended."""
+    from agents.turns import run_turn as move_on
+
+    move_on(uid)
+
+
 @shared_task(name="agents.tasks.sweep")
 def sweep() -> None:
     """Looks for what was forgotten."""

@@ -41,6 +41,8 @@ def begin(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> 
         configuration=order.configuration,
         request=attempt.request,
         note=order.note,
+        purpose=order.purpose,
+        turn=first.turn,
     )
     for generation in generations:
         landing.begin_call(generation, call)

@@ -4,7 +4,7 @@ Outsiders get NOT_FOUND, members without the right PERMISSION_DENIED. There is n
 flag and no actor None.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
@@ -26,7 +26,7 @@ from loom.models import (
 )
 from loom.models.prepared import Given, Prepared
 from loom.rules.hashes import digest
-from loom.rules.permissions import OF_ROLE, ROLES, Letter, Role, lacking
+from loom.rules.permissions import LETTERS, OF_ROLE, ROLES, Letter, Role, lacking
 from loom.rules.refusals import Refused, not_found
 
 
@@ -74,6 +74,31 @@ def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
     if member is None:
         raise not_found("This")
     return _actor_of(member)
+
+
+def acting_in(turn: Turn) -> Actor:
+    """The agent of a turn, with what both it and its inviter may do at this moment.
+
+    Asked anew for every line and call: rights that were taken away hold at once.
+    PERMISSION_DENIED where the inviter is no member any more.
+    """
+    user = turn.invoked_by.user
+    agent = Participant.objects.get(pk=turn.participant_id)
+    try:
+        inviter = get_actor(user if user is not None else AnonymousUser(), turn.tree.grove)
+    except Refused:
+        raise Refused(
+            "PERMISSION_DENIED",
+            "Who asked for this turn is no member any more.",
+            hint="ask for a turn of your own",
+        ) from None
+    return acting_as(inviter, agent)
+
+
+def acting_as(person: Actor, agent: Participant) -> Actor:
+    """A member acting as an agent, with what both may do; nothing of an archived one."""
+    own = frozenset(LETTERS[name] for name in agent.permissions if agent.archived_at is None)
+    return replace(person, participant=agent, letters=person.letters & own)
 
 
 def visible_groves(user: User) -> QuerySet[Grove]:

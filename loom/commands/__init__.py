@@ -15,6 +15,7 @@ ROOMS = (
     "marks",
     "flags",
     "undoing",
+    "thinking",
     "manual",
 )
 

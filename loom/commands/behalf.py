@@ -1,13 +1,10 @@
 """Lines that a member gives in an agent's workspace: its view may change, the world may not."""
 
-from dataclasses import replace
-
-from loom.access import Actor, demand
+from loom.access import Actor, acting_as, demand
 from loom.commands import registry
 from loom.grammar.bad import Bad
 from loom.grammar.lines import read
 from loom.models import Participant
-from loom.rules.permissions import LETTERS
 from loom.rules.refusals import Refused
 
 VIEW_GROUPS = ("Look", "Move", "Keep")
@@ -23,7 +20,7 @@ def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
     try:
         said = read(line, registry.forms(), registry.aliases())
     except Bad:
-        return _both(member, agent)
+        return acting_as(member, agent)
     found = registry.find(said.verb, said.form)
     if found.group not in VIEW_GROUPS or found.world:
         raise Refused(
@@ -31,9 +28,4 @@ def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
             f"In an agent's workspace {found.verb} is not for others: only its view is.",
             hint="give the line in the tree, as yourself",
         )
-    return _both(member, agent)
-
-
-def _both(member: Actor, agent: Participant) -> Actor:
-    own = frozenset(LETTERS[name] for name in agent.permissions)
-    return replace(member, participant=agent, letters=member.letters & own)
+    return acting_as(member, agent)

@@ -7,7 +7,7 @@ from typing import Any
 
 from loom.access import Actor
 from loom.log.streams import Writer
-from loom.models import Node, Step, Tree, Workspace
+from loom.models import Node, Participant, Step, Tree, Workspace
 from loom.queries import lookup
 from loom.rules import addresses
 from loom.rules.refusals import not_found
@@ -45,6 +45,7 @@ class Context:
     moved_to: Node | None = None
     chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
     outline: dict[str, Any] | None = None  # the outline as this line leaves it
+    agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
 
     @cached_property
@@ -58,6 +59,11 @@ class Context:
         if node is None:
             raise not_found(f"[{self.at}], where the line was given,")
         return node
+
+    @property
+    def own(self) -> list[Participant]:
+        """Whose later work does not stand in the way of an undo."""
+        return [self.actor.participant, *([self.agent] if self.agent is not None else [])]
 
     @property
     def world(self) -> Writer:

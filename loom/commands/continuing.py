@@ -15,7 +15,7 @@ from loom.commands.registry import command
 from loom.commands.resolve import get_agents, get_own_node
 from loom.grammar.shown import quote
 from loom.log.jobs import enqueue
-from loom.models import Generation, Node, Participant, Workspace
+from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
 from loom.queries.money import path_tokens, prices_of
 from loom.rules.refusals import Refused, not_found
@@ -125,6 +125,7 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
             participant=order.agent,
             asked_by=context.actor.participant,
             payer=payer,
+            turn=Turn.objects.filter(uid=context.turn).first() if context.turn else None,
             batch=order.batch,
             point=point,
             index=index,
@@ -151,6 +152,8 @@ def started_body(generation: Generation) -> dict[str, Any]:
         "point": generation.point.local_id,
         "index": generation.index,
         "batch": generation.batch,
+        "turn": generation.turn.uid if generation.turn else None,
+        "round": generation.round,
         "asked_by": generation.asked_by.uid,
         "status": "queued",
     }

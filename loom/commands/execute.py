@@ -1,5 +1,6 @@
 """The one door: every line, from whomever, is read, permitted, run and logged here."""
 
+import contextlib
 import logging
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,6 +62,7 @@ class _Attempt:
     line: Line | None = None
     command: Command | None = None
     seqs: list[int] = field(default_factory=list)
+    stood: str = ""
 
     @property
     def canonical(self) -> str:
@@ -76,17 +78,24 @@ class _DryRun(Exception):
 
 
 def execute(
-    actor: Actor, tree: Tree, request: Request, workspace: Workspace | None = None
+    actor: Actor,
+    tree: Tree,
+    request: Request,
+    workspace: Workspace | None = None,
+    *,
+    refusal: Refused | None = None,
 ) -> Answer:
     """Runs one line in a tree for somebody. One transaction: rows, events and the step.
+    A `refusal` that was decided before is recorded in its place.
 
     Raises Refused, with `canonical` (where the line was read) and `step` (its number, None
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
     own = workspace or growth.workspace_of(actor.participant, tree)
     attempt = _Attempt(actor, tree, own, request)
+    attempt.stood = request.at or own.position.local_id
     try:
-        return _run(attempt)
+        return _run(attempt, refusal)
     except _DryRun as dry:
         return dry.answer
     except Refused as refused:
@@ -96,7 +105,11 @@ def execute(
         raise
 
 
-def _run(attempt: _Attempt) -> Answer:
+def _run(attempt: _Attempt, refusal: Refused | None) -> Answer:
+    if refusal is not None:
+        with contextlib.suppress(Refused):
+            attempt.line = _read(attempt.request.line)
+        raise refusal
     attempt.line = _read(attempt.request.line)
     command = registry.find(attempt.line.verb, attempt.line.form)
     attempt.command = command

@@ -69,8 +69,8 @@ def _made(context: Context, op: Op) -> list[Op]:
 
 def _demand_untouched(context: Context, node: Node) -> None:
     """Refuses CONFLICT where somebody else wrote below the node, or put it otherwise."""
-    me = context.actor.participant
-    others = lookup.rows().filter(tree=node.tree_id, id__gt=node.pk).exclude(author=me)
+    others = lookup.rows().filter(tree=node.tree_id, id__gt=node.pk)
+    others = others.exclude(author__in=context.own)
     built = others.filter(parent_hash=node.hash, parent_slot=node.slot_id)
     reworded = others.filter(slot=node.slot_id)
     for other in [*built[:50], *reworded[:50]]:
@@ -82,9 +82,7 @@ def _demand_untouched(context: Context, node: Node) -> None:
 def _is_mine(context: Context, node: Node) -> bool:
     """Whether a model wrote it because the caller asked."""
     return (
-        Generation.objects.filter(
-            uid=node.generation_uid, asked_by=context.actor.participant
-        ).exists()
+        Generation.objects.filter(uid=node.generation_uid, asked_by__in=context.own).exists()
         if node.generation_uid
         else False
     )

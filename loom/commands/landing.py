@@ -15,10 +15,12 @@ from django.utils import timezone
 from loom.commands import growth, money, queueing
 from loom.commands.growth import NewNode
 from loom.log import streams
+from loom.log.jobs import enqueue
 from loom.models import Call, Generation, Node, Tree
 from loom.queries import lookup
 
 OPEN = queueing.OPEN
+CUT_OFF = "length"  # how a round ends whose answer may be no longer: it is kept, but open
 
 
 @dataclass(frozen=True)
@@ -123,16 +125,19 @@ def land(
             return None
         writer = streams.lock(found.tree, actor=found.participant.uid)
         row = Generation.objects.select_related(
-            "tree__grove", "participant", "payer__grove", "point__author", "call", "node"
+            "tree__grove", "participant", "payer__grove", "point__author", "call", "node", "turn"
         ).get(pk=found.pk)
         if row.status not in OPEN or (row.lease and row.lease != lease):
             return row.node
-        node = _node_of(writer, row, text, finish) if text else None
+        is_candidate = not row.round  # of its rounds a turn makes one node at its end
+        node = _node_of(writer, row, text, finish) if text and is_candidate else None
         row.error, row.usage = error, usage or {}
         money.settle(row, text, wrote)
         _end(row, node, text=text, chunk=chunk, finish=finish)
         writer.append("generation.ended", {"generation": ended_body(row)})
         writer.flush()
+        if row.turn is not None:  # the last of them to end lets the turn go on
+            enqueue("agents.tasks.run_turn", [row.turn.uid], queue="continue")
     return node
 
 
@@ -174,7 +179,7 @@ def _end(
 
 
 def _status(finish: str, error: dict[str, Any] | None) -> str:
-    if finish == "complete":
+    if finish in ("complete", CUT_OFF):
         return "done"
     if finish == "interrupted:stopped":
         return "stopped"
@@ -185,6 +190,8 @@ def ended_body(row: Generation) -> dict[str, Any]:
     """A generation as `generation.ended` carries it."""
     return {
         "id": row.uid,
+        "turn": row.turn.uid if row.turn else None,
+        "round": row.round,
         "status": row.status,
         "node": row.node.local_id if row.node else None,
         "finish": row.finish,

@@ -74,7 +74,15 @@ def begin(lane: str, *, lease: str, seconds: int) -> list[Generation]:
 
 
 # What a worker reads of a generation besides its own row.
-READ = ("tree__grove", "participant", "asked_by__user", "payer__grove", "point__author", "call")
+READ = (
+    "tree__grove",
+    "participant",
+    "asked_by__user",
+    "payer__grove",
+    "point__author",
+    "call",
+    "turn",
+)
 
 
 def _locked(name: str) -> Lane:

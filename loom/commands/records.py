@@ -103,6 +103,7 @@ def _step(attempt: "_Attempt", workspace: Workspace, **fields: Any) -> Step:
         actor=actor.participant,
         on_behalf_of=None if actor.person == actor.participant else actor.person,
         turn_uid=attempt.request.turn,
+        position=attempt.stood[:8],
         turn_place=attempt.request.place,
         line=attempt.request.line.replace("\0", "�").encode(errors="replace").decode(),
         canonical=attempt.canonical,

@@ -14,6 +14,7 @@ from loom.commands import inverse, records, registry
 from loom.commands.args import Args, RefField, Written
 from loom.commands.context import Context, Reply
 from loom.commands.registry import command
+from loom.commands.undoing_turns import undo_turn
 from loom.models import Step
 from loom.rules.refusals import Refused, not_found
 
@@ -27,7 +28,7 @@ class Undo(Args):
 
 
 class UndoRef(Args):
-    """Which step of one's own."""
+    """Which step of one's own, or which turn."""
 
     ref: Annotated[RefField, Written("ref", refs=("step", "turn"))]
 
@@ -46,9 +47,9 @@ def undo(context: Context, args: Undo) -> Reply:
 
 @command("undo", group="Make", klass="write", letters="A", world=True)
 def undo_ref(context: Context, args: UndoRef) -> Reply:
-    """Takes back one step of yours, named by its number."""
+    """Takes back one step of yours, or all of a turn that you asked for."""
     if args.ref.kind == "turn":
-        raise not_found(f"turn:{args.ref.id}")
+        return undo_turn(context, args.ref.id, _undo_one)
     step = _own_steps(context).filter(seq=int(args.ref.id)).first()
     if step is None:
         raise not_found(f"step:{args.ref.id}", "your steps are listed under History")

@@ -1,8 +1,16 @@
 """Changing where a workspace stands, outside of a line: a turn begins, or goes back."""
 
+from django.db import transaction
+
 from loom.commands.records import locked, position_ref
 from loom.log import streams
 from loom.models import Node, Participant, Workspace
+
+
+def stand_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:
+    """The same in a transaction of its own."""
+    with transaction.atomic():
+        stand(workspace, node, actor=actor)
 
 
 def stand(workspace: Workspace, node: Node, *, actor: Participant) -> None:

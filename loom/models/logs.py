@@ -52,6 +52,7 @@ class Step(Item):
     turn_uid = models.CharField(max_length=32, blank=True)
     # "2.1": the first line of the second round. Of a line with several steps the last has it.
     turn_place = models.CharField(max_length=16, blank=True)
+    position = models.CharField(max_length=48, blank=True)  # where it was given: a local id
     line = models.TextField()
     canonical = models.TextField(blank=True)
     because = models.TextField(blank=True)

@@ -138,5 +138,7 @@ LINES = {
     "split": ["split {node} at:2"],
     "undo": ["undo"],
     "redo": ["redo"],
+    "think": ['think "hm"'],
+    "budget": ["budget"],
     "help": ["help"],
 }

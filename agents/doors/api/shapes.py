@@ -90,7 +90,7 @@ def call_body(call: Call) -> CallBody:
         id=call.uid,
         tree=call.tree.uid,
         participant=call.participant.uid,
-        turn=None,
+        turn=call.turn.uid if call.turn else None,
         purpose=call.purpose,
         provider=call.provider,
         configuration=call.configuration,

@@ -1,0 +1,148 @@
+"""What a loom-aware agent is sent, from rows to plain values; `agents.context` arranges them."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.utils import timezone
+
+from agents.context import aware
+from agents.context.aware import GO_ON, Sent
+from agents.context.fit import Counted, count
+from agents.context.subject import RESERVE
+from agents.context.view import Aware, Round, Stop, Syntax, Told, View
+from loom.access import Actor
+from loom.commands import growth, registry
+from loom.models import Node, Participant, Step, Tree, Turn, Workspace
+from loom.queries.counts import size_of
+from loom.queries.path import path_of
+from loom.queries.rows import NodeRow
+from loom.queries.turns import budget_of, spent_of
+from loom.rules import budgets
+from loom.rules.permissions import NAMES
+
+ACTIVE = timedelta(seconds=60)
+
+
+@dataclass(frozen=True)
+class Place:
+    """For whom a request is assembled, and where: the node its path leads to."""
+
+    actor: Actor
+    tree: Tree
+    workspace: Workspace
+    end: Node
+    turn: Turn | None = None
+
+
+def place_of(actor: Actor, turn: Turn) -> Place:
+    """Where the next round of a turn reads."""
+    workspace = growth.workspace_of(turn.participant, turn.tree)
+    return Place(actor, turn.tree, workspace, turn.stands_at, turn)
+
+
+def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
+    """The next request for a place. Raises TooLong where it cannot be made to fit."""
+    agent, turn = place.actor.participant, place.turn
+    first = _closing(turn)
+    rounds = tuple(round_of(one) for one in turn.rounds) if turn else ()
+    return aware.assemble(
+        Aware(
+            persona=agent.persona,
+            system_context=place.tree.system_context,
+            commands=_commands(place.actor),
+            path=_stops(place),
+            rounds=rounds,
+            view=_view(place),
+            opening=first,
+            closing=GO_ON if rounds else first,
+            truncation=place.tree.truncation,
+            limit=limit or agent.context_limit - RESERVE,
+            counted=counted,
+        )
+    )
+
+
+def _closing(turn: Turn | None) -> str:
+    """The words of whoever asked for an aside, else that it should go on."""
+    is_asked = turn is not None and turn.form == "aside" and turn.input_node is not None
+    return turn.input_node.text if is_asked and turn and turn.input_node else GO_ON
+
+
+def _commands(actor: Actor) -> tuple[Syntax, ...]:
+    allowed = (one for one in registry.every() if one.letters <= actor.letters)
+    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
+
+
+def round_of(kept: dict[str, Any]) -> Round:
+    """A round as the turn's row keeps it."""
+    told = tuple(Told(one["line"], one["reply"], one["number"]) for one in kept["told"])
+    return Round(kept["text"], told, kept["dropped"], tuple(kept["notes"]))
+
+
+# -- the path
+
+
+def _stops(place: Place) -> tuple[Stop, ...]:
+    rows = path_of(place.actor, place.tree, place.workspace, place.end)
+    own = place.actor.participant.uid
+    return tuple(_stop(row, own) for row in rows if is_sent(row))
+
+
+def is_sent(row: NodeRow) -> bool:
+    """Whether a node of a path is sent to models at all."""
+    gone = row.excluded or row.pruned or row.version_pruned
+    return row.kind == "text" and bool(row.text) and not gone
+
+
+def _stop(row: NodeRow, own: str) -> Stop:
+    at = f"{row.created_at:%Y-%m-%d %H:%M}"
+    is_own = row.author_uid == own
+    return Stop(row.local_id, row.text, row.author_name, row.author_kind, at, is_own)
+
+
+# -- the view
+
+
+def _view(place: Place) -> View:
+    now = timezone.now()
+    tree, actor = place.tree, place.actor
+    size = size_of(actor, tree)
+    mode: Literal["dialogue", "buffer"] = "buffer" if tree.mode == "buffer" else "dialogue"
+    stands = place.workspace.position
+    path = path_of(actor, tree, place.workspace, stands if stands.tree_id == tree.pk else None)
+    return View(
+        revision=place.workspace.revision,
+        title=tree.title,
+        mode=mode,
+        nodes=size.nodes,
+        branches=size.branches,
+        depth=size.depth,
+        position=tuple(row.local_id for row in path),
+        permissions=tuple(NAMES[letter] for letter in NAMES if letter in actor.letters),
+        others=_others(place, now),
+        budget=_budget(place, now),
+    )
+
+
+def _budget(place: Place, now: datetime) -> str:
+    turn = place.turn
+    if turn is None:
+        budget = budgets.budget_of(place.actor.participant.budget)
+        return budgets.shown(budget, budgets.Spent())
+    return budgets.shown(budget_of(turn), spent_of(turn, now))
+
+
+def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
+    """Who else gave a line here within the last minute, and where each stands."""
+    recent = Step.objects.filter(workspace__tree=place.tree, at__gte=now - ACTIVE)
+    seen = recent.exclude(workspace=place.workspace).values_list("workspace_id", flat=True)
+    views = Workspace.objects.filter(pk__in=set(seen), position__tree=place.tree)
+    return tuple(
+        (_kind(view.participant), view.position.local_id, view.position.depth)
+        for view in views.select_related("position", "participant").order_by("id")
+    )
+
+
+def _kind(who: Participant) -> str:
+    return "Human" if who.kind == "human" else "Model"

@@ -1,0 +1,88 @@
+"""Plain values from which a request to a loom-aware agent is made. PURE."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agents.context.fit import Counted, count
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A node of the path. `at` is its time in UTC, `2026-11-21 02:07`; `is_own`: the reader
+    wrote it himself."""
+
+    local_id: str
+    text: str
+    author: str
+    kind: str
+    at: str
+    is_own: bool = False
+
+
+@dataclass(frozen=True)
+class Told:
+    """The answer to one line: its canonical form, the reply, and for a look the number under
+    which it is kept (0: it is answered by itself, without a frame)."""
+
+    line: str
+    reply: str
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round that ended: what was said, the answers to its lines, and how many characters
+    after them were dropped."""
+
+    text: str
+    told: tuple[Told, ...] = ()
+    dropped: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """A command that may be used: its group, its form, what it does."""
+
+    group: str
+    form: str
+    says: str
+
+
+@dataclass(frozen=True)
+class View:
+    """What the sections of the WORKSPACE message are rendered from. `tokens` by part;
+    `others`: kind, node and depth of who else is active; `notifications` a line each."""
+
+    revision: int
+    title: str
+    mode: Literal["dialogue", "buffer"]
+    nodes: int
+    branches: int
+    depth: int
+    position: tuple[str, ...]
+    permissions: tuple[str, ...]
+    others: tuple[tuple[str, str, int], ...] = ()
+    tokens: tuple[tuple[str, int], ...] = ()
+    limit: int = 0
+    budget: str = ""
+    notifications: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Aware:
+    """Everything a request to a loom-aware agent is made from. `closing` ends the last
+    message, `opening` ended that of the first round; `verbs` that may be used."""
+
+    persona: str
+    system_context: str
+    commands: tuple[Syntax, ...]
+    path: tuple[Stop, ...]
+    rounds: tuple[Round, ...]
+    view: View
+    opening: str
+    closing: str
+    truncation: str = "truncateMiddle"
+    limit: int = 3072
+    can_show: bool = False
+    counted: Counted = count

@@ -1,0 +1,81 @@
+"""What stands before each line of a turn: its budget, and whether the agent walks in circles."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from loom.access import Actor
+from loom.commands import turning
+from loom.grammar.batches import Command
+from loom.models import Event, Step, Turn, Workspace
+from loom.queries.turns import budget_of, spent_of
+from loom.rules import budgets, loops
+from loom.rules.loops import Past
+from loom.rules.refusals import Refused
+
+OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a line may run: why not, what to warn of, and where the agent goes back to."""
+
+    refused: Refused | None = None
+    warning: str = ""
+    goes_back_to: str = ""
+
+
+def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verdict:
+    """What is to be done with a line that was read."""
+    assert said.line is not None
+    spent = spent_of(turn, turning.now())
+    over = budgets.refusal(budget_of(turn), spent, said.line.verb)
+    if over is not None:
+        return Verdict(over)
+    if budgets.may_still_run(said.line.verb):
+        return Verdict()
+    return _looped(turn, workspace, said.line.canonical)
+
+
+def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
+    steps = list(workspace.steps.order_by("-seq")[: loops.HISTORY])[::-1]
+    if not steps:
+        return Verdict()
+    others = _others(turn, steps[0].at)
+    past = [_past(one, others) for one in steps]
+    now = Past(
+        steps[-1].seq + 1,
+        canonical,
+        workspace.position.local_id,
+        _version(others, turning.now()),
+    )
+    found = loops.look(past, now)
+    if found.deed in ("refuse", "halt"):
+        return Verdict(found.refusal, goes_back_to=found.position)
+    return Verdict(warning=found.warning)
+
+
+def _past(step: Step, others: Sequence[datetime]) -> Past:
+    changed = (
+        step.outcome == "ok" and bool(step.events) and not step.canonical.startswith("→ think")
+    )
+    return Past(
+        step.seq,
+        step.canonical or step.line,
+        step.position,
+        _version(others, step.at),
+        changed,
+    )
+
+
+def _others(turn: Turn, since: datetime) -> list[datetime]:
+    """When others changed the tree: in a changing world to look twice is no loop."""
+    rows = Event.objects.filter(stream__name=f"tree:{turn.tree.uid}", at__gte=since)
+    for prefix in OURS:
+        rows = rows.exclude(kind__startswith=prefix)
+    return sorted(rows.exclude(actor=turn.participant.uid).values_list("at", flat=True))
+
+
+def _version(others: Sequence[datetime], at: datetime) -> tuple[tuple[str, str], ...]:
+    return (("tree", str(bisect_right(others, at))),)

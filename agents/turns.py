@@ -1,0 +1,189 @@
+"""The machine of a turn: moves it from one stored state to the next until it waits or ends.
+
+    queued, leased → assembling → generating → executing → (assembling | finishing) → ended
+
+Nothing here waits for a model: what ends enqueues the turn again. Source: model.md §7.
+"""
+
+import logging
+from typing import Any
+
+from agents.assembling import assembled, place_of
+from agents.context.fit import TooLong
+from agents.language import language
+from agents.lines import next_line
+from agents.reply import Reply, read_reply
+from loom import access
+from loom.commands import landing, turning
+from loom.models import Generation, Turn
+from loom.models.base import new_uid
+from loom.queries.turns import budget_of, spent_of
+from loom.queries.turns import turns as rows
+from loom.rules import budgets, loops
+from loom.rules.loops import Said
+from loom.rules.refusals import Refused
+
+log = logging.getLogger("heddle.turns")
+STOPPED = "interrupted:stopped"
+
+
+def run_turn(uid: str) -> None:
+    """Moves a turn on as far as it goes now. Harmless where it has ended or is held."""
+    while True:
+        turn = turning.take(uid, new_uid())
+        if turn is None:
+            return
+        try:
+            while _advance(turn):
+                turn = _again(turn)
+        except turning.LostError:
+            return
+        turning.let_go(turn)
+        # What ended just before was told while the turn was held: look once more.
+        if turning.is_generating(turn) or not _is_due(turn):
+            return
+
+
+def _again(turn: Turn) -> Turn:
+    """The row as it is now, under the same lease: somebody may have asked it to stop."""
+    found = rows().get(pk=turn.pk)
+    if found.lease != turn.lease:
+        raise turning.LostError
+    return found
+
+
+def _is_due(turn: Turn) -> bool:
+    return rows().filter(pk=turn.pk, ended_at__isnull=True).exists()
+
+
+def _advance(turn: Turn) -> bool:
+    """One state onward; False where the turn waits or has ended."""
+    if turn.stop_asked and turn.status != "finishing":
+        return _stop(turn)
+    match turn.status:
+        case "queued" | "leased":
+            return turning.keep(turn, status="assembling", round=1)
+        case "assembling":
+            return _assemble(turn)
+        case "generating":
+            return _hear(turn)
+        case "executing":
+            return _execute(turn)
+        case _:
+            turning.finish(turn, text=prose(turn))
+            return False
+
+
+def _stop(turn: Turn) -> bool:
+    """What still writes ends first: what it wrote is kept."""
+    for one in Generation.objects.filter(turn=turn, status__in=landing.OPEN):
+        landing.ask_stop(one)
+    return not turning.is_generating(turn) and _finish(turn, STOPPED)
+
+
+def _finish(turn: Turn, finish: str = "", error: dict[str, Any] | None = None) -> bool:
+    return turning.keep(turn, status="finishing", finish=finish[:80], error=error)
+
+
+def _fail(turn: Turn, refused: Refused) -> bool:
+    return _finish(turn, f"interrupted:{refused.code.lower()}", refused.body)
+
+
+# -- rounds
+
+
+def _assemble(turn: Turn) -> bool:
+    try:
+        actor = access.acting_in(turn)
+        access.demand(actor, frozenset("AG"), "a turn")  # type: ignore[arg-type]
+        turning.begin_round(turn, tokens=assembled(place_of(actor, turn)).tokens)
+    except Refused as refused:
+        return _fail(turn, refused)
+    except TooLong as long:
+        return _fail(turn, Refused("LIMIT_EXCEEDED", str(long), hint="ask at a shorter path"))
+    return False
+
+
+def _hear(turn: Turn) -> bool:
+    """The round's answer, once it has ended: its lines are to be run, or the turn ends."""
+    said = turn.generation
+    if said is None:
+        return turning.keep(turn, status="assembling")
+    if said.status in landing.OPEN:
+        return False
+    tokens = turn.tokens + said.tokens_in + said.tokens_out
+    if said.finish in ("complete", landing.CUT_OFF):
+        return turning.keep(turn, status="executing", replies=[], tokens=tokens)
+    if (said.error or {}).get("reason") == "empty" and turn.rounds:
+        return turning.keep(turn, status="finishing", tokens=tokens)
+    finish = said.finish[:80]
+    return turning.keep(turn, status="finishing", tokens=tokens, finish=finish, error=said.error)
+
+
+def reply_of(said: Generation) -> Reply:
+    """What a round said, read from its row alone: the same however often it is read."""
+    return read_reply(said.text, language(), finished=said.finish == "complete")
+
+
+def _execute(turn: Turn) -> bool:
+    assert turn.generation is not None
+    said = reply_of(turn.generation)
+    if turn.waits_for or len(turn.replies) < len(said.commands):
+        return next_line(turn, said)
+    told = turn.replies
+    asks = any(one["asks"] for one in told)
+    kept = {
+        "generation": turn.generation.uid,
+        "text": said.text.rstrip(),
+        "prose": said.prose,
+        "told": told,
+        "dropped": said.dropped,
+        "notes": [],
+        "changed": any(one["changed"] for one in told),
+    }
+    rounds = [*turn.rounds, kept]
+    if any(one["halts"] for one in told) or _repeats(rounds):
+        return turning.keep(
+            turn, rounds=rounds, replies=[], status="finishing", finish="interrupted:loop"
+        )
+    if not asks:
+        return turning.keep(turn, rounds=rounds, replies=[], status="finishing")
+    return _next_round(turn, rounds)
+
+
+def _repeats(rounds: list[dict[str, Any]]) -> bool:
+    """Whether the agent says for the third time what it said; the second time it is warned."""
+    verdict = loops.semantic([Said(one["prose"], one["changed"]) for one in rounds])
+    if verdict.deed == "warn":
+        rounds[-1]["notes"].append(verdict.warning)
+    return verdict.deed == "halt"
+
+
+def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
+    turn.rounds = rounds
+    budget, spent = budget_of(turn), spent_of(turn, turning.now())
+    what = budgets.next_round(budget, spent, concluding=turn.is_concluding)
+    if what == "end":
+        return turning.keep(turn, rounds=rounds, replies=[], status="finishing")
+    if what == "conclude":
+        over = budgets.what_is_over(budget, spent)
+        rounds[-1]["notes"].append(f"! {over} This is the last round: write your answer now.")
+    return turning.keep(
+        turn,
+        rounds=rounds,
+        replies=[],
+        status="assembling",
+        round=turn.round + 1,
+        is_concluding=what == "conclude",
+        generation=None,
+    )
+
+
+def prose(turn: Turn) -> str:
+    """All prose of the turn: of the rounds that ended, and of one that was cut off."""
+    parts = [one["prose"] for one in turn.rounds]
+    last = turn.generation
+    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
+        parts.append(reply_of(last).prose)
+    text = "\n\n".join(part for part in parts if part)
+    return text if text.strip() else ""

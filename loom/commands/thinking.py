@@ -1,0 +1,49 @@
+"""Thinking, and what a turn may still use."""
+
+from typing import Annotated
+
+from loom.commands import growth
+from loom.commands.args import Args, Written
+from loom.commands.context import Context, Reply, touched
+from loom.commands.growth import NewNode, demand_text
+from loom.commands.nodes import made_nodes
+from loom.commands.registry import command
+from loom.queries.turns import budget_of, spent_of, turns
+from loom.rules import budgets
+from loom.rules.budgets import Spent
+
+
+class Think(Args):
+    """What is thought."""
+
+    content: Annotated[str, Written("content")]
+
+
+@command("think", group="Mind", klass="silent", letters="A", world=True)
+def think(context: Context, args: Think) -> Reply:
+    """Keeps a thought below where you stand; no model is ever sent it."""
+    demand_text(args.content)
+    new = NewNode(args.content, kind="thought", parent=context.here)
+    made = growth.add_node(context.world, context.tree, context.actor.participant, new)
+    return Reply(
+        f"✓ thought [{made.local_id}]",
+        refs=(made.local_id,),
+        items=touched(made),
+        inverse=made_nodes(made),
+    )
+
+
+class Budget(Args):
+    """Nothing: it shows all."""
+
+
+@command("budget", group="Meta", klass="look", letters="A")
+def budget(context: Context, args: Budget) -> Reply:
+    """Shows what this turn has used, and what it may use."""
+    turn = turns().filter(uid=context.turn).first() if context.turn else None
+    if turn is None:
+        each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in budgets.PRESETS.items())
+        return Reply("This line is part of no turn. Turns may use:\n" + "\n".join(each))
+    allowed, spent = budget_of(turn), spent_of(turn, context.now)
+    rounds = f"rounds {spent.rounds}/{allowed.rounds} · tokens {spent.tokens:,}/{allowed.tokens:,}"
+    return Reply(f"{budgets.shown(allowed, spent)}\n{rounds}")

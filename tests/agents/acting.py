@@ -1,0 +1,39 @@
+"""Turns run to their end as a worker would run them, one state after the other."""
+
+from agents import worker
+from agents.turns import run_turn
+from loom.access import Actor
+from loom.commands import turns
+from loom.models import Generation, Participant, Step, Tree, Turn
+from loom.models.turns import OPEN_TURN
+from loom.queries.turns import lines_of
+from loom.queries.turns import turns as rows
+
+MOST = 400  # states of a turn: more mean that it does not end
+
+
+def asked(actor: Actor, tree: Tree, agent: Participant, **wanted: str) -> Turn:
+    """A turn that was asked for."""
+    return turns.start(actor, tree, turns.Wanted(agent.uid, **wanted))  # type: ignore[arg-type]
+
+
+def went(turn: Turn) -> Turn:
+    """Runs a turn, and what it waits for, to its end; its row afterwards."""
+    for _ in range(MOST):
+        run_turn(turn.uid)
+        for one in Generation.objects.filter(turn=turn, status="queued"):
+            worker.run_generation(one.uid)
+        found = rows().get(pk=turn.pk)
+        if found.status not in OPEN_TURN:
+            return found
+    raise AssertionError("the turn did not end")
+
+
+def outcomes(turn: Turn) -> list[tuple[str, str]]:
+    """(canonical or given line, outcome) of the turn's lines."""
+    return [(one.canonical or one.line, one.outcome) for one in lines_of(turn)]
+
+
+def step(turn: Turn, place: str) -> Step:
+    """The step of one line."""
+    return Step.objects.get(turn_uid=turn.uid, turn_place=place)

@@ -1,0 +1,236 @@
+"""A whole turn of a loom-aware agent, against a provider over real HTTP."""
+
+import pytest
+
+from loom.access import Actor
+from loom.commands.execute import Request, execute
+from loom.models import Call, Generation, Node, Participant, Step, Tree
+from loom.queries import lookup
+from loom.rules.refusals import Refused
+from tests.agents.acting import asked, outcomes, step, went
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import fails, says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ALL = ["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree"]
+
+
+@pytest.fixture
+def agent(model: Participant) -> Participant:
+    """A loom-aware agent behind the scripted provider."""
+    model.name, model.permissions, model.context_limit = "Marie", ALL, 50_000
+    model.save()
+    return model
+
+
+@pytest.fixture
+def opening(actor: Actor, tree: Tree) -> str:
+    return str(execute(actor, tree, Request('respond root "Who is Marie?"')).body["refs"][0])
+
+
+def test_prose_alone_becomes_a_node_below_the_point(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says("She was\n", "cold."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert (turn.status, turn.finish, turn.error) == ("done", "", None)
+    assert turn.node is not None
+    assert (turn.node.text, turn.node.author) == ("She was\ncold.", agent)
+    assert turn.node.parent_slot_id == turn.invoked_at.slot_id
+    call = Call.objects.get()
+    assert (call.purpose, call.turn, turn.node.call_uid) == ("reply", turn, call.uid)
+    assert "tools" not in provider.seen[0].json
+    assert Generation.objects.get().node is None
+
+
+def test_input_is_the_askers_node_and_the_answer_hangs_below_it(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says("Cold."))
+    turn = went(asked(actor, tree, agent, node=opening, input="And now?"))
+    assert turn.input_node is not None and turn.node is not None
+    assert (turn.input_node.author, turn.input_node.text) == (actor.participant, "And now?")
+    assert turn.node.parent_slot_id == turn.input_node.slot_id
+    said = provider.seen[0].json["messages"][-1]["content"]
+    assert f"[{turn.input_node.local_id}] Owner (human) · " in said
+    assert "\nAnd now?" in said
+
+
+def test_a_look_ends_the_reply_and_its_answer_comes_in_the_next_round(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    looked = f"Let me look.\n→ list {opening}\n"
+    provider.script(says(looked, "I invent."), says("There is nothing below."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert turn.status == "done"
+    assert turn.node is not None
+    assert turn.node.text == "Let me look.\n\nThere is nothing below."
+    assert outcomes(turn) == [(f"→ list {opening}", "ok")]
+    assert len(provider.seen) == 2
+    *_, before, last = provider.seen[1].json["messages"]
+    assert before == {"role": "assistant", "content": looked.rstrip()}
+    shown = step(turn, "1.1")
+    results = last["content"].partition("\n\n---WORKSPACE")[0]
+    assert results == (
+        f"---RESULTS\n---RESULT #{shown.seq} list {opening}\n{shown.message}\n"
+        f"---RESULT_END #{shown.seq}\n"
+        "(9 characters after your commands were dropped: results come first)\n---RESULTS_END"
+    )
+
+
+def test_lines_without_a_look_ask_for_no_other_round(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says(f'Before.\n→ annotate {opening} "why?"\n→ think "hm"\nAfter.'))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert len(provider.seen) == 1
+    assert turn.node is not None
+    assert turn.node.text == "Before.\nAfter."
+    note = Node.objects.get(kind="annotation")
+    assert (note.text, note.author) == ("why?", agent)
+    assert Node.objects.get(kind="thought").text == "hm"
+    first = step(turn, "1.1")
+    assert (first.actor, first.on_behalf_of) == (agent, actor.participant)
+
+
+def test_a_refused_line_gives_one_more_round_that_shows_it(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says('→ annotate zz99 "why?"'), says("I see."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert len(provider.seen) == 2
+    assert "✗ NOT_FOUND: [zz99] was not found." in provider.seen[1].json["messages"][-1]["content"]
+    assert turn.node is not None and turn.node.text == "I see."
+
+
+def test_a_line_that_cannot_be_read_gives_one_more_round(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says("→ frobnicate everything"), says("Well."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert outcomes(turn) == [("→ frobnicate everything", "INVALID_SYNTAX")]
+    assert turn.node is not None and turn.node.text == "Well."
+
+
+def test_continue_waits_for_its_candidates_and_shows_them(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    muse: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+) -> None:
+    muse.model_ref, muse.base_url = "openai:muse", provider.url
+    muse.save()
+    provider.script(
+        says('→ continue n:2 using agent:"Muse"\n', "x"),
+        says("one"),
+        says("→ prune root"),
+        says("Ok."),
+    )
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert len(provider.seen) == 4
+    shown = provider.seen[3].json["messages"][-1]["content"]
+    assert "✓ 2 continuations from" in shown
+    assert 'Muse · "one"' in shown and 'Muse · "→ prune root"' in shown
+    assert outcomes(turn) == [('→ continue n:2 using agent:"Muse"', "ok")]
+    assert turn.node is not None and turn.node.text == "Ok."
+
+
+def test_an_agent_cannot_continue_by_itself(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says('→ continue using agent:"Marie"'), says("Ok."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert outcomes(turn)[0][1] == "PERMISSION_DENIED"
+
+
+def test_an_aside_ends_in_a_note_and_closes_with_the_askers_words(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says("It is fine."))
+    turn = went(asked(actor, tree, agent, node=opening, form="aside", input="Is it good?"))
+    assert turn.node is not None and turn.input_node is not None
+    assert (turn.node.kind, turn.node.text) == ("annotation", "It is fine.")
+    assert turn.node.parent_slot_id == turn.input_node.slot_id
+    assert provider.seen[0].json["messages"][-1]["content"].endswith("END\n\nIs it good?")
+
+
+def test_a_second_turn_at_a_slot_is_a_conflict_with_the_holders_name(
+    actor: Actor, tree: Tree, agent: Participant, opening: str, provider: ScriptedProvider
+) -> None:
+    turn = asked(actor, tree, agent, node=opening)
+    with pytest.raises(Refused) as refused:
+        asked(actor, tree, agent, node=opening)
+    assert refused.value.code == "CONFLICT"
+    assert "Marie" in refused.value.message
+    asked(actor, tree, agent, node=opening, form="aside")
+    asked(actor, tree, agent, node=lookup.root_of(tree).local_id)
+    went(turn)
+    asked(actor, tree, agent, node=opening)
+
+
+def test_a_participant_that_is_not_aware_is_rejected(
+    actor: Actor, tree: Tree, model: Participant
+) -> None:
+    with pytest.raises(Refused) as refused:
+        asked(actor, tree, model)
+    assert refused.value.code == "REJECTED"
+    assert "continue" in refused.value.hint
+
+
+def test_rights_are_taken_anew_for_each_line(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from agents import lines
+
+    provider.script(says('→ annotate here "a"\n→ annotate here "b"'), says("Ok."))
+    before = lines._run
+
+    def narrowing(*given: object) -> str:
+        warning = before(*given)  # type: ignore[arg-type]
+        Participant.objects.filter(pk=agent.pk).update(permissions=["loom_aware", "loom_generate"])
+        return warning
+
+    monkeypatch.setattr(lines, "_run", narrowing)
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "PERMISSION_DENIED"]
+
+
+def test_a_provider_that_fails_fails_the_turn_and_makes_no_node(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(fails(401, "no"))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert (turn.status, turn.node) == ("failed", None)
+    assert turn.error is not None and turn.error["code"] == "MODEL_ERROR"
+
+
+def test_a_model_that_repeats_its_line_is_warned_refused_and_halted(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.default = says(f"→ view {opening}\n")
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert turn.status == "halted"
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "ok", "LOOP", "LOOP"]
+    assert "! This is step" in provider.seen[2].json["messages"][-1]["content"]
+
+
+def test_undo_of_a_turn_takes_back_all_of_it(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    said = f'→ annotate {opening} "n"\n→ tag {opening} #good\n→ respond {opening} "below"\nDone.'
+    provider.script(says(said))
+    turn = went(asked(actor, tree, agent, node=opening))
+    answer = execute(actor, tree, Request(f"undo turn:{turn.uid}"))
+    assert answer.reply.count("✓ undid") == 4
+    mine = Node.objects.filter(author=agent)
+    assert mine.count() == 3 and all(node.pruned for node in mine)
+    assert (
+        Step.objects.filter(turn_uid=turn.uid, is_undone=False).exclude(turn_place="").count() == 0
+    )
