@@ -3,7 +3,7 @@
 from typing import Any
 
 from loom.access import Actor
-from loom.models import Draft, Workspace
+from loom.models import Draft, Node, Workspace
 from loom.rules.hashes import instant
 
 
@@ -23,3 +23,9 @@ def drafts_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
         return []
     rows = Draft.objects.filter(workspace=workspace).select_related("slot")
     return [draft_body(draft) for draft in rows.order_by("id")]
+
+
+def text_at(workspace: Workspace, node: Node, kind: str) -> str:
+    """What was typed at a node's slot and is no node yet; "" for nothing."""
+    rows = Draft.objects.filter(workspace=workspace, slot=node.slot_id, kind=kind)
+    return rows.values_list("text", flat=True).first() or ""

@@ -129,3 +129,24 @@ def test_a_refused_text_comes_back_into_the_field(heddle: Heddle, visit: Open) -
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("[data-answer]")).to_contain_text("Not now.")
     expect(field(page)).to_have_value("wanted")
+
+
+def test_a_long_text_is_edited_in_the_editor_to_the_byte(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Long node", "one\r\n" + "two words " * 1000)
+    page = live(visit(f"/trees/{tree}"))
+    page.locator("main").press("e")
+    form = page.get_by_role("form", name=re.compile("Text of"))
+    editor = form.get_by_role("textbox", name=re.compile("Text of"))
+    editor.press("Control+Home")
+    with saves(page):
+        editor.press_sequentially("zero ")
+    editor.press("Escape")
+    expect(form).to_have_count(0)
+    page.locator("main").press("e")
+    expect(editor).to_contain_text("zero one")
+    form.get_by_role("combobox").select_option("version")
+    editor.press("Control+Enter")
+    expect(form).to_have_count(0)
+    found: Any = heddle.get(f"trees/{tree}/path")
+    assert found["nodes"][1]["text"] == "zero one\r\n" + "two words " * 1000
+    assert kept(heddle, tree) == []

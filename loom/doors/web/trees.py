@@ -16,6 +16,7 @@ from loom.doors.web.shown import nodes_shown
 from loom.doors.web.who import Who, cast_of
 from loom.models import VersionChoice, Workspace
 from loom.queries.counts import head_of, size_of
+from loom.queries.drafts import text_at
 
 PAGE_NODES = 60
 
@@ -48,6 +49,7 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
             "edits": request.user.likes.edits,
         },
         "shares": place.actor.is_owner,
+        "tail": text_at(place.workspace, place.node, "buffer"),
     }
     return render(request, "pages/tree.html", context)
 

@@ -2,9 +2,10 @@
 // The line below the text: which edits wait and what they will mean, why one was refused, and
 // whether the hairlines between nodes are drawn.
 
-import { t } from "../t.js";
+import { t, tn } from "../t.js";
 import { make } from "../tree/forms.js";
 
+const PATIENCE_MS = 1500;
 const SEAMS = "heddle.hairlines";
 const meanings = () => /** @type {[string, string][]} */ ([
   ["version", t("A version: what follows stays")],
@@ -34,10 +35,25 @@ export class EditBar {
       show(shown);
     });
     show(localStorage.getItem(SEAMS) !== "off");
-    host.append(make("div", { className: "book-bar" }, this.words, seams));
+    this.count = make("span", { className: "soft book-kept" });
+    host.append(make("div", { className: "book-bar" }, this.words, this.count, seams));
+    /** @type {any} */
+    this.late = 0;
     /** @type {((way: string) => void) | null} */
     this.answer = null;
     this.isRefused = false;
+  }
+
+  /** How much is written here and kept; what is not on the server for a while is said.
+   * @param {string} tail @param {boolean} isKept */
+  keep(tail, isKept) {
+    const words = tail.match(/\S+/g)?.length ?? 0;
+    const say = (/** @type {string} */ how) => {
+      this.count.textContent = words ? `${tn("{n} word", "{n} words", words)}, ${how}` : "";
+    };
+    clearTimeout(this.late);
+    if (isKept) say(t("kept as you type"));
+    else this.late = setTimeout(() => say(t("not on the server yet")), PATIENCE_MS);
   }
 
   /** @param {(Node | string)[]} parts */

@@ -2,6 +2,7 @@
 // The moment when the editor takes the place of the text that the server drew.
 
 import { t } from "../t.js";
+import { styleNonce } from "../tree/pens.js";
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
@@ -22,7 +23,7 @@ export function takePlace(host, page, Editor, leaves) {
   host.prepend(parent);
   const editor = new Editor({
     parent,
-    nonce: host.dataset.nonce ?? "",
+    nonce: styleNonce(),
     me: page.settings.me,
     cast: page.cast,
     label: t("The text, and what you write next"),

@@ -12,6 +12,7 @@ import { Shadows } from "../buffer/shadows.js";
 import { Wheel } from "../buffer/wheel.js";
 import { askWhich } from "../tree/contest.js";
 import { placeAt } from "../tree/desk.js";
+import { editorModule } from "../tree/pens.js";
 import { pageOf } from "../tree/page.js";
 
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
@@ -42,7 +43,7 @@ export class LoomBuffer extends HTMLElement {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const position = page.position;
     try {
-      const [module, leaves] = await Promise.all([import(this.dataset.editor ?? ""), this.leaves?.path(position)]);
+      const [module, leaves] = await Promise.all([editorModule(), this.leaves?.path(position)]);
       if (!this.isConnected) return;
       this.mount(module.BufferEditor, leaves ?? []);
       if (page.position !== position) this.moved();
@@ -68,6 +69,7 @@ export class LoomBuffer extends HTMLElement {
     page.addEventListener("moved", () => this.moved(), { signal });
     for (const name of ["changed", "store"]) page.addEventListener(name, () => this.soon(), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+    page.drafts.addEventListener("saved", (event) => this.bar?.keep(editor.tail, /** @type {CustomEvent} */ (event).detail), { signal });
     askWhich(page.drafts, this, (place) => this.isHere(place), signal);
   }
 

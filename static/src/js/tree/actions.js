@@ -4,6 +4,7 @@
 import { json, part } from "../live/api.js";
 import { placeAt } from "./desk.js";
 import { openForm } from "./forms.js";
+import { longPen } from "./pens.js";
 import { quoted, withText } from "./lines.js";
 import { t } from "../t.js";
 
@@ -51,10 +52,13 @@ act("edit", async ({ page, id, host }) => {
   const before = host.querySelector(":scope > .text, :scope > h2");
   const text = await part(`${page.web}/nodes/${id}/text`);
   const place = placeAt(page, "edit", id);
+  const label = t("Text of {id}", { id });
+  const pen = await longPen(text, label);
   host.classList.add("editing");
   const shape = {
-    label: t("Text of {id}", { id }),
+    label,
     text,
+    pen,
     draft: draftAt(page, place),
     submit: t("Save"),
     choicesLabel: t("as"),
@@ -113,7 +117,9 @@ act("tag", ({ page, id, host }) => {
 
 act("split", async ({ page, id, host }) => {
   const text = await part(`${page.web}/nodes/${id}/text`);
-  const shape = { label: t("Where to split {id}", { id }), text, readOnly: true, submit: t("Split at the caret"), hint: t("put the caret where the second part begins") };
+  const label = t("Where to split {id}", { id });
+  const pen = await longPen(text, label, true);
+  const shape = { label, text, pen, readOnly: true, submit: t("Split at the caret"), hint: t("put the caret where the second part begins") };
   openForm(host, shape, ({ caret }) => page.say(`split ${id} at:${[...text.slice(0, caret)].length}`, { quiet: true }));
 });
 

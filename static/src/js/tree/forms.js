@@ -2,12 +2,13 @@
 // Small forms that open where they are needed and close with Escape.
 
 import { t } from "../t.js";
+import { plainPen } from "./pens.js";
 import { Refused, told } from "../live/api.js";
 
 /**
  * @typedef {{label: string, text?: string, rows?: number, single?: boolean, readOnly?: boolean,
  *   choices?: {value: string, words: string}[], chosen?: string, choicesLabel?: string,
- *   submit: string, small?: boolean, hint?: string, draft?: Kept}} Shape
+ *   submit: string, small?: boolean, hint?: string, draft?: Kept, pen?: import("./pens.js").Pen}} Shape
  * @typedef {{read: () => string, write: (text: string) => void}} Kept what was typed before and not sent
  * @typedef {{text: string, choice: string, caret: number}} Filled
  */
@@ -27,19 +28,22 @@ function choicesOf({ choices = [], chosen = "", choicesLabel = "" }, name) {
 }
 
 /** What was typed before comes back into the field, with a way to begin anew.
- * @param {HTMLTextAreaElement} field @param {Shape} shape */
-function keepDraft(field, { draft, text = "" }) {
+ * @param {import("./pens.js").Pen} pen @param {Shape} shape */
+function keepDraft(pen, { draft, text = "" }) {
   if (!draft) return [];
   const kept = draft.read();
-  field.addEventListener("input", () => draft.write(field.value === text ? "" : field.value));
+  pen.onInput(() => {
+    const now = pen.read();
+    draft.write(now === text ? "" : now);
+  });
   if (!kept) return [];
-  field.value = kept;
+  pen.write(kept);
   const again = make("button", { type: "button", className: "button small", textContent: t("Start over") });
   again.addEventListener("click", () => {
-    field.value = text;
+    pen.write(text);
     draft.write("");
     again.remove();
-    field.focus();
+    pen.focus();
   });
   return [again];
 }
@@ -55,14 +59,15 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
   const tag = shape.single ? "input" : "textarea";
   const field = /** @type {HTMLTextAreaElement} */ (make(tag, { name: "text", value: shape.text ?? "", readOnly: shape.readOnly ?? false }));
   if (shape.rows && !shape.single) field.rows = shape.rows;
-  const again = keepDraft(field, shape);
+  const pen = shape.pen ?? plainPen(field);
+  const again = keepDraft(pen, shape);
   const said = make("p", { className: "refusal", role: "alert", hidden: true });
   const cancel = make("button", { type: "button", className: "button small", textContent: t("Cancel") });
   const submit = /** @type {HTMLButtonElement} */ (make("button", { className: "button small primary", textContent: shape.submit }));
   const hint = make("span", { className: "soft", textContent: shape.hint ?? "" });
   const row = make("div", { className: "inline-row" }, ...choicesOf(shape, "choice"), submit, cancel, ...again, hint);
   const form = /** @type {HTMLFormElement} */ (
-    make("form", { className: shape.small ? "inline-form small" : "inline-form" }, make("label", {}, make("span", { className: "off", textContent: shape.label }), field), said, row)
+    make("form", { className: shape.small ? "inline-form small" : "inline-form" }, make(shape.pen ? "div" : "label", {}, make("span", { className: "off", textContent: shape.label }), pen.element), said, row)
   );
   form.setAttribute("aria-label", shape.label);
   const close = () => {
@@ -82,7 +87,7 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
     submit.disabled = true;
     const choice = /** @type {HTMLSelectElement | null} */ (form.elements.namedItem("choice"));
     try {
-      await onSubmit({ text: field.value, choice: choice?.value ?? "", caret: field.selectionStart ?? 0 });
+      await onSubmit({ text: pen.read(), choice: choice?.value ?? "", caret: pen.caret() });
       close();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -93,7 +98,7 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
     }
   });
   host.insertBefore(form, before);
-  field.focus();
+  pen.focus();
   form.scrollIntoView({ block: "nearest" });
   return form;
 }

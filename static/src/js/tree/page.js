@@ -61,6 +61,7 @@ export class TreePage extends EventTarget {
     });
     this.socket.start();
     this.outbox.resume();
+    this.drafts.addEventListener("refused", (event) => this.emit("refused", /** @type {CustomEvent} */ (event).detail));
     if (this.can.write) follow(this.drafts, this.ended.signal);
     this.loadStore();
     this.remember();
