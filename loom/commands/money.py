@@ -20,6 +20,7 @@ from loom.rules.refusals import Refused
 
 USUAL_TOKENS = 1024  # reserved for an answer whose length nobody limits, and again when used up
 FEWEST_TOKENS = 32  # an answer is not begun for less
+AROUND = 16  # tokens a provider puts around what it is sent
 MARGIN = 1.2  # other models than the one that is counted for have somewhat more tokens
 
 
@@ -78,7 +79,7 @@ class _Cost:
 def _cost(wish: Wish, path_tokens: int) -> _Cost:
     agent = wish.participant
     own = len(agent.persona.encode()) // 4
-    reading = min(round((path_tokens + own) * MARGIN), agent.context_limit)
+    reading = min(round((path_tokens + own) * MARGIN) + AROUND, agent.context_limit)
     prices = prices_of(agent)
     if prices is None:
         return _Cost(None, reading)
