@@ -7,7 +7,7 @@ import pytest
 from loom.access import Actor
 from loom.commands import landing
 from loom.commands.execute import Request, execute
-from loom.models import Generation, Grove, Participant, Purse, Tree
+from loom.models import Call, Generation, Grove, Participant, Purse, Tree
 from loom.queries.money import left_of, today
 from loom.rules.prices import NANO
 from loom.rules.refusals import Refused
@@ -168,3 +168,20 @@ def test_a_dry_run_reserves_nothing(
 ) -> None:
     execute(actor, tree, Request("continue n:3", dry_run=True))
     assert spent() == (0, 0)
+
+
+def test_what_a_worker_was_lost_over_is_not_begun_again_beyond_the_limit(
+    ask: Say, provider: ScriptedProvider, grove: Grove, tree: Tree, spent: Any
+) -> None:
+    limit(grove, 0.1)
+    row = ask()[0]
+    assert spent() == (0, 100)
+    taken = landing.take(row.uid, lease="dead", seconds=60)
+    assert taken is not None
+    landing.begin_call(taken, Call(tree=tree, participant=row.participant, provider="openai"))
+    Generation.objects.filter(pk=row.pk).update(leased_until="2020-01-01T00:00:00Z")
+    row = run(row)
+    assert row.error is not None
+    assert row.error["code"] == "LIMIT_EXCEEDED"
+    assert spent() == (row.reading, 0)
+    assert not provider.seen

@@ -104,19 +104,19 @@ class Day(RuleBasedStateMachine):
         if waiting:
             landing.ask_stop(waiting[place % len(waiting)])
 
-    @rule(text=st.sampled_from(["", "She was cold."]), has_called=st.booleans())
-    def lose_the_worker(self, text: str, has_called: bool) -> None:
-        """Whatever may begin is begun, and the worker is killed."""
-        for held in begin(self.lane):
-            for one in held.generations:
-                if has_called:
+    @rule(text=st.sampled_from(["", "", "She was cold."]), times=st.integers(1, 4))
+    def lose_the_worker(self, text: str, times: int) -> None:
+        """Whatever may begin is begun, and the worker is killed; and so is the next."""
+        for _ in range(times):
+            for held in begin(self.lane):
+                for one in held.generations:
                     call = Call(tree=self.tree, participant=self.model, provider="openai")
                     landing.begin_call(one, call)
                     landing.progress(one.uid, lease=held.lease, text=text, chunk=1, seconds=9)
-        self.rows.filter(status="running").update(leased_until=LONG_AGO)
-        for uid in (
-            self.rows.filter(status="running").exclude(text="").values_list("uid", flat=True)
-        ):
+            running = self.rows.filter(status="running")
+            running.update(leased_until=LONG_AGO)
+            self.no_day_passes_its_limit()
+        for uid in running.exclude(text="").values_list("uid", flat=True):
             bury(uid)
 
     @invariant()
@@ -157,7 +157,7 @@ def test_no_day_passes_its_limit_whatever_happens(provider: ScriptedProvider) ->
     run_state_machine_as_test(
         Day,
         settings=settings(
-            max_examples=20,
+            max_examples=25,
             stateful_step_count=12,
             deadline=None,
             suppress_health_check=list(HealthCheck),
