@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import DESK, PHONE, Heddle, Open
+from tests.browser.book import book, caret, opened
+from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open
 from tests.browser.test_two_people import live
 from tests.house.processes import ROOT
 
@@ -70,6 +71,26 @@ def test_the_tree_page(
         page.evaluate("pane => document.querySelector(`[data-pane=${pane}]`).click()", pane)
         page.wait_for_timeout(300)
         assert violations(page) == []
+
+
+@looks
+def test_a_buffer_while_it_is_written(
+    house: str, visit: Open, ada: Cookies, theme: str, size: dict[str, int]
+) -> None:
+    hers = opened(visit(f"/trees/{house}", who=ada))
+    book(hers).press("Control+End")
+    book(hers).press_sequentially(" Hers")
+    place = hers.evaluate("document.querySelector('loom-tree').page.position")
+    address = f"/trees/{house}?node={place}"
+    page = opened(visit(address, theme=theme, size=size, bypass_csp=True))
+    caret(page, 3)
+    book(page).press_sequentially(" old")
+    expect(page.locator(".shadow")).to_be_visible()
+    book(page).press("Control+s")
+    expect(page.get_by_role("button", name="Not now")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.tagName") == "BUTTON"
 
 
 @looks
