@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.models import (
+    ORDINAL_BITS,
     Call,
     Generation,
     Grove,
@@ -19,12 +20,14 @@ from loom.models import (
     Membership,
     Participant,
     PublicLink,
+    Step,
     Tree,
     Turn,
     User,
     Workspace,
 )
 from loom.models.prepared import Given, Prepared
+from loom.rules import addresses
 from loom.rules.hashes import digest
 from loom.rules.permissions import LETTERS, OF_ROLE, ROLES, Letter, Role, lacking
 from loom.rules.refusals import Refused, not_found
@@ -231,7 +234,7 @@ def get_generation(user: User, uid: str) -> tuple[Actor, Generation]:
 
 def get_call(user: User, uid: str) -> tuple[Actor, Call]:
     """A call in a tree the user may see."""
-    rows = Call.objects.select_related("tree__grove", "participant")
+    rows = Call.objects.select_related("tree__grove", "participant", "turn")
     return _of_grove(
         user, rows.filter(tree__erasing_at__isnull=True), uid, "This call", "tree__grove"
     )
@@ -245,6 +248,26 @@ def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
     return _of_grove(
         user, rows.filter(tree__erasing_at__isnull=True), uid, "This turn", "tree__grove"
     )
+
+
+def may_read_call(actor: Actor, call: Call) -> bool:
+    """Whether the actor may see a call's texts (MM §7): who asked for it, owners, and members
+    who may see every item it holds. Others see its size and sections."""
+    if actor.is_owner or call.generations.filter(asked_by=actor.participant).exists():
+        return True
+    if call.turn is None:  # it read a path of the tree, which every member may see
+        return True
+    if call.turn.invoked_by_id == actor.participant.pk:
+        return True
+    touched = Step.objects.filter(turn_uid=call.turn.uid).values_list("items", flat=True)
+    named = {_tree_of(address) for items in touched for address in items}
+    trees = {one for one in named if one is not None and one != call.tree_id}
+    return visible_trees(actor.user).filter(pk__in=trees).count() == len(trees)
+
+
+def _tree_of(address: str) -> int | None:
+    node = addresses.node_id(address)
+    return addresses.tree_id(address) if node is None else node >> ORDINAL_BITS
 
 
 def get_import(user: User, uid: str) -> tuple[Actor, Import]:

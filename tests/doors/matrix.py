@@ -46,6 +46,7 @@ POST   trees/{tree}/public-links       201 403 403 404 401  {"days": 7}
 DELETE trees/{tree}/public-links       200 403 403 404 401  {"id": "{public}"}
 GET    trees/{tree}/nodes              200 200 200 404 401
 GET    trees/{tree}/nodes/{node}       200 200 200 404 401
+GET    trees/{tree}/nodes/{node}/provenance 200 200 200 404 401
 GET    trees/{tree}/path               200 200 200 404 401
 GET    trees/{tree}/skeleton           200 200 200 404 401
 GET    trees/{tree}/events             200 200 200 404 401

@@ -1,14 +1,10 @@
 """What this door answers, for the OpenAPI schema, and how rows become it."""
 
-import gzip
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from loom.models import Call, Generation, Node
-from loom.rules.hashes import instant
-
-SHOWN_BYTES = 1024 * 1024  # of an answer's text; `…/response` gives all of it
+from loom.models import Generation
 
 
 class GenerationBody(BaseModel):
@@ -34,7 +30,8 @@ class GenerationBody(BaseModel):
 
 class CallBody(BaseModel):
     """One exchange with a provider, without keys. `response` is the start of the body as
-    text; `sha256` that of its bytes, transfer coding removed."""
+    text; `sha256` that of its bytes, transfer coding removed. Not `open`: whoever asks may
+    not see every item it holds, and gets no texts; `sections` are names and lengths."""
 
     id: str
     tree: str
@@ -43,7 +40,9 @@ class CallBody(BaseModel):
     purpose: str
     provider: str
     configuration: str
+    open: bool
     request: dict[str, Any]
+    sections: list[dict[str, Any]]
     response: str
     length: int
     bytes: Literal["exact", "reassembled"]
@@ -79,38 +78,3 @@ def generation_body(row: Generation) -> GenerationBody:
         usage=row.usage,
         note=row.note,
     )
-
-
-def call_body(call: Call) -> CallBody:
-    """A call as the API gives it; three queries."""
-    body = response_of(call)
-    nodes = Node.objects.filter(tree=call.tree, call_uid=call.uid).order_by("id")
-    how: Any = call.bytes
-    return CallBody(
-        id=call.uid,
-        tree=call.tree.uid,
-        participant=call.participant.uid,
-        turn=call.turn.uid if call.turn else None,
-        purpose=call.purpose,
-        provider=call.provider,
-        configuration=call.configuration,
-        request=call.request,
-        response=body[:SHOWN_BYTES].decode("utf-8", "replace"),
-        length=len(body),
-        bytes=how,
-        status=call.status,
-        headers=call.headers,
-        sha256=call.sha256,
-        usage=call.usage,
-        note=call.note,
-        generations=list(call.generations.order_by("index").values_list("uid", flat=True)),
-        nodes=list(nodes.values_list("local_id", flat=True)),
-        started_at=instant(call.started_at),
-        first_at=instant(call.first_at) if call.first_at else None,
-        sealed_at=instant(call.sealed_at) if call.sealed_at else None,
-    )
-
-
-def response_of(call: Call) -> bytes:
-    """The body's bytes as they were kept; none before the call is sealed."""
-    return gzip.decompress(bytes(call.response)) if call.response else b""

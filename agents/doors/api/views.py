@@ -13,6 +13,7 @@ from agents.doors.api import shapes
 from loom import access
 from loom.commands import landing
 from loom.models import Generation, User
+from loom.queries import calls
 from loom.rules.refusals import Refused, not_found
 
 STOP_S = 3.0  # a worker hears of a stop within about one second
@@ -70,8 +71,8 @@ def _ended(row: Generation) -> bool:
 @api_view(["GET"])
 def call(request: Request, uid: str) -> Response:
     """What was sent and what came back, without keys."""
-    _, row = access.get_call(_user(request), _id(uid, "This call"))
-    return Response(shapes.call_body(row).model_dump())
+    actor, row = access.get_call(_user(request), _id(uid, "This call"))
+    return Response(calls.seen(row, is_open=access.may_read_call(actor, row)).body())
 
 
 @extend_schema(
@@ -83,10 +84,14 @@ def call(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def response(request: Request, uid: str) -> HttpResponse:
     """The body exactly as it was received, transfer coding removed."""
-    _, row = access.get_call(_user(request), _id(uid, "This call"))
+    actor, row = access.get_call(_user(request), _id(uid, "This call"))
+    if not access.may_read_call(actor, row):
+        raise Refused(
+            "PERMISSION_DENIED", "This call holds what you may not see.", hint="Ask an owner."
+        )
     if row.sealed_at is None:
         raise Refused("UNAVAILABLE", "The answer has not ended yet.", hint="Ask again later.")
-    answer = HttpResponse(shapes.response_of(row), content_type="application/octet-stream")
+    answer = HttpResponse(calls.response_of(row), content_type="application/octet-stream")
     answer["Content-Disposition"] = f'attachment; filename="{row.uid}.bin"'
     return answer
 

@@ -23,6 +23,7 @@ from loom.log import streams
 from loom.models import Node, Tree, User, Workspace
 from loom.queries import feed, lookup, skeleton, verify
 from loom.queries.nodes import node_bodies
+from loom.queries.provenance import provenance_of
 from loom.queries.rows import row_of
 from loom.rules.ids import looks_like_id
 from loom.rules.refusals import Refused, not_found
@@ -158,6 +159,20 @@ def verification(request: Request, uid: str) -> Response:
     if end is not None:
         return Response(verify.verify_path(actor, tree, workspace, end))
     return Response(verify.verify_tree(actor, tree, workspace))
+
+
+@extend_schema(
+    operation_id="tree_node_provenance",
+    tags=["trees"],
+    summary="Where a node came from",
+    responses=shapes.Provenance,
+)
+@api_view(["GET"])
+def provenance(request: Request, uid: str, local_id: str) -> Response:
+    """A node's hash and proof, what it rests on, its call, and whether all of that holds."""
+    actor, tree = get_tree(request, uid)
+    found = get_node(tree, local_id)
+    return Response(provenance_of(actor, tree, _own_workspace(actor, tree), found).body())
 
 
 def get_tree(request: Request, uid: str) -> tuple[Actor, Tree]:

@@ -150,6 +150,32 @@ class Broken(BaseModel):
     reason: str
 
 
+class Above(BaseModel):
+    """One version that a node rests on; `call` where a model wrote it, else empty."""
+
+    id: str
+    by: str
+    at: str
+    hash: str
+    call: str
+
+
+class Provenance(BaseModel):
+    """Where a node came from. `above` goes from the root downwards, without the `left_out`
+    furthest ones; `call` as GET /api/calls/{id} gives it; `verify.said` are sentences."""
+
+    node: str
+    hash: str
+    proof: dict[str, Any]
+    finish: str
+    above: list[Above]
+    left_out: int
+    generation: str | None
+    ended_at: str | None
+    call: dict[str, Any] | None
+    verify: dict[str, Any]
+
+
 class Verification(BaseModel):
     """The outcome; `later_versions` are versions on a path that came after the ones built upon."""
 

@@ -7,6 +7,7 @@ from loom.doors.api import reading, usage
 urlpatterns = [
     path("trees/<str:uid>/nodes", reading.nodes),
     path("trees/<str:uid>/nodes/<str:local_id>", reading.node),
+    path("trees/<str:uid>/nodes/<str:local_id>/provenance", reading.provenance),
     path("trees/<str:uid>/path", reading.path),
     path("trees/<str:uid>/skeleton", reading.columns),
     path("trees/<str:uid>/events", reading.events),

@@ -17,6 +17,7 @@ from loom.doors.web import (
     panels,
     participants,
     portals,
+    provenance,
     public,
     settings,
     trees,
@@ -76,6 +77,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/bookmarks", panels.bookmarks),
     path("trees/<uid:uid>/history", panels.history),
     path("trees/<uid:uid>/nodes/<local:local_id>", panels.details),
+    path("trees/<uid:uid>/nodes/<local:local_id>/provenance", provenance.page),
     path("trees/<uid:uid>/nodes/<local:local_id>/text", panels.whole),
     path("trees/<uid:uid>/nodes/<local:local_id>/portal", portals.portal),
 ]

@@ -1,0 +1,89 @@
+"""One exchange with a provider as somebody may see it: whole, or its size and sections."""
+
+import gzip
+from dataclasses import dataclass
+from typing import Any
+
+from loom.models import Call, Node
+from loom.rules.hashes import instant
+
+SHOWN_BYTES = 1024 * 1024  # of an answer's text; `…/response` gives all of it
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CallSeen:
+    """A call for one reader. Not `is_open`: no texts, only how long they are (MM §7)."""
+
+    call: Call
+    is_open: bool
+    response: bytes
+    sections: tuple[Body, ...]
+
+    @property
+    def shown(self) -> str:
+        """The start of the answer as text."""
+        return self.response[:SHOWN_BYTES].decode("utf-8", "replace") if self.is_open else ""
+
+    def body(self) -> Body:
+        """As the API gives it; two queries."""
+        call = self.call
+        nodes = Node.objects.filter(tree=call.tree, call_uid=call.uid).order_by("id")
+        return {
+            "id": call.uid,
+            "tree": call.tree.uid,
+            "participant": call.participant.uid,
+            "turn": call.turn.uid if call.turn else None,
+            "purpose": call.purpose,
+            "provider": call.provider,
+            "configuration": call.configuration,
+            "open": self.is_open,
+            "request": call.request if self.is_open else {},
+            "sections": list(self.sections),
+            "response": self.shown,
+            "length": len(self.response),
+            "bytes": call.bytes,
+            "status": call.status,
+            "headers": call.headers if self.is_open else {},
+            "sha256": call.sha256,
+            "usage": call.usage,
+            "note": call.note,
+            "generations": list(call.generations.order_by("index").values_list("uid", flat=True)),
+            "nodes": list(nodes.values_list("local_id", flat=True)),
+            "started_at": instant(call.started_at),
+            "first_at": instant(call.first_at) if call.first_at else None,
+            "sealed_at": instant(call.sealed_at) if call.sealed_at else None,
+        }
+
+
+def seen(call: Call, *, is_open: bool) -> CallSeen:
+    """The call for a reader who may see all of it, or not."""
+    return CallSeen(call, is_open, response_of(call), tuple(_sections(call.request)))
+
+
+def response_of(call: Call) -> bytes:
+    """The body's bytes as they were kept; none before the call is sealed."""
+    return gzip.decompress(bytes(call.response)) if call.response else b""
+
+
+def _sections(request: Body) -> list[Body]:
+    """What the request is made of: each part's name and length in characters."""
+    body = request.get("body")
+    if not isinstance(body, dict):
+        return []
+    found = [{"name": name, "characters": _length(body[name])}
+             for name in ("system", "prompt") if name in body]  # fmt: skip
+    messages = body.get("messages")
+    for one in messages if isinstance(messages, list) else []:
+        if isinstance(one, dict):
+            length = _length(one.get("content"))
+            found.append({"name": str(one.get("role", "")), "characters": length})
+    return found
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list):
+        return sum(_length(one) for one in value)
+    return _length(value.get("text", "")) if isinstance(value, dict) else 0

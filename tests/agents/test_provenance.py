@@ -1,0 +1,132 @@
+"""Provenance: the whole evidence of a node in page and API, for whom, and as text only."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from loom.models import Call, Generation, Node, Turn, User
+from tests.agents.conftest import Say, run
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import says
+
+live = pytest.mark.django_db(transaction=True)
+Api = Callable[..., APIClient]
+HOSTILE = "<script>alert(1)</script>"
+
+
+def _written(ask: Say) -> tuple[Generation, Node, Call]:
+    row = run(ask()[0])
+    assert row.node is not None
+    assert row.call is not None
+    return row, row.node, row.call
+
+
+def _page(user: User, node: Node) -> str:
+    client = Client()
+    client.force_login(user)
+    return client.get(f"/trees/{node.tree.uid}/nodes/{node.local_id}/provenance").content.decode()
+
+
+@live
+def test_the_api_gives_call_hash_proof_path_and_verification(
+    ask: Say, api: Api, reader: User
+) -> None:
+    row, node, call = _written(ask)
+    base = f"/api/trees/{node.tree.uid}/nodes/{node.local_id}"
+    body = api(reader).get(f"{base}/provenance").json()
+    shown = api(reader).get(base).json()
+    assert (body["hash"], body["proof"]) == (shown["hash"], shown["proof"])
+    assert body["call"] == api(reader).get(f"/api/calls/{call.uid}").json()
+    assert body["call"]["sha256"] == call.sha256
+    assert body["call"]["sections"][-1]["name"] == "user"
+    assert body["above"][-1]["hash"] == node.parent_hash
+    assert body["verify"]["status"] == "valid"
+    assert body["verify"]["said"][0].startswith("Everything fits")
+    assert body["generation"] == row.uid
+
+
+@live
+def test_what_was_changed_behind_the_program_is_said(ask: Say, api: Api, reader: User) -> None:
+    _, node, _ = _written(ask)
+    Node.objects.filter(pk=node.pk).update(text="somebody else's words")
+    address = f"/api/trees/{node.tree.uid}/nodes/{node.local_id}/provenance"
+    said = api(reader).get(address).json()["verify"]["said"]
+    assert said[0].startswith("Something does not fit")
+    assert said[1].startswith(f"[{node.local_id}]")
+    assert "Something does not fit" in _page(reader, node)
+
+
+@live
+def test_hostile_answers_and_headers_are_text_on_the_page(
+    ask: Say, reader: User, provider: ScriptedProvider
+) -> None:
+    provider.script(says(HOSTILE, headers=(("x-told", HOSTILE),)))
+    _, node, call = _written(ask)
+    page = _page(reader, node)
+    assert HOSTILE not in page
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 1
+    assert call.sha256 in page
+
+
+@live
+def test_a_call_that_holds_what_a_member_may_not_see_shows_its_sections_only(
+    ask: Say, api: Api, reader: User, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = _written(ask)[1]
+    monkeypatch.setattr("loom.queries.provenance.may_read_call", lambda actor, call: False)
+    body = (
+        api(reader)
+        .get(f"/api/trees/{node.tree.uid}/nodes/{node.local_id}/provenance")
+        .json()["call"]
+    )
+    assert (body["open"], body["request"], body["response"], body["headers"]) == (
+        False, {}, "", {},
+    )  # fmt: skip
+    assert body["length"] > 0
+    assert body["sections"]
+    assert "made of" in _page(reader, node)
+
+
+@live
+def test_a_turns_call_with_a_strange_tree_is_for_its_inviter_and_owners(
+    ask: Say, api: Api, reader: User, owner: User, strange_call: Call
+) -> None:
+    assert api(owner).get(f"/api/calls/{strange_call.uid}").json()["open"]
+    narrow = api(reader).get(f"/api/calls/{strange_call.uid}").json()
+    assert (narrow["open"], narrow["request"]) == (False, {})
+    assert api(reader).get(f"/api/calls/{strange_call.uid}/response").status_code == 403
+
+
+@pytest.fixture
+def strange_call(ask: Say, outsider: User) -> Call:
+    """A call of a turn whose lines touched a tree of a grove that only its inviter knows."""
+    from django.utils import timezone
+
+    from loom.access import first_grove, get_actor
+    from loom.commands import growth
+    from loom.models import Step
+    from loom.queries import lookup
+    from loom.rules import addresses
+
+    _, node, call = _written(ask)
+    elsewhere = growth.make_tree(get_actor(outsider, first_grove(outsider)), title="Elsewhere")
+    generation = call.generations.get()
+    turn = Turn.objects.create(
+        tree=node.tree,
+        participant=call.participant,
+        invoked_by=generation.asked_by,
+        invoked_at=node,
+        stands_at=node,
+    )
+    workspace = growth.workspace_of(call.participant, node.tree)
+    Step.objects.create(
+        workspace=workspace, seq=1, actor=call.participant, turn_uid=turn.uid, line="view",
+        items=[addresses.of_node(lookup.root_of(elsewhere).pk)], outcome="ok",
+        at=timezone.now(),
+    )  # fmt: skip
+    Call.objects.filter(pk=call.pk).update(turn=turn)
+    Generation.objects.filter(pk=generation.pk).update(asked_by=call.participant)
+    call.refresh_from_db()
+    return call
