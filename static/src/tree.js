@@ -9,6 +9,7 @@ import { LoomKeys } from "./js/elements/loom-keys.js";
 import { LoomMap } from "./js/elements/loom-map.js";
 import { LoomOutline } from "./js/elements/loom-outline.js";
 import { LoomPanel } from "./js/elements/loom-panel.js";
+import { LoomPast } from "./js/elements/loom-past.js";
 import { LoomPath } from "./js/elements/loom-path.js";
 import { LoomPresence } from "./js/elements/loom-presence.js";
 import { LoomStatus } from "./js/elements/loom-status.js";
@@ -18,6 +19,7 @@ import { LoomWeave } from "./js/elements/loom-weave.js";
 
 customElements.define("loom-tree", LoomTree);
 customElements.define("loom-path", LoomPath);
+customElements.define("loom-past", LoomPast);
 customElements.define("loom-weave", LoomWeave);
 customElements.define("loom-buffer", LoomBuffer);
 customElements.define("loom-composer", LoomComposer);

@@ -130,10 +130,12 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
     """What the reader did here, each step to be undone; and what everybody's changes were."""
     actor, tree = access.get_tree(request.user, uid)
     cast = cast_of(actor)
-    events = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("-seq")[:MAX_HISTORY]
+    rows = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("-seq")
+    events = list(rows[:MAX_HISTORY])
     context = {
         "steps": [(step, age_of(step.at)) for step in _own_steps(actor, tree)],
         "events": [one for event in events if (one := sentences.told(event, cast)) is not None],
+        "head": events[0].seq if events else 1,
         "tree": tree,
         "can": access.abilities(actor, tree),
     }

@@ -7,6 +7,7 @@ import { Events } from "../live/events.js";
 import { Outbox } from "../live/outbox.js";
 import { LiveSocket } from "../live/socket.js";
 import { follow, handOver, openDrafts } from "./desk.js";
+import { t } from "../t.js";
 import { Excerpts } from "./excerpts.js";
 import { Folds } from "./folds.js";
 import { TreeStore } from "./store.js";
@@ -38,8 +39,10 @@ export class TreePage extends EventTarget {
     this.drafts = openDrafts(settings, this.outbox);
     this.ended = new AbortController();
     this.socket = new LiveSocket(`/ws/trees/${settings.tree}`, () => this.events.seq);
-    /** @type {TreeStore | null} */
+    /** @type {TreeStore | null} the tree as it is shown */
     this.store = null;
+    /** @type {TreeStore | null} the tree as it is now: another one while the past is shown */
+    this.present = null;
     this.folds = new Folds(settings.tree, localStorage);
     this.excerpts = new Excerpts(`${this.web}/excerpts`);
     /** @type {{participant: string, node: string, buffer?: string}[]} */
@@ -49,9 +52,9 @@ export class TreePage extends EventTarget {
   }
 
   start() {
-    this.events.on("node.added", ({ payload }) => this.store?.add(payload.node) && this.change());
+    this.events.on("node.added", ({ payload }) => this.present?.add(payload.node) && this.change());
     this.events.on("node.flagged", ({ payload }) => {
-      this.store?.flag(payload);
+      this.present?.flag(payload);
       this.change();
     });
     this.socket.addEventListener("frame", (event) => this.frame(/** @type {CustomEvent} */ (event).detail));
@@ -90,12 +93,23 @@ export class TreePage extends EventTarget {
         if (event.kind === "node.flagged") store.flag(event.payload);
       }
       store.visit(this.position);
-      this.store = store;
-      this.emit("store");
+      this.present = store;
+      this.showStore(store);
     } catch (error) {
       if (error instanceof Refused && error.status === 0) setTimeout(() => this.loadStore(), 3000);
       else throw error;
     }
+  }
+
+  /** Draws the tree by another store: as it was once, or as it is. @param {TreeStore} store */
+  showStore(store) {
+    this.store = store;
+    this.emit("store");
+  }
+
+  /** Nothing is written while the past is shown. @param {boolean} isPast */
+  ceaseWriting(isPast) {
+    this.can = (this.isPast = isPast) ? {} : this.settings.can;
   }
 
   /** @param {any} frame */
@@ -138,13 +152,11 @@ export class TreePage extends EventTarget {
     this.emit("moved", { from });
   }
 
-  /** Opens the tree here next time. */
+  /** Opens the tree here next time. A full store forgets the place, nothing else. */
   remember() {
     try {
       localStorage.setItem(`heddle.place.${this.settings.tree}`, this.position);
-    } catch {
-      // A full store forgets the place, nothing else.
-    }
+    } catch {}
   }
 
   /** Says a line where this tab stands, and follows where it leads. Refusals are told as
@@ -152,6 +164,7 @@ export class TreePage extends EventTarget {
    * tells what was refused; draft: whose text the line carries @returns {Promise<Answer>} */
   async say(line, { at = this.position, follow = true, quiet = false, draft } = {}) {
     try {
+      if (this.isPast) throw new Refused({ code: "REJECTED", message: t("This is the tree as it was."), hint: t("Go back to now to change it.") }, 409);
       if (draft) await handOver(this.drafts, draft);
       const answer = await this.outbox.send(line, at, draft);
       if (follow && answer.position) this.follow(answer.position, at);
@@ -177,9 +190,7 @@ export class TreePage extends EventTarget {
   }
 
   /** @param {string} name @param {any} [detail] */
-  emit(name, detail) {
-    this.dispatchEvent(new CustomEvent(name, { detail }));
-  }
+  emit = (name, detail) => this.dispatchEvent(new CustomEvent(name, { detail }));
 }
 
 /** The page that an element belongs to. @returns {TreePage} */

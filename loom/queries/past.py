@@ -1,0 +1,111 @@
+"""A tree as it was at a seq of its stream, computed from the event log.
+
+Nodes are numbered in the order of their events, so what was there is all up to one row id.
+Flags are those of now, but for what later events changed.
+"""
+
+import json
+from dataclasses import dataclass
+
+from django.db.models import F
+
+from loom.access import Actor
+from loom.log import streams
+from loom.models import ORDINAL_BITS, Event, Node, Stream, Tree, VersionChoice, Workspace
+from loom.queries import lookup
+from loom.queries.path import path_ids
+from loom.queries.rows import NodeRow, fetch, rows_of
+from loom.rules.refusals import Refused, not_found
+
+PAGE = 60
+MOST_BELOW = 30
+
+_LATER = """SELECT payload FROM loom_event
+    WHERE stream_id = %s AND seq > %s AND kind = 'node.flagged' ORDER BY seq"""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One seq: its event, the last node there was, and the flags that later events changed,
+    as they were: (local id, flag) to value."""
+
+    seq: int
+    head: int
+    event: Event
+    last: int
+    last_id: str
+    flags: dict[tuple[str, str], bool]
+
+    def flag(self, local_id: str, name: str, now: bool) -> bool:
+        """A flag as it was; `now` is what it is."""
+        return self.flags.get((local_id, name), now)
+
+
+def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
+    """The tree's stream at `seq`; INVALID_SYNTAX for one that is not there. Four queries."""
+    stream, head = Stream.objects.values_list("id", "head").get(name=streams.name_of(tree))
+    event = Event.objects.filter(stream=stream, seq=seq).first()
+    if event is None:
+        raise Refused("INVALID_SYNTAX", f"There is no seq {seq} here.", hint=f"1 to {head}")
+    last = lookup.root_of(tree)
+    added = Event.objects.filter(stream=stream, kind="node.added", seq__lte=seq)
+    newest = added.order_by("-seq").values_list("payload", flat=True).first()
+    if newest is not None:
+        last = lookup.find_node(tree, newest["node"]["id"]) or last
+    flags: dict[tuple[str, str], bool] = {}
+    for (payload,) in fetch(_LATER, [stream, seq]):
+        told = json.loads(payload) if isinstance(payload, str) else payload
+        # The first change after the moment tells what was before it.
+        flags.setdefault((told["node"], told["flag"]), not told["value"])
+    return Moment(seq, head, event, last.pk, last.local_id, flags)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The end of a path as it was, the root left out, and the texts that hung below."""
+
+    rows: list[NodeRow]
+    has_above: bool
+    below: list[NodeRow]
+    pruned: set[str]
+
+
+def sight(
+    actor: Actor, tree: Tree, workspace: Workspace | None, *, at: Moment, node: Node
+) -> Sight:
+    """The path to `node` with the wordings that stood then; NOT_FOUND where it was not there."""
+    if node.pk > at.last or node.pk >> ORDINAL_BITS != tree.pk:
+        raise not_found(
+            f"[{node.local_id}] was not there at seq {at.seq}; it", "Choose a later one."
+        )
+    slots = [slot for slot, _ in path_ids(actor, tree, None, node)][1:]
+    shown = slots[-PAGE:]
+    below = Node.objects.filter(parent_slot=node.slot_id, kind="text", slot_id=F("id"))
+    found = below.filter(pk__lte=at.last).order_by("id").values_list("pk", "local_id", "pruned")
+    open_slots = [pk for pk, name, gone in found if not at.flag(name, "pruned", gone)]
+    standing = _standing([*shown, *open_slots[:MOST_BELOW]], workspace, at)
+    if node.slot_id in standing:
+        standing[node.slot_id] = node.pk
+    rows = rows_of([standing[slot] for slot in shown])
+    return Sight(
+        rows=rows,
+        has_above=len(slots) > len(shown),
+        below=rows_of([standing[slot] for slot in open_slots[:MOST_BELOW]]),
+        pruned={row.local_id for row in rows if at.flag(row.local_id, "pruned", row.pruned)},
+    )
+
+
+def _standing(slots: list[int], workspace: Workspace | None, at: Moment) -> dict[int, int]:
+    """The version that stood in each slot: the reader's choice, else the newest not pruned."""
+    chosen = dict(
+        VersionChoice.objects.filter(
+            workspace=workspace, slot__in=slots, node__lte=at.last
+        ).values_list("slot_id", "node_id")
+    )
+    standing: dict[int, int] = {}
+    versions = Node.objects.filter(slot__in=slots, pk__lte=at.last).order_by("id")
+    for pk, slot, name, gone in versions.values_list("pk", "slot_id", "local_id", "version_pruned"):
+        is_gone = at.flag(name, "version_pruned", gone)
+        if slot not in standing or (not is_gone and standing[slot] != chosen.get(slot)):
+            standing[slot] = pk
+    return standing

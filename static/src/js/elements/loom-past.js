@@ -1,0 +1,140 @@
+// @ts-check
+// The time slider: map, outline and path as they were at a seq, read only, and back to now.
+
+import { json, part, Refused } from "../live/api.js";
+import { showAges } from "../pages.js";
+import { t } from "../t.js";
+import { make } from "../tree/forms.js";
+import { pageOf } from "../tree/page.js";
+import { nearest, storeAt } from "../tree/past.js";
+
+export class LoomPast extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    document.addEventListener("click", (event) => {
+      const button = /** @type {Element} */ (event.target).closest("[data-past]");
+      if (!button) return;
+      button.closest("details.menu")?.removeAttribute("open");
+      this.open(Number(button.getAttribute("data-past")) || this.page?.events.seq || 1);
+    }, { signal });
+    this.page.addEventListener("moved", () => this.range && this.draw(), { signal });
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    clearTimeout(this.timer);
+  }
+
+  /** Shows the tree as it was at a seq. @param {number} seq */
+  open(seq) {
+    const page = this.page;
+    if (!page?.present) return;
+    if (!this.range) {
+      this.from = page.position;
+      this.build();
+      page.ceaseWriting(true);
+      this.closest("loom-tree")?.setAttribute("data-past", "");
+      /** @type {any} */ (this.closest("loom-tree"))?.show("thread");
+    }
+    if (!this.range) return;
+    this.range.value = String(seq);
+    this.range.focus();
+    this.look();
+  }
+
+  build() {
+    const head = this.page?.events.seq ?? 1;
+    this.range = /** @type {HTMLInputElement} */ (make("input", { type: "range", min: "1", max: String(head), step: "1" }));
+    this.range.setAttribute("aria-label", t("Moment in the life of the tree"));
+    this.range.addEventListener("input", () => this.soon());
+    const step = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ name) => {
+      const button = make("button", { type: "button", className: "quiet", textContent: sign });
+      button.setAttribute("aria-label", name);
+      button.addEventListener("click", () => this.step(by));
+      return button;
+    };
+    const back = make("button", { type: "button", className: "button small primary", textContent: t("Back to now") });
+    back.addEventListener("click", () => this.close());
+    this.said = make("p", { className: "past-said" });
+    this.said.setAttribute("role", "status");
+    this.text = make("div", { className: "past-text mode-dialogue" });
+    const bar = make("div", { className: "past-bar" }, step(-1, "‹", t("One change earlier")), this.range, step(1, "›", t("One change later")), back, this.said);
+    bar.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") this.close();
+    });
+    this.replaceChildren(bar, this.text);
+  }
+
+  /** @param {number} by */
+  step(by) {
+    if (!this.range) return;
+    this.range.value = String(Number(this.range.value) + by);
+    this.look();
+  }
+
+  soon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.look(), 90);
+  }
+
+  /** Asks what happened at the chosen seq, and shows everything as it was then. */
+  async look() {
+    const page = this.page;
+    const seq = this.range?.value;
+    if (!page?.present || !seq) return;
+    try {
+      /** @type {import("../tree/past.js").Moment} */
+      const moment = await json(`${page.web}/past?seq=${seq}`);
+      if (this.range?.value !== seq) return;
+      page.showStore(storeAt(page.present, moment));
+      this.tell(moment);
+      const there = nearest(page.present, /** @type {any} */ (page.store), this.from ?? page.position);
+      if (there === page.position) await this.draw();
+      else page.go(there, { replace: true });
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      page.emit("refused", error);
+    }
+  }
+
+  /** @param {import("../tree/past.js").Moment} moment */
+  tell({ seq, head, at, by, words, node }) {
+    const when = new Date(at).toLocaleString(document.documentElement.lang || "en", { dateStyle: "medium", timeStyle: "short" });
+    const what = [by, words, node].filter(Boolean).join(" ");
+    const line = t("{seq} of {head}, {when}: {what}", { seq, head, when, what });
+    if (this.said) this.said.textContent = line;
+    this.range?.setAttribute("aria-valuetext", line);
+  }
+
+  async draw() {
+    const page = this.page;
+    const seq = this.range?.value;
+    if (!page || !seq) return;
+    const node = page.position;
+    try {
+      const markup = await part(`${page.web}/past/path?seq=${seq}&node=${node}`);
+      if (this.range?.value !== seq || page.position !== node || !this.text) return;
+      this.text.innerHTML = markup;
+      showAges();
+    } catch (error) {
+      if (this.text && error instanceof Refused) this.text.textContent = error.message;
+      else throw error;
+    }
+  }
+
+  /** Back to now, where the reader stood. */
+  close() {
+    const page = this.page;
+    this.range = undefined;
+    this.replaceChildren();
+    this.closest("loom-tree")?.removeAttribute("data-past");
+    page?.ceaseWriting(false);
+    if (page?.present) page.showStore(page.present);
+    if (this.from) page?.go(this.from, { replace: true });
+    page?.emit("redraw");
+    document.getElementById("main")?.focus();
+  }
+}
