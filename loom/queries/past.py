@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from django.db.models import F
 
 from loom.access import Actor
-from loom.log import streams
 from loom.models import ORDINAL_BITS, Event, Node, Stream, Tree, VersionChoice, Workspace
 from loom.queries import lookup
 from loom.queries.path import path_ids
@@ -43,7 +42,7 @@ class Moment:
 
 def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
     """The tree's stream at `seq`; INVALID_SYNTAX for one that is not there. Four queries."""
-    stream, head = Stream.objects.values_list("id", "head").get(name=streams.name_of(tree))
+    stream, head = Stream.objects.values_list("id", "head").get(name=f"tree:{tree.uid}")
     event = Event.objects.filter(stream=stream, seq=seq).first()
     if event is None:
         raise Refused("INVALID_SYNTAX", f"There is no seq {seq} here.", hint=f"1 to {head}")
