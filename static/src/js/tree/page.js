@@ -17,8 +17,7 @@ import { Whereabouts } from "./whereabouts.js";
 /** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork"}} Settings */
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 
-/**
- * Emits: `moved` (detail {from}), `store` (the skeleton is here), `changed` (the store has
+/** Emits: `moved` (detail {from}), `store` (the skeleton is here), `changed` (the store has
  * news), `delta`, `here`, `state`, `said` (detail {answer}), `refused` (detail Refused).
  */
 export class TreePage extends EventTarget {
