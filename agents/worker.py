@@ -5,11 +5,12 @@ import logging
 import time
 from collections.abc import Sequence
 
+import httpx
 from django.conf import settings
 
 from agents.loop import in_thread, the_loop
 from agents.providers.exchange import Limits
-from agents.providers.transport import CheckedTransport
+from agents.providers.registry import Provider
 from agents.run import Run
 from agents.taking import Held, begin, take
 from loom.commands import queueing
@@ -19,7 +20,7 @@ LIMITS = Limits()
 BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
 
 _runs: set[Run] = set()
-_transports: dict[tuple[str, ...], CheckedTransport] = {}
+_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
 _ending: list[str] = []
 
 
@@ -68,7 +69,7 @@ def _next_of(lane: str) -> list[Held]:
 
 async def _one(held: Held) -> str:
     """Runs one call; its lane, which has a place again."""
-    transport = _transport(settings.PROVIDER_ALLOW)
+    transport = _transport(held.order.provider, settings.PROVIDER_ALLOW)
     run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
     _runs.add(run)
     if _ending:
@@ -80,9 +81,13 @@ async def _one(held: Held) -> str:
     return held.lane
 
 
-def _transport(allow: Sequence[str]) -> CheckedTransport:
-    """The transport for a list of allowed addresses; kept, with its connections."""
-    return _transports.setdefault(tuple(allow), CheckedTransport(allow))
+def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
+    """The transport of a provider for a list of allowed addresses; kept, with its
+    connections."""
+    way = provider.transport, tuple(allow)
+    if way not in _transports:
+        _transports[way] = provider.transport(allow)
+    return _transports[way]
 
 
 def end_all(why: str) -> None:

@@ -26,6 +26,7 @@ class Anthropic:
     """`/messages`. A prompt without roles goes as one message of the user."""
 
     name = "anthropic"
+    is_exact = True
 
     def body(self, ask: Ask) -> Body:
         """The JSON of the request: system text apart, marks where its prefix may be kept."""

@@ -84,7 +84,7 @@ class Attempt:
         key = self.ask.key.encode()
         if key and key in body:
             return body.replace(key, "…".encode()), False
-        return body, True
+        return body, self.adapter.is_exact
 
     @property
     def usage(self) -> dict[str, int]:

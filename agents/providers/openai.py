@@ -19,6 +19,7 @@ class OpenAI:
     """`/chat/completions` for messages, `/completions` for a prompt."""
 
     name = "openai"
+    is_exact = True
 
     def body(self, ask: Ask) -> Body:
         """The JSON of the request; what is not set is left out."""

@@ -3,12 +3,16 @@
 Another shape registers itself here; nobody asks for a vendor by an if.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import httpx
+
 from agents.providers.anthropic import Anthropic
+from agents.providers.by_litellm import NOWHERE, LiteLLM, LiteLLMTransport
 from agents.providers.openai import OpenAI
 from agents.providers.telling import Adapter
+from agents.providers.transport import CheckedTransport
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Provider:
 
     name: str
     adapter: Callable[[], Adapter] = OpenAI
+    transport: Callable[[Sequence[str]], httpx.AsyncBaseTransport] = CheckedTransport
     base_url: str = ""
     window: int | None = None
     context: int | None = None
@@ -46,6 +51,8 @@ def provider_of(name: str) -> Provider:
 
 register(Provider("openai", base_url="https://api.openai.com/v1"))
 register(Provider("anthropic", adapter=Anthropic, base_url="https://api.anthropic.com/v1"))
+
+register(Provider("litellm", adapter=LiteLLM, transport=LiteLLMTransport, base_url=NOWHERE))
 
 # The model of agents.providers.local_server: SmolLM2 in slots of 2,048 tokens, of which 1,200
 # are read within 5 s on two cores. Three candidates of one request share that reading; three

@@ -59,6 +59,7 @@ class Adapter(Protocol):
     """One shape of API. A failure is told as the last thing, never raised."""
 
     name: str
+    is_exact: bool  # whether the bytes that come are the provider's own
 
     def body(self, ask: Ask) -> Body:
         """The JSON of the request."""

@@ -1,5 +1,7 @@
 """Asking the scripted provider as the worker does, and gathering what is told."""
 
+import httpx
+
 from agents.providers.attempt import Attempt
 from agents.providers.exchange import Limits
 from agents.providers.failures import Failure
@@ -27,11 +29,12 @@ async def ask(
     asked: Ask,
     limits: Limits = QUICK,
     adapter: Adapter | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
 ) -> tuple[list[Told], Attempt]:
     """Everything one attempt is told."""
     adapter = adapter or OpenAI()
     attempt = Attempt(adapter, asked, adapter.body(asked))
-    transport = CheckedTransport((provider.entry,))
+    transport = transport or CheckedTransport((provider.entry,))
     return [told async for told in attempt.told(transport, limits)], attempt
 
 

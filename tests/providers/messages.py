@@ -52,8 +52,15 @@ class Messages:
     def begin(self) -> bytes:
         """The events before the first text; a server may say ping at any time."""
         usage = {**self.counts, "output_tokens": 1}
-        message: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "content": [],
-                   "model": self.model, "stop_reason": None, "usage": usage}  # fmt: skip
+        message: dict[str, Any] = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "content": [],
+            "model": self.model,
+            "stop_reason": None,
+            "usage": usage,
+        }
         block = {"type": "text", "text": ""}
         return (
             _event({"type": "message_start", "message": message})

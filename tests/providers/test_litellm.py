@@ -1,0 +1,111 @@
+"""LiteLLM behind our own adapter, against a scripted provider over real HTTP."""
+
+import subprocess
+import sys
+
+import pytest
+
+from agents.providers.attempt import Attempt
+from agents.providers.by_litellm import LiteLLM, LiteLLMTransport
+from agents.providers.exchange import Limits
+from agents.providers.telling import Ask, Told
+from tests.providers.asking import QUICK, ask, failure_of, is_whole, text_of
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import Script, cuts, fails, never_ends, says, stalls, tokens
+
+KEY = "sk-of-a-test"
+SLOW = Limits(connect_s=60, first_s=60, idle_s=10, total_s=90)  # its import takes seconds
+
+
+async def litellm(
+    provider: ScriptedProvider, limits: Limits = SLOW, *, allow: bool = True
+) -> tuple[list[Told], Attempt]:
+    messages = ({"role": "user", "content": "Who is Marie?"},)
+    asked = Ask(provider.url, "openai/m", messages, None, temperature=0.5, max_tokens=9, key=KEY)
+    transport = LiteLLMTransport((provider.entry,) if allow else ())
+    return await ask(provider, asked, limits, LiteLLM(), transport)
+
+
+async def test_a_chat_is_asked_and_read(provider: ScriptedProvider) -> None:
+    provider.script(tokens(5))
+    told, attempt = await litellm(provider)
+    sent = provider.seen[0]
+    assert (sent.path, sent.json["model"]) == ("/v1/chat/completions", "m")
+    assert sent.json["messages"] == [{"role": "user", "content": "Who is Marie?"}]
+    assert (sent.json["temperature"], sent.json["max_tokens"]) == (0.5, 9)
+    assert (text_of(told), is_whole(told)) == ("word1 word2 word3 word4 word5 ", True)
+    assert attempt.usage["completion_tokens"] == 5
+
+
+async def test_what_is_kept_is_marked_as_put_together_and_holds_no_key(
+    provider: ScriptedProvider,
+) -> None:
+    _, attempt = await litellm(provider)
+    body, is_exact = attempt.received
+    assert body and not is_exact
+    assert KEY.encode() not in body
+    assert KEY not in str(attempt.request)
+
+
+@pytest.mark.parametrize(
+    ("script", "kinds"),
+    [
+        (fails(401, "bad key", code="invalid_api_key"), {"auth"}),
+        (fails(429, "slow down", code="rate_limit_exceeded"), {"rate"}),
+        (fails(500, "broken"), {"server"}),
+        (fails(404, "no such model"), {"not_found"}),
+        (cuts("a"), {"network", "server"}),
+    ],
+)
+async def test_failures_are_told_by_their_kind(
+    provider: ScriptedProvider, script: Script, kinds: set[str]
+) -> None:
+    provider.default = script
+    told, _ = await litellm(provider)
+    assert failure_of(told).kind in kinds
+
+
+async def test_a_private_address_is_not_asked(provider: ScriptedProvider) -> None:
+    told, _ = await litellm(provider, allow=False)
+    assert failure_of(told).kind == "refused"
+    assert provider.seen == []
+
+
+async def test_silence_and_endless_talk_end_by_the_same_limits(
+    provider: ScriptedProvider,
+) -> None:
+    await litellm(provider)  # imported now
+    provider.script(stalls("a"))
+    short = Limits(connect_s=5, first_s=5, idle_s=0.5, total_s=5)
+    assert failure_of((await litellm(provider, short))[0]).kind == "timeout"
+    provider.script(never_ends(rate=50))
+    brief = Limits(connect_s=5, first_s=5, idle_s=5, total_s=1)
+    told, _ = await litellm(provider, brief)
+    assert failure_of(told).kind == "timeout" and text_of(told).startswith("on on")
+    provider.wait_for_break()
+
+
+async def test_text_is_the_same_as_by_the_own_adapter(provider: ScriptedProvider) -> None:
+    pieces = ("→ 漢 ", "👩‍🚀", " \n\n", "  end ")
+    provider.script(says(*pieces), says(*pieces))
+    messages = ({"role": "user", "content": "x"},)
+    own, _ = await ask(provider, Ask(provider.url, "m", messages, None), QUICK)
+    theirs, _ = await litellm(provider)
+    assert text_of(own) == text_of(theirs) == "".join(pieces)
+
+
+def test_it_is_imported_only_when_it_is_used_and_then_asks_no_network() -> None:
+    code = """
+import socket, sys
+def refuse(*a, **k): raise SystemExit("it asked the network")
+socket.socket.connect = refuse
+from agents.providers import registry
+assert "litellm" not in sys.modules
+from agents.providers.by_litellm import _library
+_library()
+assert "litellm" in sys.modules
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:] + done.stdout
