@@ -14,6 +14,8 @@ import { LoomPath } from "./js/elements/loom-path.js";
 import { LoomPresence } from "./js/elements/loom-presence.js";
 import { LoomStatus } from "./js/elements/loom-status.js";
 import { LoomTabs } from "./js/elements/loom-tabs.js";
+import { LoomAct } from "./js/elements/loom-act.js";
+import { LoomTurns } from "./js/elements/loom-turns.js";
 import { LoomTree } from "./js/elements/loom-tree.js";
 import { LoomWeave } from "./js/elements/loom-weave.js";
 
@@ -23,6 +25,8 @@ customElements.define("loom-past", LoomPast);
 customElements.define("loom-weave", LoomWeave);
 customElements.define("loom-buffer", LoomBuffer);
 customElements.define("loom-composer", LoomComposer);
+customElements.define("loom-act", LoomAct);
+customElements.define("loom-turns", LoomTurns);
 customElements.define("loom-status", LoomStatus);
 customElements.define("loom-presence", LoomPresence);
 customElements.define("loom-tabs", LoomTabs);

@@ -172,8 +172,13 @@ def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: dict[int, Gener
 
 
 def _coming(tree: Tree, node: Node) -> list[Generation]:
+    # The rounds of a turn are drawn with it.
     rows = Generation.objects.filter(
-        tree=tree, point__slot=node.slot_id, status__in=("queued", "running"), discard=False
+        tree=tree,
+        point__slot=node.slot_id,
+        status__in=("queued", "running"),
+        discard=False,
+        round=0,
     )
     return list(rows.select_related("participant").order_by("id"))
 
@@ -187,6 +192,7 @@ def _failed(actor: Actor, tree: Tree, node: Node) -> list[Generation]:
         node__isnull=True,
         asked_by=actor.participant,
         discard=False,
+        round=0,
         ended_at__gt=timezone.now() - FAILED_FOR,
     )
     return list(rows.select_related("participant").order_by("id"))

@@ -13,10 +13,12 @@ from loom.doors.web.candidates import agents_of, weave_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.places import Place, place_of, stretch_of
 from loom.doors.web.shown import nodes_shown
+from loom.doors.web.turns import actors_of
 from loom.doors.web.who import Who, cast_of
 from loom.models import VersionChoice, Workspace
 from loom.queries.counts import head_of, size_of
 from loom.queries.drafts import text_at
+from loom.rules.budgets import PRESETS
 
 PAGE_NODES = 60
 
@@ -43,6 +45,8 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
         "cast": list(cast.values()),
         "me": cast[place.actor.participant.uid],
         "agents": agents_of(cast),
+        "actors": actors_of(place.actor, cast),
+        "budgets": tuple(PRESETS),
         "settings": {
             **_settings(place, cast, seq),
             "keys": keys.for_scripts(request.user),

@@ -22,6 +22,7 @@ from loom.doors.web import (
     public,
     settings,
     trees,
+    turns,
 )
 
 
@@ -74,6 +75,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/above", trees.above),
     path("trees/<uid:uid>/weave", trees.weave),
     path("trees/<uid:uid>/buffer", buffer.text),
+    path("trees/<uid:uid>/turns", turns.at_node),
     path("trees/<uid:uid>/line", lines.run),
     path("trees/<uid:uid>/search", finding.search),
     path("trees/<uid:uid>/excerpts", finding.excerpts),

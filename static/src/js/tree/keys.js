@@ -27,6 +27,9 @@ function subject(page) {
 /** @returns {import("../elements/loom-weave.js").LoomWeave | null} */
 const weave = () => document.querySelector("loom-weave");
 
+/** @returns {import("../elements/loom-turns.js").LoomTurns | null} */
+const turns = () => document.querySelector("loom-turns");
+
 /** @param {string} name @returns {(page: TreePage) => boolean} */
 const act = (name) => (page) => page.can.write && perform(name, subject(page));
 
@@ -73,7 +76,7 @@ function bookmark(page, step) {
 
 /** @param {boolean} typing */
 function escape(typing) {
-  if (weave()?.halt()) return true;
+  if (weave()?.halt() || turns()?.halt()) return true;
   const open = document.querySelectorAll("details.menu[open]");
   for (const menu of open) menu.removeAttribute("open");
   if (typing) /** @type {HTMLElement} */ (document.activeElement).blur();

@@ -1,0 +1,100 @@
+"""The rounds of a turn for the page: prose, thoughts, and lines with their answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loom.commands import registry
+from loom.grammar.bad import Bad
+from loom.grammar.lines import read
+from loom.models import Generation, Step, Turn
+from loom.queries.turns import lines_of
+
+MAX_TEXT = 20_000
+
+
+@dataclass(frozen=True)
+class LineShown:
+    """One line: as it was written, the first line of its answer, and the rest of both."""
+
+    text: str
+    block: str
+    is_ok: bool
+    answer: str
+    more: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class RoundShown:
+    """One round. A live one has `generation` and the text that has come; the prose of one
+    that is over stands without its lines."""
+
+    number: int
+    is_live: bool
+    generation: str
+    chunk: int
+    text: str
+    thoughts: tuple[str, ...]
+    lines: tuple[LineShown, ...]
+
+    @property
+    def thought_lines(self) -> int:
+        """How many lines the thoughts have."""
+        return sum(len(thought.splitlines()) or 1 for thought in self.thoughts)
+
+
+def rounds_of(turn: Turn, generations: Sequence[Generation]) -> tuple[RoundShown, ...]:
+    """The rounds in order, those that ended and the one in hand. One query."""
+    over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
+    steps: dict[int, list[Step]] = {}
+    for step in lines_of(turn):
+        steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)
+    return tuple(
+        _round(one, over.get(one.uid), steps.get(one.round, []), is_open=turn.ended_at is None)
+        for one in generations
+    )
+
+
+def _round(
+    one: Generation, ended: dict[str, Any] | None, steps: list[Step], *, is_open: bool
+) -> RoundShown:
+    is_live = is_open and one.status in ("queued", "running")
+    text = one.text if ended is None else str(ended.get("prose", ""))
+    thoughts = [_thought(step) for step in steps]
+    return RoundShown(
+        number=one.round,
+        is_live=is_live,
+        generation=one.uid,
+        chunk=one.chunk,
+        text=text[:MAX_TEXT],
+        thoughts=tuple(thought for thought in thoughts if thought),
+        lines=tuple(
+            _line(step) for step, thought in zip(steps, thoughts, strict=True) if not thought
+        ),
+    )
+
+
+def _thought(step: Step) -> str:
+    """What a `think` line holds; "" for any other line."""
+    if step.outcome != "ok" or not step.canonical.startswith("→ think"):
+        return ""
+    try:
+        said = read(step.canonical, registry.forms(), registry.aliases())
+    except Bad:
+        return ""
+    return str(said.values.get("content", ""))
+
+
+def _line(step: Step) -> LineShown:
+    text, _, block = step.line.strip("\n").partition("\n")
+    answer, _, more = step.message.partition("\n")
+    is_ok = step.outcome == "ok"
+    return LineShown(
+        text=text,
+        block=block,
+        is_ok=is_ok,
+        answer=answer if is_ok else f"✗ {step.outcome}: {answer}",
+        more=more,
+        hint=step.hint,
+    )

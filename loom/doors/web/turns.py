@@ -1,0 +1,151 @@
+"""Turns as the page draws them: at their place, rounds in order, each line with its answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.access import Actor
+from loom.commands import growth
+from loom.doors.web.gate import PersonRequest, person
+from loom.doors.web.places import place_of
+from loom.doors.web.shown import age_of
+from loom.doors.web.turn_rounds import RoundShown, rounds_of
+from loom.doors.web.who import Who, cast_of
+from loom.models import OPEN_TURN, Generation, Node, Participant, Tree, Turn
+from loom.queries.turns import budget_of, spent_of
+from loom.queries.turns import turns as all_turns
+from loom.rules import budgets
+from loom.rules.permissions import NAMES
+
+MAX_ENDED = 3
+MAX_ASIDES = 12
+SHOWN_FOR = timedelta(days=1)
+WORDS = {
+    "done": gettext_noop("done"),
+    "stopped": gettext_noop("stopped"),
+    "halted": gettext_noop("halted"),
+    "failed": gettext_noop("failed"),
+    "interrupted": gettext_noop("interrupted"),
+}
+
+
+@dataclass(frozen=True)
+class TurnShown:
+    """One turn. `state` is a word for its status, `budget` the line of what it used; `error`
+    says what went wrong and what to do; `node` is its answer, `asked` what it was asked."""
+
+    id: str
+    who: Who
+    by: Who
+    age: str
+    is_open: bool
+    is_aside: bool
+    status: str
+    state: str
+    step: int
+    steps: int
+    budget: str
+    asked: str
+    rounds: tuple[RoundShown, ...]
+    error: str
+    hint: str
+    node: str
+    answer: str
+    stands: str
+    may_stop: bool
+    may_undo: bool
+
+
+@never_cache
+@require_GET
+@person
+def at_node(request: PersonRequest, uid: str) -> HttpResponse:
+    """The turns at `?node=`, those that work elsewhere, and the asides of the tree."""
+    actor, tree = access.get_tree(request.user, uid)
+    workspace = growth.workspace_of(actor.participant, tree)
+    place = place_of(actor, tree, workspace, request.GET.get("node", ""))
+    cast = cast_of(actor)
+    here = _at(tree, place.node)
+    elsewhere = all_turns().filter(tree=tree, status__in=OPEN_TURN, form="continuation")
+    elsewhere = elsewhere.exclude(pk__in=[one.pk for one in here])
+    context = {
+        "turns": shown(actor, here, cast),
+        "elsewhere": [(cast[one.participant.uid], one.stands_at.local_id) for one in elsewhere],
+        "asides": shown(actor, _asides(tree), cast),
+        "can": access.abilities(actor, tree),
+    }
+    return render(request, "parts/turns.html", context)
+
+
+def _at(tree: Tree, node: Node) -> list[Turn]:
+    """Those that work here, and the latest that ended here, oldest first."""
+    slot = node.slot_id
+    rows = all_turns().filter(tree=tree, form="continuation")
+    rows = rows.filter(stands_at__slot=slot) | rows.filter(node__slot=slot)
+    working = list(rows.filter(status__in=OPEN_TURN).order_by("id"))
+    ended = rows.exclude(status__in=OPEN_TURN).filter(ended_at__gt=timezone.now() - SHOWN_FOR)
+    return [*reversed(ended.order_by("-id")[:MAX_ENDED]), *working]
+
+
+def _asides(tree: Tree) -> Sequence[Turn]:
+    return list(all_turns().filter(tree=tree, form="aside").order_by("-id")[:MAX_ASIDES])
+
+
+@dataclass(frozen=True)
+class Acting:
+    """An agent that may be asked for a turn, and the budget it has by itself."""
+
+    who: Who
+    budget: str
+
+
+def actors_of(actor: Actor, cast: dict[str, Who]) -> list[Acting]:
+    """The loom-aware agents of the grove."""
+    rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
+    return [Acting(cast[one.uid], one.budget) for one in rows if NAMES["A"] in one.permissions]
+
+
+def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:
+    """The turns for a page of the actor's."""
+    return [_shown(actor, turn, cast) for turn in turns]
+
+
+def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
+    budget, spent = budget_of(turn), spent_of(turn, timezone.now())
+    is_open = turn.status in OPEN_TURN
+    error = turn.error or {}
+    is_mine = turn.invoked_by_id == actor.participant.pk
+    return TurnShown(
+        id=turn.uid,
+        who=cast[turn.participant.uid],
+        by=cast[turn.invoked_by.uid],
+        age=age_of(turn.created_at),
+        is_open=is_open,
+        is_aside=turn.form == "aside",
+        status=turn.status,
+        state=gettext("working") if is_open else gettext(WORDS.get(turn.status, turn.status)),
+        step=spent.steps,
+        steps=budget.steps,
+        budget=budgets.shown(budget, spent),
+        asked=turn.input_node.text if turn.input_node and turn.form == "aside" else "",
+        rounds=rounds_of(turn, _generations(turn)),
+        error=str(error.get("message", "")),
+        hint=str(error.get("hint", "")),
+        node=turn.node.local_id if turn.node else "",
+        answer=turn.node.text if turn.node and turn.form == "aside" else "",
+        stands=turn.stands_at.local_id,
+        may_stop=is_open and "G" in actor.letters and not turn.stop_asked,
+        may_undo=not is_open and "W" in actor.letters and (is_mine or actor.is_owner),
+    )
+
+
+def _generations(turn: Turn) -> list[Generation]:
+    return list(Generation.objects.filter(turn=turn, round__gt=0).order_by("round", "id"))

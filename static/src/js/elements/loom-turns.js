@@ -1,0 +1,193 @@
+// @ts-check
+// Turns of agents: those at the position in the text, asides beside it. What they write comes
+// live; their lines and answers are fetched while they work.
+
+import { json, part, Refused, told } from "../live/api.js";
+import { t } from "../t.js";
+import { pageOf } from "../tree/page.js";
+import { parsed, reconcile, remember } from "../tree/reconcile.js";
+import { speak } from "../tree/speak.js";
+import { TurnTexts } from "../tree/turn-texts.js";
+import { toast } from "./loom-toast.js";
+
+const EVERY_MS = 1500;
+const keyOf = (/** @type {Element} */ one) => one.getAttribute("data-turn") ?? "none";
+const partOf = (/** @type {Element} */ one) => one.getAttribute("data-part") ?? "";
+const isOurs = () => true;
+const ATTRIBUTES = ["class", "data-status", "data-node", "aria-label", "aria-busy"];
+// The text that is being written grows where it stands.
+const mayReplace = (/** @type {Element} */ old, /** @type {Element} */ fresh) => !(old.matches(".live") && fresh.matches(".live"));
+
+export class LoomTurns extends HTMLElement {
+  texts = new TurnTexts();
+  /** @type {Set<string>} turns asked to stop, until they have */
+  stopping = new Set();
+
+  connectedCallback() {
+    this.page = pageOf();
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.page.addEventListener("delta", (event) => this.texts.grow(/** @type {CustomEvent} */ (event).detail, this.all()), { signal });
+    this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.page.addEventListener("moved", () => this.soon(0), { signal });
+    document.addEventListener("click", (event) => this.clicked(event), { signal });
+    if (!this.firstElementChild) this.append(...["turns", "elsewhere"].map(holder));
+    this.soon(0);
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    clearTimeout(this.timer);
+  }
+
+  /** The lists that turns are drawn in: here, and beside the text. */
+  lists() {
+    return [this.querySelector("[data-turns]"), document.querySelector("[data-asides]")];
+  }
+
+  all() {
+    return this.lists().flatMap((list) => (list ? [...list.querySelectorAll(".turn")] : []));
+  }
+
+  working() {
+    return this.all().filter((one) => one.classList.contains("working"));
+  }
+
+  /** @param {{kind: string, payload: any}} event */
+  heard({ kind, payload }) {
+    if (kind === "turn.started") this.started(payload.turn);
+    if (kind === "turn.ended") this.ended(payload.turn);
+    const ours = kind.startsWith("turn.") || (/^(generation|node|annotation)\./.test(kind) && this.working().length);
+    if (ours) this.soon();
+  }
+
+  /** @param {any} turn */
+  started(turn) {
+    speak(t("{name} begins a turn at {node}.", { name: this.nameOf(turn), node: turn.stands }));
+  }
+
+  /** Whoever asked follows to the answer, and may take the whole turn back. @param {any} turn */
+  ended(turn) {
+    this.stopping.delete(turn.id);
+    const why = turn.error?.message ?? "";
+    const words = `${t("The turn of {name} has ended.", { name: this.nameOf(turn) })} ${why}`.trim();
+    if (turn.invoked_by !== this.page?.settings.me) return speak(words);
+    const changed = turn.node || turn.steps.length;
+    const undo = changed ? { act: t("Undo turn"), onAct: () => this.undo(turn.id) } : {};
+    toast().show(words, { bad: Boolean(turn.error), ...undo });
+    const page = this.page;
+    const isHere = page?.position === turn.stands;
+    if (turn.as === "continuation" && turn.node && isHere) page?.go(turn.node);
+  }
+
+  /** @param {any} turn */
+  nameOf(turn) {
+    return this.page?.cast.get(turn.participant)?.name ?? t("An agent");
+  }
+
+  /** Fetches soon; many events make few requests. @param {number} [ms] */
+  soon(ms = 80) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.fetch(), ms);
+  }
+
+  async fetch() {
+    if (this.busy) return this.soon();
+    this.busy = true;
+    const position = this.page?.position ?? "";
+    try {
+      const fresh = parsed(await part(`${this.page?.web}/turns?node=${position}`));
+      if (position === this.page?.position) this.draw(fresh);
+      else this.soon(0);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+    } finally {
+      this.busy = false;
+      if (this.working().length || this.querySelector("[data-elsewhere] *")) this.soon(EVERY_MS);
+    }
+  }
+
+  /** @param {DocumentFragment} fresh */
+  draw(fresh) {
+    for (const [at, name] of ["turns", "asides"].entries()) {
+      const list = this.lists()[at];
+      const now = fresh.querySelector(`[data-${name}]`);
+      if (!list || !now) continue;
+      reconcile(list, [...now.children].map((one) => this.drawn(one)), { isOurs, keyOf });
+    }
+    const elsewhere = fresh.querySelector("[data-elsewhere]");
+    const drawn = this.querySelector("[data-elsewhere]");
+    if (elsewhere && drawn && elsewhere.innerHTML !== drawn.innerHTML) drawn.replaceWith(elsewhere);
+    this.texts.show(this.all());
+    const open = document.querySelector("[data-asides-working]");
+    const asides = this.working().filter((one) => one.closest("[data-asides]")).length;
+    if (open) open.textContent = asides ? ` (${asides})` : "";
+  }
+
+  /** The turn as it is drawn already, with only those parts new that differ. @param {Element} fresh */
+  drawn(fresh) {
+    const old = fresh.id ? document.getElementById(fresh.id) : null;
+    this.texts.take(fresh);
+    this.carry(fresh, old);
+    if (!old) {
+      remember(fresh.children);
+      return fresh;
+    }
+    for (const name of ATTRIBUTES) {
+      old.toggleAttribute(name, fresh.hasAttribute(name));
+      if (fresh.hasAttribute(name)) old.setAttribute(name, fresh.getAttribute(name) ?? "");
+    }
+    reconcile(old, [...fresh.children], { isOurs, keyOf: partOf, mayReplace });
+    return old;
+  }
+
+  /** What was unfolded stays so, and what is being stopped says so.
+   * @param {Element} fresh @param {Element | null} old */
+  carry(fresh, old) {
+    for (const fold of old?.querySelectorAll("details[open][data-keep]") ?? []) {
+      fresh.querySelector(`[data-keep="${CSS.escape(fold.getAttribute("data-keep") ?? "")}"]`)?.setAttribute("open", "");
+    }
+    const button = fresh.querySelector('[data-turn-act="stop"]');
+    if (button && this.stopping.has(keyOf(fresh))) button.setAttribute("disabled", "");
+  }
+
+  /** @param {MouseEvent} event */
+  clicked(event) {
+    const button = /** @type {Element} */ (event.target).closest("[data-turn-act]");
+    const turn = button?.closest(".turn");
+    if (!button || !turn) return;
+    if (button.getAttribute("data-turn-act") === "undo") this.undo(keyOf(turn));
+    else this.halt([turn]);
+  }
+
+  /** Stops turns; what they wrote is kept. True where there was one. @param {Element[]} [turns] */
+  halt(turns = [...this.querySelectorAll('.turn.working:has([data-turn-act="stop"])')]) {
+    for (const turn of turns) {
+      const id = keyOf(turn);
+      if (this.stopping.has(id)) continue;
+      this.stopping.add(id);
+      turn.querySelector('[data-turn-act="stop"]')?.setAttribute("disabled", "");
+      json(`/api/turns/${id}/stop`, { method: "POST", body: {} }).then(
+        () => this.soon(0),
+        (error) => {
+          this.stopping.delete(id);
+          this.soon(0);
+          if (error instanceof Refused) toast().show(told(error), { bad: true });
+        },
+      );
+    }
+    return turns.length > 0;
+  }
+
+  /** Takes back all that a turn did. @param {string} id */
+  undo(id) {
+    this.page?.say(`undo turn:${id}`, { follow: true }).then(() => this.soon(0), () => {});
+  }
+}
+
+/** @param {string} name */
+function holder(name) {
+  const made = document.createElement(name === "turns" ? "div" : "p");
+  made.setAttribute(`data-${name}`, "");
+  return made;
+}
