@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 import httpx
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.house.processes import server
 from tests.skips import chromium
@@ -55,20 +55,20 @@ def told(name: str, times: list[float], bare: float) -> None:
     print(f"{name:42} {median:8.1f} {late:8.1f} ms {median / bare:6.2f} of a textarea")
 
 
-def measure(page: Page, url: str, tree: str, client: httpx.Client) -> None:
+def measure(browser: Browser, page: Page, tree: str, client: httpx.Client) -> None:
     """Opens the tree and types at its end, in its middle, and while others change it."""
-    page.goto(f"{url}/trees/{tree}")
+    page.goto(f"{client.base_url}/trees/{tree}")
     page.wait_for_selector("loom-buffer[data-on]", timeout=120_000)
     paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     print(f"{'text can be read':42} {page.evaluate(paint):8.0f} ms")
-    page.goto(f"{url}/trees/{tree}")
+    page.goto(f"{client.base_url}/trees/{tree}")
     page.wait_for_selector("loom-buffer[data-on]", timeout=120_000)
     print(f"{'text can be typed into':42} {page.evaluate('performance.now()'):8.0f} ms")
     length = page.evaluate("document.querySelector('loom-buffer').editor.view.state.doc.length")
     drawn = page.locator(".cm-line").count()
     print(f"{length:,} characters, {drawn} lines of them drawn")
     whole = page.evaluate("document.querySelector('loom-buffer').editor.view.state.doc.toString()")
-    other = page.context.new_page()
+    other = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
     other.set_content("<textarea style='width:700px;height:800px'></textarea>")
     other.evaluate(_TIMED)
     other.evaluate(
@@ -126,7 +126,7 @@ def main(nodes: int, size: int) -> None:
         jar = {one["name"]: one["value"] for one in page.context.cookies()}
         headers = {"X-CSRFToken": jar["csrftoken"], "Origin": url}
         with httpx.Client(base_url=url, cookies=jar, headers=headers, timeout=60) as client:
-            measure(page, url, grown(client, nodes, size), client)
+            measure(browser, page, grown(client, nodes, size), client)
         browser.close()
 
 
