@@ -13,6 +13,8 @@ class Call(Item):
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="calls")
     participant = models.ForeignKey(Participant, models.PROTECT)
     turn = models.ForeignKey("loom.Turn", models.PROTECT, null=True, related_name="calls")
+    # Of a call that a file brought: its id where it was made, which its nodes name.
+    origin = models.CharField(max_length=32, blank=True, default="")
     purpose = models.CharField(max_length=12, default="continue")
     provider = models.CharField(max_length=40)
     configuration = models.CharField(max_length=64)

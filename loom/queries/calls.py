@@ -4,6 +4,8 @@ import gzip
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from loom.models import Call, Node
 from loom.rules.hashes import instant
 
@@ -28,11 +30,12 @@ class CallSeen:
     def body(self) -> Body:
         """As the API gives it; two queries."""
         call = self.call
-        nodes = Node.objects.filter(tree=call.tree, call_uid=call.uid).order_by("id")
+        nodes = Node.objects.filter(tree=call.tree, call_uid=call.origin or call.uid).order_by("id")
         return {
             "id": call.uid,
             "tree": call.tree.uid,
             "participant": call.participant.uid,
+            "origin": call.origin or None,
             "turn": call.turn.uid if call.turn else None,
             "purpose": call.purpose,
             "provider": call.provider,
@@ -54,6 +57,15 @@ class CallSeen:
             "first_at": instant(call.first_at) if call.first_at else None,
             "sealed_at": instant(call.sealed_at) if call.sealed_at else None,
         }
+
+
+def call_of(node: Node) -> Call | None:
+    """The call a node came from, made here or brought by the file that brought the node."""
+    if not node.call_uid:
+        return None
+    named = Q(uid=node.call_uid, origin="") | Q(origin=node.call_uid)
+    rows = Call.objects.select_related("tree", "participant", "turn")
+    return rows.filter(named, tree=node.tree_id).first()
 
 
 def seen(call: Call, *, is_open: bool) -> CallSeen:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from loom.access import Actor, may_read_call
-from loom.models import Call, Generation, Node, Tree, Workspace
-from loom.queries.calls import CallSeen, seen
+from loom.models import Generation, Node, Tree, Workspace
+from loom.queries.calls import CallSeen, call_of, seen
 from loom.queries.evidence import chain_of
 from loom.queries.nodes import node_bodies
 from loom.queries.rows import row_of, rows_of
@@ -66,7 +66,7 @@ class Provenance:
 
 def provenance_of(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> Provenance:
     """The provenance of a node for a reader; reads the stored answers of the calls above."""
-    call = Call.objects.filter(tree=tree, uid=node.call_uid).first() if node.call_uid else None
+    call = call_of(node)
     chain = [key for key, _ in chain_of([node.pk]) if key != node.pk]
     report = verify_node(actor, tree, workspace, node)
     return Provenance(

@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Iterable
 from typing import Literal
 
+from django.db.models import Q
+
 from loom.models import Call, Tree
 
 Verdict = Literal["sealed", "open", "broken"]
@@ -17,9 +19,11 @@ def verdicts_of(tree: Tree, uids: Iterable[str]) -> dict[str, Verdict]:
     """For each call: sealed (exact and unchanged), open (not sealed yet, reassembled, or not
     here, as after an import), or broken. Reads one stored answer at a time."""
     verdicts: dict[str, Verdict] = dict.fromkeys(uids, "open")
-    calls = Call.objects.filter(tree=tree, uid__in=verdicts, sealed_at__isnull=False)
-    columns = calls.values_list("uid", "bytes", "sha256", "response")
-    for uid, how, sha256, response in columns.iterator(chunk_size=8):
+    wanted = Q(uid__in=verdicts) | Q(origin__in=verdicts)
+    calls = Call.objects.filter(wanted, tree=tree, sealed_at__isnull=False)
+    columns = calls.values_list("uid", "origin", "bytes", "sha256", "response")
+    for own, origin, how, sha256, response in columns.iterator(chunk_size=8):
+        uid = origin or own
         if digest_of(bytes(response)) != sha256:
             verdicts[uid] = "broken"
         elif how == "exact":

@@ -16,11 +16,11 @@ from loom.log import streams
 from loom.log.jobs import enqueue
 from loom.models import Import, Tree
 from loom.rules.refusals import Refused
-from loom.transfer import checking, finishing, own_reading, pyloom
+from loom.transfer import calls_in, checking, finishing, own_reading, pyloom
 from loom.transfer.authors import Authors
 from loom.transfer.growing import Growing
 from loom.transfer.lease import LEASE, TRIES, Beat, Lost, Stopped, take
-from loom.transfer.records import Head, Mark, Record, Report, unreadable
+from loom.transfer.records import CallRecord, Head, Mark, Record, Report, unreadable
 from loom.transfer.spool import Spool
 from loom.transfer.values import Event
 
@@ -28,7 +28,8 @@ log = logging.getLogger("heddle.transfer")
 BATCH = 1000
 CHARACTERS = 4_000_000
 FORGOTTEN = timedelta(seconds=15)
-Reader = Callable[[Iterator[Event], Callable[[Record], None], Report], Head]
+Put = Callable[[Record | CallRecord], None]
+Reader = Callable[[Iterator[Event], Put, Report], Head]
 READERS: dict[str, Reader] = {
     "heddle": own_reading.read,
     "pyloom": pyloom.read_full,
@@ -135,6 +136,7 @@ def _write(row: Import, head: Head, spool: Spool, report: Report, beat: Beat) ->
         growing.add(records, lambda: beat.written(written, spool.count))  # noqa: B023 (called at once)
     finishing.add_marks(growing, [*head.marks, *marks], beat.keep)
     finishing.add_links(growing, head.links, beat.keep)
+    calls_in.add_calls(growing, spool.calls(), beat.keep)
     finishing.show(growing, row, beat.keep)
 
 

@@ -9,8 +9,10 @@ from pydantic import BaseModel, ValidationError
 from loom.rules import link_types
 from loom.rules.hashes import instant
 from loom.rules.ids import looks_like_id
+from loom.transfer.calls_in import is_sound
 from loom.transfer.own_shapes import (
     VERSION,
+    CallPart,
     LinkPart,
     MarkPart,
     NodePart,
@@ -19,6 +21,7 @@ from loom.transfer.own_shapes import (
 )
 from loom.transfer.records import (
     MAX_TEXT_BYTES,
+    CallRecord,
     Head,
     Link,
     Mark,
@@ -29,7 +32,7 @@ from loom.transfer.records import (
 )
 from loom.transfer.values import Event, TooMuch, skip, value_of
 
-Put = Callable[[Record], None]
+Put = Callable[[Record | CallRecord], None]
 P = TypeVar("P", bound=BaseModel)
 MOST = 2 * MAX_TEXT_BYTES  # characters of one part: a node's text, its content, and the rest
 FLAT = "the first version of a slot comes before what builds on it"
@@ -54,6 +57,7 @@ class _Reader:
         self.numbers: dict[str, int] = {}
         self.above: list[int] = []  # by number: the number of the slot above
         self.first: list[int] = []  # by number: the number of the slot's first version
+        self.calls: set[str] = set()
         self.marks: list[MarkPart] = []
         self.links: list[LinkPart] = []
 
@@ -78,6 +82,9 @@ class _Reader:
             self.marks += [_part(MarkPart, one, "A mark") for one in _list(name, first, events)]
         elif name == "links":
             self.links += [_part(LinkPart, one, "A link") for one in _list(name, first, events)]
+        elif name == "calls":
+            for one in _list(name, first, events):
+                self.put(self._call(_part(CallPart, one, "A call")))
         else:
             self.report.unknown[name] += 1
             self.report.warn(f"{name[:80]} is no part of the format and was left out.")
@@ -163,6 +170,24 @@ class _Reader:
             hash=part.hash or "",
             parent_hash=(proof and proof.parent) or "",
             proof_author=(proof and proof.author) or "",
+        )
+
+    def _call(self, part: CallPart) -> CallRecord:
+        if part.id in self.calls:
+            raise unreadable(f"The call {part.id} comes twice.")
+        self.calls.add(part.id)
+        if not is_sound(part):
+            self.report.warn(f"The answer of the call {part.id} does not fit; verifying says so.")
+        what = f"the call {part.id}"
+        fields = part.model_dump(include=set(CallPart.model_fields))
+        return CallRecord(
+            **{
+                **fields,
+                "started_at": _instant(part.started_at, what),
+                "first_at": _instant(part.first_at or "", what),
+                "sealed_at": _instant(part.sealed_at, what),
+            },
+            kind=self.kinds.get(part.by, "model"),
         )
 
     def _mark(self, part: MarkPart) -> Mark:

@@ -79,6 +79,28 @@ class NodePart(_Part):
     hash: Hash | None = None
 
 
+class CallPart(_Part):
+    """One exchange with a provider, sealed. `response` is the base64 of the gzip of the body
+    bytes, whose hex SHA-256 is `sha256`; `request` is without keys."""
+
+    id: Annotated[str, Field(max_length=32, pattern=r"^[a-z0-9]+$")]
+    by: Name
+    purpose: Annotated[str, Field(max_length=12)] = "continue"
+    provider: Annotated[str, Field(max_length=40)]
+    configuration: Annotated[str, Field(max_length=64)] = ""
+    request: dict[str, Any]
+    response: str
+    bytes: Literal["exact", "reassembled"]
+    status: Annotated[int, Field(ge=0, le=999)] | None = None
+    headers: dict[str, str] = {}
+    sha256: Hash
+    usage: dict[str, Any] = {}
+    note: str = ""
+    started_at: str
+    first_at: str | None = None
+    sealed_at: str
+
+
 class MarkPart(_Part):
     """A mark on a node (its local id) or on the tree (`tree`)."""
 

@@ -7,18 +7,21 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from loom.access import Actor
 from loom.models import Link, Mark, Node, NodeSource, Participant, Tree
 from loom.queries.items import written
 from loom.queries.rows import in_chunks
 from loom.rules.hashes import instant
+from loom.transfer import calls_out
 from loom.transfer.own_shapes import FLAGS, VERSION, TreePart
 
 PAGE = 1000
 Body = dict[str, Any]
 
 
-def pieces(tree: Tree) -> Iterator[bytes]:
-    """The whole tree as pieces of JSON. What is written meanwhile is left out or whole."""
+def pieces(actor: Actor, tree: Tree) -> Iterator[bytes]:
+    """The whole tree as pieces of JSON, with the calls that the actor may read. What is
+    written meanwhile is left out or whole."""
     nodes = Node.objects.filter(tree=tree)
     last = nodes.order_by("-id").values_list("id", flat=True)[0]
     nodes = nodes.filter(id__lte=last)
@@ -35,6 +38,8 @@ def pieces(tree: Tree) -> Iterator[bytes]:
     yield from _joined(_marks(tree, marks, last))
     yield b'\n],\n"links": [\n'
     yield from _joined(_links(tree, links, last))
+    yield b'\n],\n"calls": [\n'
+    yield from _joined(calls_out.batches(actor, tree, nodes))
     yield b"\n]}\n"
 
 

@@ -61,6 +61,29 @@ _EMPTY = asdict(Record(number=-1))
 
 
 @dataclass
+class CallRecord:
+    """One sealed call as our own files have it; `kind` is whether `by` is a human or a model."""
+
+    id: str
+    by: str
+    kind: str
+    purpose: str
+    provider: str
+    configuration: str
+    request: dict[str, Any]
+    response: str
+    bytes: str
+    status: int | None
+    headers: dict[str, str]
+    sha256: str
+    usage: dict[str, Any]
+    note: str
+    started_at: str
+    first_at: str
+    sealed_at: str
+
+
+@dataclass
 class Mark:
     """A mark on the record `number` (-1: on the tree itself); `by` "" is whoever imports."""
 

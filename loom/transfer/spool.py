@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from loom.transfer.records import Record
+from loom.transfer.records import CallRecord, Record
 
 BATCH = 500
 
@@ -27,6 +27,7 @@ class Spool:
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=OFF")
         self._db.execute("CREATE TABLE record (number INTEGER PRIMARY KEY, body TEXT NOT NULL)")
+        self._db.execute("CREATE TABLE call (number INTEGER PRIMARY KEY, body TEXT NOT NULL)")
 
     def __enter__(self) -> "Spool":
         return self
@@ -40,8 +41,11 @@ class Spool:
         self._db.close()
         self.path.unlink(missing_ok=True)
 
-    def put(self, record: Record) -> None:
-        """Keeps one record."""
+    def put(self, record: Record | CallRecord) -> None:
+        """Keeps one record, or one call."""
+        if isinstance(record, CallRecord):
+            self._db.execute("INSERT INTO call (body) VALUES (?)", [json.dumps(vars(record))])
+            return
         self.count += 1
         self._waiting.append((record.number, json.dumps(record.packed())))
         if len(self._waiting) >= BATCH:
@@ -52,6 +56,11 @@ class Spool:
         self._db.executemany("INSERT INTO record VALUES (?, ?)", self._waiting)
         self._db.execute("COMMIT")
         self._waiting = []
+
+    def calls(self) -> Iterator[CallRecord]:
+        """All calls in their order, one at a time: each may be large."""
+        for (body,) in self._db.execute("SELECT body FROM call ORDER BY number"):
+            yield CallRecord(**json.loads(body))
 
     def batches(self, *, count: int, characters: int) -> Iterator[list[Record]]:
         """All records in reading order, at most `count` at a time, and about `characters`."""

@@ -21,7 +21,10 @@ pytestmark = pytest.mark.django_db
 
 def out(tree: Tree) -> bytes:
     """The exported file."""
-    return b"".join(own_writing.pieces(Tree.objects.get(pk=tree.pk)))
+    user = tree.maker.user
+    assert user is not None
+    actor = get_actor(user, tree.grove)
+    return b"".join(own_writing.pieces(actor, Tree.objects.get(pk=tree.pk)))
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ class CallBody(BaseModel):
     id: str
     tree: str
     participant: str
+    origin: str | None
     turn: str | None
     purpose: str
     provider: str

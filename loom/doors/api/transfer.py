@@ -173,7 +173,7 @@ def export(request: Request, uid: str) -> StreamingHttpResponse:
             raise Refused(
                 "INVALID_SYNTAX", "A whole tree has no end.", hint="format=markdown or format=text"
             )
-        return _streamed(request, own_writing.pieces(tree), tree, kind)
+        return _streamed(request, own_writing.pieces(actor, tree), tree, kind)
     workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
     end = get_node(tree, named) if named else position_of(tree, workspace)
     make = prose.as_markdown if kind == "markdown" else prose.as_text

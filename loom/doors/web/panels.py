@@ -15,8 +15,9 @@ from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.places import known_node
 from loom.doors.web.shown import age_of, nodes_shown
 from loom.doors.web.who import cast_of
-from loom.models import Call, Event, Generation, Mark, Node, Step, Tree, Workspace
+from loom.models import Event, Generation, Mark, Node, Step, Tree, Workspace
 from loom.queries import beside
+from loom.queries.calls import call_of
 from loom.queries.rows import row_of
 from loom.queries.standing import standing_of
 from loom.rules import addresses
@@ -74,7 +75,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "versions": versions,
         "links": beside.links_of(actor, node),
         "generation": Generation.objects.filter(uid=node.generation_uid).first(),
-        "call": Call.objects.filter(uid=node.call_uid).first() if node.call_uid else None,
+        "call": call_of(node),
         "tree": tree,
         "can": access.abilities(actor, tree),
     }
