@@ -71,12 +71,12 @@ def opened(data: Path, chrome: Browser) -> Iterator[Heddle]:
     ):
         link = running.until(r"(http://\S+/signin/\S+)")[1]
         made = Heddle(running.ready(), provider)
-        made.owner = _come_in(chrome, link)
+        made.owner = come_in(chrome, link)
         _point_models_at(made)
         yield made
 
 
-def _come_in(chrome: Browser, link: str) -> Cookies:
+def come_in(chrome: Browser, link: str) -> Cookies:
     context = chrome.new_context()
     page = context.new_page()
     page.goto(link)
