@@ -3,6 +3,7 @@
 
 import { json } from "../live/api.js";
 import { t } from "../t.js";
+import { wordChoices } from "./wordChoices.js";
 
 /**
  * @typedef {{kind: "id" | "line" | "excerpt" | "soft" | "by", text: string}} Part
@@ -39,10 +40,21 @@ export function verbChoices(known, typed) {
     }));
 }
 
+/** The forms of the verb, and what may come next. @param {import("../tree/page.js").TreePage} page @param {Command[]} known @param {string} line */
+function lineChoices(page, known, line) {
+  const forms = verbChoices(known, line);
+  if (!/\s/.test(line)) return forms;
+  const ids = [...(page.store?.pathTo(page.position) ?? [])].reverse().map((slot) => page.store?.standing(slot) ?? "");
+  const others = page.store?.ids ?? [];
+  const nearby = { ids: [...new Set([...ids, ...others])].filter(Boolean), words: (/** @type {string} */ id) => page.excerpts.of(id) };
+  const syntaxes = forms.map((one) => one.parts[0].text);
+  return [...forms, ...wordChoices(syntaxes, line, nearby)];
+}
+
 /** @param {import("../tree/page.js").TreePage} page @param {string} text @param {string} search @param {AbortSignal} signal @returns {Promise<Choice[]>} */
 export async function choicesFor(page, text, search, signal) {
   const arrow = /^\s*(→|->|>)\s*(.*)$/s.exec(text);
-  if (arrow) return verbChoices(await commands(), arrow[2]);
+  if (arrow) return lineChoices(page, await commands(), arrow[2]);
   const query = text.trim();
   if (!query) return [];
   const direct = /^\[?([a-z]\d[a-z]\d(?:[a-z\d]{0,4}))\]?$/i.exec(query);

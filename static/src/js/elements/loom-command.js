@@ -140,7 +140,7 @@ export class LoomCommand extends HTMLElement {
   }
 
   complete() {
-    const choice = this.choices[Math.max(0, this.active)];
+    const choice = this.choices[this.active] ?? this.choices.find((one) => one.complete);
     if (!choice?.complete || !this.input) return false;
     this.input.value = choice.complete;
     this.typed();
