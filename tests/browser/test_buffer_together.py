@@ -110,3 +110,21 @@ def test_words_that_were_begun_offline_become_a_node_later(
     page.wait_for_function("() => document.querySelector('loom-buffer').editor.ids.at(-1) !== ''")
     assert path_of(heddle, house) == [*HOUSE, " In a tunnel"]
     assert nodes_of(page) == [*HOUSE, " In a tunnel", " and on"]
+
+
+def test_a_look_at_the_past_leaves_what_is_written_alone(
+    heddle: Heddle, visit: Open, house: str
+) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    expect(page.locator("loom-map[data-ready]")).to_be_attached()
+    book(page).press("Control+End")
+    book(page).press_sequentially(" unsent")
+    page.get_by_label("More about this tree").press("Enter")
+    page.get_by_role("button", name="See the tree as it was").press("Enter")
+    slider = page.get_by_role("slider", name="Moment in the life of the tree")
+    slider.press("Home")
+    expect(page.locator(".past-said")).to_contain_text("1 of")
+    slider.press("Escape")
+    expect(book(page)).to_be_visible()
+    working(page, " unsent")
+    assert nodes_of(page) == [*HOUSE, " unsent"]

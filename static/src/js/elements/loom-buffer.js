@@ -151,6 +151,7 @@ export class LoomBuffer extends HTMLElement {
   }
 
   moved() {
+    if (this.page?.isPast) return;
     const left = this.saving?.left("") ?? [];
     if (left.length) void this.saving?.edits(left);
     this.soon(0);
@@ -164,7 +165,8 @@ export class LoomBuffer extends HTMLElement {
 
   async sync() {
     const { editor, page, leaves } = this;
-    if (!editor || !page || !leaves || this.saving?.isBusy) return;
+    // While the past is looked at, the text waits as it is.
+    if (!editor || !page || !leaves || page.isPast || this.saving?.isBusy) return;
     if (this.typing) this.keep();
     const position = page.position;
     // A node of this page's own making: the event that tells its place is on its way.
