@@ -1,0 +1,138 @@
+"""Turns in the page: asked for, watched by two, stopped, reloaded, taken back, beside the text."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, Cookies, Heddle, Open
+from tests.browser.test_accessible import violations
+from tests.browser.test_two_people import both, live
+from tests.providers.scripts import HOLD, fails, holds, says, stalls
+
+HOSTILE = "<img src=x onerror=document.title='gone'>"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _weaver(heddle: Heddle) -> Iterator[None]:
+    """A loom-aware agent behind the scripted provider, for these journeys only."""
+    agent = heddle.post(
+        "participants",
+        {
+            "name": "Weaver",
+            "model_ref": "scripted:weaver",
+            "base_url": heddle.provider.url,
+            "permissions": ["loom_aware", "loom_write", "loom_generate"],
+            "context_limit": 50_000,
+        },
+    )
+    yield
+    with heddle.client() as client:
+        assert client.delete(f"/api/participants/{agent['id']}").is_success
+
+
+def start(page: Page, words: str = "", *, aside: bool = False) -> None:
+    """Asks the agent to act, with these words."""
+    page.get_by_label("Text of the next node").fill(words)
+    page.locator(".act-menu summary").click()
+    page.get_by_role("radio", name="Weaver").check()
+    if aside:
+        page.get_by_role("checkbox", name="As an aside").check()
+    page.get_by_role("button", name="Start a turn").click()
+
+
+def test_two_people_watch_a_turn_to_its_end_and_it_is_taken_back(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("A turn", "Who is Marie angry at?")
+    mine, hers = both(visit, heddle, tree, ada)
+    at = mine.locator("article.node").get_attribute("data-id")
+    heddle.provider.script(
+        holds("I look first.\n", HOLD, f"→ view {at} full\n→ bokmark {at}\nnot used"),
+        holds(f'→ annotate {at} "her father"\nIt is ', HOLD, "her father."),
+    )
+    start(mine)
+    for page in (mine, hers):
+        turn = page.locator(".turn.working")
+        expect(turn.locator(".live [data-text]")).to_contain_text("I look first.")
+        expect(turn.locator("[data-state]")).to_have_text("working")
+    heddle.provider.release()
+    for page in (mine, hers):
+        turn = page.locator(".turn")
+        expect(turn.locator(".turn-lines .line").first).to_contain_text(f"view {at} full")
+        expect(turn.locator(".turn-lines li.bad")).to_contain_text("✗ INVALID_SYNTAX")
+        expect(turn.locator(".turn-lines .hint")).to_contain_text("bookmark")
+        expect(turn.locator(".live [data-text]")).to_contain_text("It is")
+        expect(turn).not_to_contain_text("not used")
+    heddle.provider.release()
+    # Who asked follows to the answer; the other stays, and sees that it has ended.
+    expect(mine.locator("article.node").last).to_contain_text("her father.")
+    expect(mine.locator("article.node")).to_have_count(2)
+    expect(hers.locator("article.node")).to_have_count(1)
+    expect(hers.locator(".turn [data-state]")).to_have_text("done")
+    expect(hers.locator(".turn footer")).to_contain_text("steps 3/100")
+    expect(hers.locator(".turn").get_by_role("button")).to_have_count(0)
+    mine.locator(".turn").get_by_role("button", name="Undo turn").click()
+    expect(hers.locator(".card")).to_have_count(0)
+    expect(hers.locator(".note")).to_have_count(0)
+
+
+def test_a_turn_is_stopped_after_a_reload_and_keeps_its_text(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Stopped turn", "Begin.")
+    page = live(visit(f"/trees/{tree}"))
+    heddle.provider.script(stalls("Half a thou"))
+    start(page, "Go on, please.")
+    expect(page.locator("article.node").last).to_contain_text("Go on, please.")
+    expect(page.locator(".turn .live [data-text]")).to_have_text("Half a thou")
+    expect(page.get_by_label("Text of the next node")).to_have_value("")
+    page.reload()
+    live(page)
+    expect(page.locator(".turn .live [data-text]")).to_have_text("Half a thou")
+    page.locator(".turn").get_by_role("button", name="Stop").click()
+    expect(page.locator("article.node").last).to_contain_text("Half a thou")
+    expect(page.locator(".turn [data-state]")).to_have_text("stopped")
+
+
+def test_an_aside_answers_beside_the_text_with_a_note(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Aside", "She laughed.")
+    page = live(visit(f"/trees/{tree}"))
+    heddle.provider.script(says("Out of fear."))
+    start(page, "Why?", aside=True)
+    aside = page.get_by_role("tabpanel", name="Asides").locator(".turn")
+    expect(aside).to_contain_text("Why?")
+    expect(aside).to_contain_text("Out of fear.")
+    expect(aside.locator("[data-state]")).to_have_text("done")
+    expect(page.locator("article.node")).to_have_count(1)
+    expect(page.locator("article.node .note").last).to_contain_text("Out of fear.")
+
+
+def test_what_is_hostile_shows_as_text_and_a_failure_says_what_to_do(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Hostile", "Begin.")
+    page = live(visit(f"/trees/{tree}"))
+    heddle.provider.script(says(f'→ {HOSTILE}\n→ view here "{HOSTILE}"\n'), fails(401, HOSTILE))
+    start(page)
+    turn = page.locator(".turn")
+    expect(turn.locator(".turn-lines .line").first).to_contain_text(HOSTILE)
+    expect(turn.locator("[data-state]")).to_have_text("failed")
+    expect(turn.locator(".turn-error")).not_to_be_empty()
+    assert "gone" not in page.title()
+    assert page.locator(".turn img").count() == 0
+
+
+@pytest.mark.parametrize(("theme", "phone"), [("light", False), ("dark", True)])
+def test_a_working_turn_is_accessible(heddle: Heddle, visit: Open, theme: str, phone: bool) -> None:
+    tree = heddle.tree(f"Accessible {theme}", "Begin.")
+    size = {"size": PHONE} if phone else {}
+    page = live(visit(f"/trees/{tree}", theme=theme, bypass_csp=True, **size))
+    heddle.provider.script(says("I look.\n→ view here full\n→ prune root\n"), stalls("Then"))
+    page.locator(".act-menu summary").click()
+    assert violations(page) == []
+    page.get_by_role("radio", name="Weaver").check()
+    page.get_by_role("button", name="Start a turn").click()
+    expect(page.locator(".turn .live [data-text]")).to_have_text("Then")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("main").press("Escape")
+    expect(page.locator(".turn [data-state]")).to_have_text("stopped")
