@@ -132,7 +132,7 @@ def land(
         is_candidate = not row.round  # of its rounds a turn makes one node at its end
         node = _node_of(writer, row, text, finish) if text and is_candidate else None
         row.error, row.usage = error, usage or {}
-        money.settle(row, text, wrote)
+        money.settle(row, text, wrote, is_whole=finish == "complete")
         _end(row, node, text=text, chunk=chunk, finish=finish)
         writer.append("generation.ended", {"generation": ended_body(row)})
         writer.flush()

@@ -6,7 +6,7 @@ for it and no more is left, so a limit is passed by one piece of text at the mos
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -134,11 +134,13 @@ def _held(generation_uid: str, lease: str) -> Generation | None:
     return rows.filter(uid=generation_uid, lease=lease, status="running").first()
 
 
-def settle(row: Generation, text: str, wrote: int) -> None:
+def settle(row: Generation, text: str, wrote: int, *, is_whole: bool) -> None:
     """Sets what a generation that ends came to, by the provider's usage where it told any,
     else by what it read as estimated and the tokens that came. The caller stores the row,
     in this transaction."""
     counts = counts_of(row.usage) if row.usage else _estimated(row, text, wrote)
+    if row.error is not None or not is_whole:  # what was counted when it broke off is too little
+        counts = replace(counts, wrote=max(counts.wrote, wrote))
     row.tokens_in, row.tokens_out = counts.read, counts.wrote
     row.tokens_cached = counts.cached
     row.reserved = 0

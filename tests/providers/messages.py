@@ -12,12 +12,13 @@ REASONS = {"stop": "end_turn", "length": "max_tokens"}
 @dataclass
 class Prefixes:
     """A cache of prompts, counted as a quarter of their characters: of a request, what an
-    earlier one sent up to a mark is read from it, what is new up to its last mark is kept."""
+    earlier one sent up to a mark is read from it, what is new up to its last mark is kept, and
+    there for others once the answer has begun."""
 
     kept: set[str]
 
-    def counts(self, asked: dict[str, Any]) -> dict[str, int]:
-        """The usage of a request's prompt, which is kept for the next ones."""
+    def counts(self, asked: dict[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
+        """The usage of a request's prompt, and what is to be kept of it."""
         text, marks = "", []
         system = asked.get("system") or []
         holders = [{"content": system}, *asked.get("messages", [])]
@@ -29,12 +30,12 @@ class Prefixes:
                     marks.append(text)
         read = max((len(one) for one in self.kept if text.startswith(one)), default=0)
         last = len(marks[-1]) if marks else 0
-        self.kept.update(marks)
-        return {
+        counts = {
             "input_tokens": (len(text) - max(read, last)) // 4,
             "cache_read_input_tokens": read // 4,
             "cache_creation_input_tokens": max(last - read, 0) // 4,
         }
+        return counts, tuple(marks)
 
 
 def _event(value: dict[str, Any]) -> bytes:
@@ -44,10 +45,12 @@ def _event(value: dict[str, Any]) -> bytes:
 
 @dataclass(frozen=True)
 class Messages:
-    """Writes pieces as the events of one message. `counts` is the usage of its prompt."""
+    """Writes pieces as the events of one message. `counts` is the usage of its prompt, `marks`
+    what is kept of it."""
 
     model: str
     counts: dict[str, int]
+    marks: tuple[str, ...] = ()
 
     def begin(self) -> bytes:
         """The events before the first text; a server may say ping at any time."""

@@ -151,7 +151,7 @@ class ScriptedProvider:
     def _shape(self, seen: Seen, asked: dict[str, Any]) -> Shape | Messages:
         model = str(asked.get("model", ""))
         if seen.path.endswith("/messages"):
-            return Messages(model, self._prefixes.counts(asked))
+            return Messages(model, *self._prefixes.counts(asked))
         is_chat = seen.path.endswith("/chat/completions")
         return Shape(is_chat, model, tuple(range(int(asked.get("n", 1)))))
 
@@ -181,6 +181,8 @@ class ScriptedProvider:
             if script.rate:
                 # By the clock, not by pauses, so that the rate is that asked for.
                 await asyncio.sleep(max(0.0, start + number / script.rate - self._loop.time()))
+            if isinstance(shape, Messages) and piece:
+                self._prefixes.kept.update(shape.marks)
             await out.send(piece if isinstance(piece, bytes) else shape.piece(piece))
             number += 1
         await out.send(shape.end(script))
