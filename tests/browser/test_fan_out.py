@@ -36,8 +36,8 @@ def _models(heddle: Heddle) -> list[dict[str, str]]:
 
 def choose(page: Page, **counts: int) -> None:
     """Ticks exactly these models in the composer, each with its number."""
-    page.locator(".agents-menu summary").click()
-    for row in page.locator(".agents-menu .choice").all():
+    page.locator("[data-agents] summary").click()
+    for row in page.locator("[data-agents] .choice").all():
         name = row.locator("b").inner_text()
         row.get_by_role("checkbox").set_checked(name in counts)
         row.get_by_role("spinbutton").fill(str(counts.get(name, "")))
@@ -149,8 +149,8 @@ def test_on_a_phone_the_choice_and_the_price_fit(
     choose(page, Second=3)
     expect(page.locator("[data-cost]")).to_contain_text("at most")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.locator(".agents-menu summary").click()
-    box = page.locator(".agents-menu .menu-items").bounding_box()
+    page.locator("[data-agents] summary").click()
+    box = page.locator("[data-agents] .menu-items").bounding_box()
     assert box
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
