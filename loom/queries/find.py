@@ -8,6 +8,7 @@ from loom.access import Actor
 from loom.models import ORDINAL_BITS, Node, Tree, Workspace
 from loom.queries import hiding
 from loom.queries.candidates import Candidate, Scope, candidates
+from loom.queries.filters import EVERYTHING, Filters, Passing, passing
 from loom.queries.ranking import Match, fold, match
 from loom.queries.rows import NodeRow, fetch, in_chunks, listed, rows_of
 from loom.queries.standing import standing_of
@@ -51,17 +52,23 @@ def find_in_tree(
     return _best(matches, {}, {tree.pk: tree}, limit)
 
 
-def find_in_grove(actor: Actor, query: str, *, limit: int = 5) -> Found:
-    """Texts, annotations and titles of all trees of the actor's grove."""
+def find_in_grove(actor: Actor, query: str, *, limit: int = 5, only: Filters = EVERYTHING) -> Found:
+    """Texts, annotations and titles of all trees of the actor's grove, as far as `only` lets
+    them through."""
     _demand_query(query)
     trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).select_related("grove")
+    if only.archived is not None:
+        trees = trees.filter(archived_at__isnull=not only.archived)
     by_id = {tree.pk: tree for tree in trees}
     own = Workspace.objects.filter(participant=actor.participant, tree__in=by_id)
     workspaces: dict[int, Workspace | None] = {one.tree_id: one for one in own}
     matches = _node_matches(query, Scope(tuple(by_id)), workspaces, by_id.values())
     folded = fold(query)
     titles = {key: found for key, tree in by_id.items() if (found := match(folded, tree.title))}
-    return _best(matches, titles, by_id, limit)
+    kept = passing(only, matches, titles)
+    matches = {key: one for key, one in matches.items() if key in kept.nodes}
+    titles = {key: one for key, one in titles.items() if key in kept.trees}
+    return _best(matches, titles, by_id, limit, None if only.sort == "best" else kept)
 
 
 def _demand_query(query: str) -> None:
@@ -120,15 +127,22 @@ def _texts(found: list[Candidate]) -> Iterator[tuple[int, str]]:
 
 
 def _best(
-    nodes: dict[int, Match], titles: dict[int, Match], trees: dict[int, Tree], limit: int
+    nodes: dict[int, Match],
+    titles: dict[int, Match],
+    trees: dict[int, Tree],
+    limit: int,
+    times: Passing | None = None,
 ) -> Found:
-    """Best first, ties in order of creation; titles before nodes of the same score."""
+    """Best first, ties in order of creation; titles before nodes of the same score. By
+    `times`: in their order instead."""
     every = [(-one.score, key, one) for key, one in titles.items()]
     every += [(-one.score, key, one) for key, one in nodes.items()]
     every.sort(key=lambda item: item[:2])
     if not every:
         return Found([], 0)
     best = every[0][2].score
+    if times is not None:
+        every.sort(key=lambda item: times.rank(item[1], is_node=item[1] in nodes))
     rows = {row.id: row for row in rows_of([key for _, key, _ in every[:limit] if key in nodes])}
     hits = []
     for _, key, one in every[:limit]:

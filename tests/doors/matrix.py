@@ -23,6 +23,7 @@ POST   groves                          201 201 201 201 401  {"name": "Another"}
 GET    groves/{grove}                  200 200 200 404 401
 PATCH  groves/{grove}                  200 403 403 404 401  {"name": "Renamed"}
 GET    groves/{grove}/events           200 200 200 404 401
+GET    groves/{grove}/search?q=opening 200 200 200 404 401
 GET    groves/{grove}/members          200 200 200 404 401
 POST   groves/{grove}/members          201 403 403 404 401  {"user": "outsider", "role": "reader"}
 PATCH  groves/{grove}/members          200 403 403 404 401  {"user": "reader", "role": "writer"}

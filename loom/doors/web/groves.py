@@ -1,6 +1,7 @@
 """A grove's page: its trees, a new one, search over all of them."""
 
 from dataclasses import dataclass
+from typing import get_args
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
@@ -14,7 +15,9 @@ from loom.doors.web.fields import text_of
 from loom.doors.web.finding import around
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.shown import age_of
+from loom.doors.web.who import cast_of
 from loom.models import ORDINAL_BITS, Node, Stream, Tree
+from loom.queries.filters import Filters, Kind, Sort, parse_since
 from loom.queries.find import find_in_grove
 from loom.rules.refusals import Refused
 
@@ -71,6 +74,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "next": offset + PAGE if trees.count() > offset + PAGE else 0,
         "before": max(0, offset - PAGE) if offset else None,
         "may_write": "W" in actor.letters,
+        "cast": list(cast_of(actor).values()),
         **_found(request, actor),
     }
     return render(request, "pages/grove.html", context)
@@ -114,7 +118,8 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
     query = request.GET.get("q", "")
     if not query.strip():
         return {}
-    found = find_in_grove(actor, query, limit=MAX_HITS)
+    only = _only(request)
+    found = find_in_grove(actor, query, limit=MAX_HITS, only=only)
     hits = [
         {
             "tree": hit.tree,
@@ -124,7 +129,22 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
         }
         for hit in found.hits
     ]
-    return {"query": query, "hits": hits, "total": found.total}
+    return {"query": query, "hits": hits, "total": found.total, "only": only}
+
+
+def _only(request: PersonRequest) -> Filters:
+    """The filters beside the search; what cannot be read lets everything through."""
+    given = request.GET
+    day = parse_since(given.get("since", ""))
+    kind, sort = given.get("type", ""), given.get("sort", "best")
+    return Filters(
+        type=kind if kind in get_args(Kind) else "",  # type: ignore[arg-type]
+        tag=given.get("tag", "").strip().removeprefix("#").replace("\0", ""),
+        author=given.get("author", "").replace("\0", ""),
+        since=day,
+        archived={"yes": True, "no": False}.get(given.get("in", "")),
+        sort=sort if sort in get_args(Sort) else "best",  # type: ignore[arg-type]
+    )
 
 
 @require_POST
