@@ -13,6 +13,7 @@ from agents.held import grammar_for
 from agents.providers.failures import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.providers.telling import Ask
+from agents.rights import demand_turn
 from loom import access
 from loom.access import Actor
 from loom.commands import growth
@@ -100,7 +101,7 @@ class Asked:
 def _order_of_round(turn: Turn, asked: Asked) -> Order:
     """The request of a turn's round: no tools, and no prefix of somebody's text to go on."""
     actor = access.acting_in(turn)
-    access.demand(actor, frozenset("AG"), "a turn")  # type: ignore[arg-type]
+    demand_turn(actor)
     agent, tree, small = actor.participant, turn.tree, asked.provider.context
     try:
         sent = assembled(
@@ -118,7 +119,13 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         temperature=agent.temperature,
         max_tokens=_first(agent.max_tokens, asked.provider.max_tokens),
         stop=tuple(agent.stop),
-        grammar=grammar_for(actor, asked.provider, _named(turn)),
+        grammar=grammar_for(
+            actor,
+            asked.provider,
+            _named(turn),
+            # The embedded model would never think of a line by itself (measured: 0 of 40).
+            acts=asked.provider.grammar and not turn.rounds,
+        ),
         key=open_sealed(agent.sealed_key, agent.base_url) if agent.sealed_key else "",
     )
     nothing = Reading("dialogue", "chat", ())

@@ -13,6 +13,7 @@ from agents.context.fit import TooLong
 from agents.language import language
 from agents.lines import next_line
 from agents.reply import Reply, read_reply
+from agents.rights import demand_turn
 from loom import access
 from loom.commands import landing, turning
 from loom.models import Generation, Turn
@@ -95,7 +96,7 @@ def _fail(turn: Turn, refused: Refused) -> bool:
 def _assemble(turn: Turn) -> bool:
     try:
         actor = access.acting_in(turn)
-        access.demand(actor, frozenset("AG"), "a turn")  # type: ignore[arg-type]
+        demand_turn(actor)
         turning.begin_round(turn, tokens=assembled(place_of(actor, turn)).tokens)
     except Refused as refused:
         return _fail(turn, refused)

@@ -234,3 +234,13 @@ def test_undo_of_a_turn_takes_back_all_of_it(
     assert (
         Step.objects.filter(turn_uid=turn.uid, is_undone=False).exclude(turn_place="").count() == 0
     )
+
+
+def test_an_agent_needs_no_right_to_generate_for_its_own_turn(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    Participant.objects.filter(pk=agent.pk).update(permissions=["loom_aware", "doc_read"])
+    provider.script(says(f"→ continue from {opening}\n"), says("Cold."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert turn.status == "done"
+    assert outcomes(turn) == [(f"→ continue from {opening}", "PERMISSION_DENIED")]
