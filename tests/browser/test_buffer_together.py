@@ -128,3 +128,24 @@ def test_a_look_at_the_past_leaves_what_is_written_alone(
     expect(book(page)).to_be_visible()
     working(page, " unsent")
     assert nodes_of(page) == [*HOUSE, " unsent"]
+
+
+def test_an_edit_kept_from_before_somebodys_version_says_so(
+    heddle: Heddle, visit: Open, house: str, ada: Cookies
+) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    first = heddle.get(f"trees/{house}/path")["nodes"][1]["id"]  # type: ignore[index]
+    caret(page, 3)
+    with page.expect_response(lambda one: "/drafts/" in one.url and one.ok):
+        book(page).press_sequentially("!")
+    page.goto("about:blank")
+    with heddle.client(ada) as client:
+        line = {"line": f'edit {first} "Hers." as:version'}
+        assert client.post(f"/api/trees/{house}/commands", json=line).is_success
+    page.goto(f"{heddle.url}/trees/{house}")
+    opened(page)
+    expect(page.locator(".book-said")).to_contain_text("Another version came")
+    assert nodes_of(page)[0] == "The! house stood empty."
+    page.get_by_role("button", name="Put back").click()
+    expect(page.locator(".book")).to_contain_text("Hers.")
+    assert nodes_of(page)[0] == "Hers."

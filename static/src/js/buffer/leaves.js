@@ -1,6 +1,7 @@
 // @ts-check
 // The nodes of the path with their texts. The text of a node never changes: it is asked for once.
 
+import { cut } from "../editor/runs.js";
 import { json } from "../live/api.js";
 
 /** @typedef {import("../editor/book.js").Leaf} Leaf */
@@ -77,4 +78,13 @@ export class Leaves {
     this.made.set(leaf.slot, leaf.id);
     this.page.store?.choices.set(leaf.slot, leaf.id);
   }
+}
+
+/** Whose each character of a node is, as it is painted; all `me`'s where it was typed on since.
+ * @param {import("../editor/open.js").BufferEditor} editor @param {number} place @param {string} text @param {string} me
+ * @returns {[string, number][]} */
+export function paintedBy(editor, place, text, me) {
+  const { from, text: now } = editor.stretch(place);
+  if (now !== text) return [[me, text.length]];
+  return cut(editor.book.pieces, from, from + text.length).map(({ who, length }) => [who, length]);
 }

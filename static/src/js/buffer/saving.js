@@ -7,7 +7,8 @@ import { t } from "../t.js";
 import { composer } from "../tree/actions.js";
 import { placeAt } from "../tree/desk.js";
 import { withText } from "../tree/lines.js";
-import { codePoints, cut } from "../editor/runs.js";
+import { codePoints } from "../editor/runs.js";
+import { paintedBy } from "./leaves.js";
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
@@ -90,25 +91,16 @@ export class Saving {
 
   /** @param {Stretch} stretch @param {string} way */
   async saveEdit({ id, slot, text, place }, way) {
-    const draft = /** @type {const} */ ({ slot, kind: "edit" });
     try {
-      const line = withText(`edit ${id} as:${way}`, text);
-      const answer = await this.page.say(line, { quiet: true, draft });
+      const answer = await this.page.say(withText(`edit ${id} as:${way}`, text), { quiet: true, draft: { slot, kind: "edit" } });
       if (way === "fork") return;
-      const made = { id: answer.refs[0], slot, text, by: this.by(place, text) };
+      const made = { id: answer.refs[0], slot, text, by: paintedBy(this.editor, place, text, this.page.settings.me) };
       this.host.leaves?.add(made);
       this.editor.settle(slot, made);
     } catch (error) {
       if (error instanceof Refused) this.refused(error, { id, slot, text, place, from: 0 });
       throw error;
     }
-  }
-
-  /** Whose each character of a stretch is, as it is painted. @param {number} place @param {string} text @returns {[string, number][]} */
-  by(place, text) {
-    const { from, text: now } = this.editor.stretch(place);
-    if (now !== text) return [[this.page.settings.me, text.length]];
-    return cut(this.editor.book.pieces, from, from + text.length).map(({ who, length }) => [who, length]);
   }
 
   /** @param {Refused} error @param {Stretch} stretch */
@@ -118,6 +110,14 @@ export class Saving {
       branch: error.code === "CONFLICT" ? () => void this.queue(() => this.saveEdit(stretch, "fork")) : undefined,
       back: () => this.putBack(stretch.slot),
     });
+  }
+
+  /** Says so where a version came after a kept edit was typed. @param {number} place */
+  warn(place) {
+    const stretch = this.editor.stretch(place);
+    const typedAt = this.page.drafts.entry(`edit.${stretch.slot}`).at;
+    if (!typedAt || (this.host.leaves?.known.get(stretch.id)?.at ?? "") <= typedAt) return;
+    this.refused(new Refused({ code: "CONFLICT", message: t("Another version came after you wrote this.") }, 409), stretch);
   }
 
   /** What was typed in a node is given up: what stands there is shown again. @param {string} slot */

@@ -5,7 +5,7 @@ import { Facet, StateEffect, StateField, Transaction } from "@codemirror/state";
 import { cut, joined, leastChange, repainted, stretched } from "./runs.js";
 
 /** @typedef {import("./runs.js").Piece} Piece */
-/** @typedef {{id: string, slot: string, text: string, by: [string, number][], excluded?: boolean, fork?: boolean}} Leaf a node as the server tells it */
+/** @typedef {{id: string, slot: string, text: string, by: [string, number][], at?: string, excluded?: boolean, fork?: boolean}} Leaf a node as the server tells it */
 /** @typedef {{id: string, slot: string, excluded: boolean, fork: boolean}} Bound a node of which only the place is known here */
 /** @typedef {{nodes: Bound[], lengths: number[], pieces: Piece[], dirty: Set<string>}} Book dirty: slots whose text was touched */
 /** @typedef {import("@codemirror/state").EditorState} EditorState */

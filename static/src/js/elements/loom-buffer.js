@@ -78,7 +78,9 @@ export class LoomBuffer extends HTMLElement {
     for (let place = (this.editor?.ids.length ?? 0) - 1; place >= 0; place -= 1) {
       const { slot } = /** @type {BufferEditor} */ (this.editor).stretch(place);
       const text = this.page?.drafts.of({ slot, kind: "edit" });
-      if (text) this.editor?.put(place, text);
+      if (!text) continue;
+      this.editor?.put(place, text);
+      this.saving?.warn(place);
     }
   }
 
