@@ -24,7 +24,7 @@ _TAGS = set(
     "p br hr strong em s code pre span blockquote ul ol li h3 h4 h5 h6 a"
     " table thead tbody tr th td".split()
 )
-_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "pre": {"tabindex"}}
 
 
 class _Renderer(RendererHTML):
@@ -59,7 +59,8 @@ _parser = MarkdownIt(
 @lru_cache(maxsize=512)
 def _rendered(text: str) -> str:
     return nh3.clean(
-        _parser.render(text),
+        # Wide code scrolls, which must go by keys too. No other <pre> can be there.
+        _parser.render(text).replace("<pre>", '<pre tabindex="0">'),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         allowed_classes={"span": set(colours.CLASSES)},

@@ -47,7 +47,7 @@ def test_hostile_text_never_becomes_more_than_harmless_markup(text: str) -> None
     for _, name, attributes in TAG.findall(html):
         assert name in ALLOWED
         for key, value in re.findall(r'([a-z-]+)="([^"]*)"', attributes):
-            assert key in {"href", "title", "rel", "start"}
+            assert key in {"href", "title", "rel", "start", "tabindex"}
             assert key != "href" or re.match(r"(https?:|mailto:|[^:]*$)", value)
 
 
