@@ -92,9 +92,21 @@ def groups_for(user: User) -> list[GroupShown]:
     ]
 
 
-def for_scripts(user: User) -> list[dict[str, Any]]:
+# Keys of the editor itself, which are where other editors have them.
+IN_A_BUFFER = (
+    ("Tab", gettext_noop("take the text at the caret")),
+    ("Ctrl Space", gettext_noop("continue at the caret")),
+)
+
+
+def for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
     """The same for the page's scripts: `[{name, keys: [{id, words, combo, where}]}]`."""
-    return [
+    own = [
+        {"id": "editor", "words": gettext(words), "combo": combo, "where": "typing"}
+        for combo, words in IN_A_BUFFER
+    ]
+    fixed = [{"name": gettext("In a buffer"), "keys": own}] if mode == "buffer" else []
+    return fixed + [
         {
             "name": group.name,
             "keys": [

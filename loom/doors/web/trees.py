@@ -49,7 +49,7 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
         "budgets": tuple(PRESETS),
         "settings": {
             **_settings(place, cast, seq),
-            "keys": keys.for_scripts(request.user),
+            "keys": keys.for_scripts(request.user, place.tree.mode),
             "edits": request.user.likes.edits,
         },
         "shares": place.actor.is_owner,

@@ -93,7 +93,7 @@ export function meant(table, event) {
 
 /** Listens for the keys of the page until the signal says stop. @param {TreePage} page @param {AbortSignal} signal */
 export function listenForKeys(page, signal) {
-  const table = page.settings.keys.flatMap((group) => group.keys);
+  const table = page.settings.keys.flatMap((group) => group.keys).filter((key) => ACTIONS[key.id]);
   document.addEventListener(
     "keydown",
     (event) => {
