@@ -11,15 +11,17 @@ from agents.context.aware import GO_ON, Sent
 from agents.context.fit import Counted, count
 from agents.context.subject import RESERVE
 from agents.context.view import Aware, Round, Stop, Syntax, Told, View
+from loom import access
 from loom.access import Actor
 from loom.commands import growth, registry
 from loom.models import Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries.counts import size_of
 from loom.queries.path import path_of
 from loom.queries.rows import NodeRow
-from loom.queries.turns import budget_of, spent_of
+from loom.queries.turns import budget_of, spent_of, turns
 from loom.rules import budgets
 from loom.rules.permissions import NAMES
+from loom.rules.refusals import Refused
 
 ACTIVE = timedelta(seconds=60)
 
@@ -39,6 +41,24 @@ def place_of(actor: Actor, turn: Turn) -> Place:
     """Where the next round of a turn reads."""
     workspace = growth.workspace_of(turn.participant, turn.tree)
     return Place(actor, turn.tree, workspace, turn.stands_at, turn)
+
+
+def next_place(member: Actor, workspace: Workspace) -> Place:
+    """Where an agent's workspace reads next: in its turn that goes on, else where it stands.
+
+    REJECTED for a person's workspace, and for an agent that is sent text only.
+    """
+    agent, tree = workspace.participant, workspace.tree
+    if NAMES["A"] not in agent.permissions:
+        raise Refused(
+            "REJECTED",
+            f"{agent.name} is sent no sections, only text.",
+            hint="look at the context of a loom-aware agent",
+        )
+    turn = turns().filter(participant=agent, tree=tree, ended_at__isnull=True).last()
+    if turn is not None:
+        return place_of(access.acting_in(turn), turn)
+    return Place(access.acting_as(member, agent), tree, workspace, workspace.position)
 
 
 def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:

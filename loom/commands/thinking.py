@@ -12,6 +12,8 @@ from loom.queries.turns import budget_of, spent_of, turns
 from loom.rules import budgets
 from loom.rules.budgets import Spent
 
+MOST_STEPS = 500
+
 
 class Think(Args):
     """What is thought."""
@@ -47,3 +49,24 @@ def budget(context: Context, args: Budget) -> Reply:
     allowed, spent = budget_of(turn), spent_of(turn, context.now)
     rounds = f"rounds {spent.rounds}/{allowed.rounds} · tokens {spent.tokens:,}/{allowed.tokens:,}"
     return Reply(f"{budgets.shown(allowed, spent)}\n{rounds}")
+
+
+class Extend(Args):
+    """How many more steps, and what for."""
+
+    extend: Annotated[str, Written("word", lead="extend")]
+    steps: Annotated[
+        int, Written("option", key="steps", value="int", minimum=1, maximum=MOST_STEPS)
+    ] = 20
+    why: Annotated[str, Written("option", key="why", value="quoted")] = ""
+
+
+@command("budget", group="Meta", klass="look ✓", letters="A", view=True)
+def budget_extend(context: Context, args: Extend) -> Reply:
+    """Asks your people for more steps in this turn; it goes on meanwhile with what it has."""
+    turn = turns().filter(uid=context.turn).first() if context.turn else None
+    if turn is None:
+        return Reply("This line is part of no turn: there is nothing to extend.")
+    turn.extension = {"steps": args.steps, "why": args.why}
+    turn.save(update_fields=["extension"])
+    return Reply(f"✓ asked {turn.invoked_by.name} for {args.steps} more steps")

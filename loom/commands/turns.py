@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from loom import access
@@ -148,6 +149,19 @@ def _write_input(writer: Writer, turn: Turn, text: str) -> None:
     if not is_aside:
         turn.stands_at = turn.input_node
     turn.save(update_fields=["input_node", "stands_at"])
+
+
+def extend(actor: Actor, turn: Turn, steps: int) -> None:
+    """Grants a turn that goes on more steps; its inviter and owners may."""
+    if turn.invoked_by != actor.participant and not actor.is_owner:
+        raise Refused(
+            "PERMISSION_DENIED",
+            "Only who asked for a turn and owners may give it more steps.",
+            hint=f"ask {turn.invoked_by.name}",
+        )
+    rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN)
+    if not rows.update(more_steps=F("more_steps") + steps, extension=None):
+        raise Refused("REJECTED", "This turn has ended.", hint="ask for another")
 
 
 def ask_stop(turn: Turn) -> None:

@@ -37,7 +37,6 @@ class Turn(Item):
     rounds = models.JSONField(default=list)
     replies = models.JSONField(default=list)
     waits_for = models.JSONField(default=list)
-    warnings = models.JSONField(default=list)  # of loops, each told once with its line
     is_concluding = models.BooleanField(default=False)
     tokens = models.IntegerField(default=0)
     generation = models.ForeignKey("loom.Generation", models.PROTECT, null=True, related_name="+")

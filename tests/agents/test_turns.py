@@ -1,10 +1,16 @@
 """A whole turn of a loom-aware agent, against a provider over real HTTP."""
 
-import pytest
+import re
+from collections.abc import Callable
 
+import pytest
+from rest_framework.test import APIClient
+
+from agents.turns import run_turn
 from loom.access import Actor
+from loom.commands import growth
 from loom.commands.execute import Request, execute
-from loom.models import Call, Generation, Node, Participant, Step, Tree
+from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.queries import lookup
 from loom.rules.refusals import Refused
 from tests.agents.acting import asked, outcomes, step, went
@@ -244,3 +250,55 @@ def test_an_agent_needs_no_right_to_generate_for_its_own_turn(
     turn = went(asked(actor, tree, agent, node=opening))
     assert turn.status == "done"
     assert outcomes(turn) == [(f"→ continue from {opening}", "PERMISSION_DENIED")]
+
+
+def test_the_context_of_a_workspace_is_exactly_what_the_next_request_holds(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    api: Callable[..., APIClient],
+) -> None:
+    turn = asked(actor, tree, agent, node=opening)
+    run_turn(turn.uid)
+    workspace = growth.workspace_of(agent, tree)
+    shown = api(actor.user).get(f"/api/workspaces/{workspace.uid}/context").json()
+    went(turn)
+    sent = provider.seen[0].json["messages"]
+    assert [one["role"] for one in shown["messages"]] == [one["role"] for one in sent]
+    assert shown["messages"][0] == sent[0]
+    assert _without_clock(shown["messages"][1]) == _without_clock(sent[1])
+    assert shown["tokens"] == sum(one["tokens"] for one in shown["sections"])
+
+
+def _without_clock(message: dict[str, str]) -> str:
+    return re.sub(r"\d+:\d\d/", "", message["content"])
+
+
+def test_a_turn_is_asked_for_told_and_ended_over_the_api(
+    tree: Tree,
+    agent: Participant,
+    actor: Actor,
+    provider: ScriptedProvider,
+    opening: str,
+    api: Callable[..., APIClient],
+) -> None:
+    provider.script(says(f'→ annotate {opening} "why?"\nDone.'))
+    client = api(actor.user)
+    sent = {"participant": agent.uid, "node": opening, "as": "continuation", "budget": "quick"}
+    asked_for = client.post(f"/api/trees/{tree.uid}/turns", sent, format="json")
+    assert asked_for.status_code == 202
+    body = asked_for.json()
+    assert (body["status"], body["point"], body["budget"]["steps"]) == ("leased", opening, 20)
+    went(Turn.objects.get(uid=body["id"]))
+    ended = client.get(f"/api/turns/{body['id']}").json()
+    assert ended["status"] == "done"
+    assert (ended["usage"]["steps"], len(ended["generations"])) == (1, 1)
+    (line,) = client.get(f"/api/steps?turn={body['id']}").json()["results"]
+    assert (line["place"], line["outcome"], line["turn"]) == ("1.1", "ok", body["id"])
+    assert line["message"].startswith("✓ annotation [")
+    events = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("seq")
+    kinds = [one.kind for one in events if one.kind.startswith("turn.")]
+    assert kinds == ["turn.started", "turn.ended"]
+    assert events.get(kind="turn.ended").payload["turn"]["node"] == ended["node"]

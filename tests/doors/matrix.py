@@ -59,6 +59,7 @@ GET    trees/{tree}/export             200 200 200 404 401
 GET    commands                        200 200 200 200 401
 GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401
+GET    workspaces/{agents}/context     200 200 200 404 401
 GET    workspaces/{agents}             200 200 200 404 401
 GET    workspaces/{workspace}/events   200 404 404 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
@@ -69,6 +70,7 @@ POST   workspaces/{workspace}/commands 200 404 404 404 401  {"line": "tree"}
 POST   workspaces/{agents}/commands    200 200 403 404 401  {"line": "switch to {node}"}
 POST   trees/{tree}/turns              202 202 403 404 401  {"participant": "{participant}"}
 GET    turns/{turn}                    200 200 200 404 401
+POST   turns/{turn}/extend             409 403 403 404 401  {"steps": 20}
 POST   turns/{turn}/stop               200 200 403 404 401
 GET    steps?workspace={workspace}     200 404 404 404 401
 GET    generations/{generation}        200 200 200 404 401
@@ -141,6 +143,6 @@ LINES = {
     "undo": ["undo"],
     "redo": ["redo"],
     "think": ['think "hm"'],
-    "budget": ["budget"],
+    "budget": ["budget", "budget extend steps:5"],
     "help": ["help"],
 }

@@ -4,6 +4,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from agents.assembling import Place
+from agents.context.aware import Sent
+from agents.context.subject import RESERVE
 from loom.models import Generation
 
 
@@ -57,6 +60,32 @@ class CallBody(BaseModel):
     started_at: str
     first_at: str | None
     sealed_at: str | None
+
+
+class SectionBody(BaseModel):
+    """A part of a request, and about how many tokens it has."""
+
+    name: str
+    tokens: int
+
+
+class ContextBody(BaseModel):
+    """What the next request will hold, its system text first."""
+
+    messages: list[dict[str, str]]
+    sections: list[SectionBody]
+    tokens: int
+    limit: int
+
+
+def context_body(sent: Sent, place: Place) -> ContextBody:
+    """A request that was assembled, as the API gives it."""
+    return ContextBody(
+        messages=list(sent.bodies),
+        sections=[SectionBody(name=name, tokens=tokens) for name, tokens in sent.sections],
+        tokens=sent.tokens,
+        limit=place.actor.participant.context_limit - RESERVE,
+    )
 
 
 def generation_body(row: Generation) -> GenerationBody:

@@ -9,6 +9,8 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from agents.assembling import assembled, next_place
+from agents.context.fit import TooLong
 from agents.doors.api import shapes
 from loom import access
 from loom.commands import landing
@@ -60,6 +62,24 @@ def _ended(row: Generation) -> bool:
         if time.monotonic() > until:
             return False
         time.sleep(LOOK_S)
+
+
+@extend_schema(
+    operation_id="workspace_context",
+    tags=["workspaces"],
+    summary="What the next request will hold",
+    responses=shapes.ContextBody,
+)
+@api_view(["GET"])
+def context(request: Request, uid: str) -> Response:
+    """What an agent is sent next where it stands: of a turn that goes on, or of one that the
+    caller would ask for there."""
+    member, workspace = access.get_workspace(_user(request), _id(uid, "This workspace"))
+    try:
+        place = next_place(member, workspace)
+        return Response(shapes.context_body(assembled(place), place).model_dump())
+    except TooLong as long:
+        raise Refused("LIMIT_EXCEEDED", str(long), hint="Look at a shorter path.") from None
 
 
 @extend_schema(

@@ -65,6 +65,12 @@ class TurnSent(Body):
     budget: Literal["", "quick", "standard", "thorough"] = ""
 
 
+class StepsSent(Body):
+    """How many steps more."""
+
+    steps: int = Field(ge=1, le=500)
+
+
 class GroveSent(Body):
     """A new grove."""
 

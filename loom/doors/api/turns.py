@@ -46,6 +46,21 @@ def turn(request: Request, uid: str) -> Response:
 
 @operation(
     "POST",
+    "turns extend",
+    "Give a turn more steps",
+    body=bodies.StepsSent,
+    answers=turn_shapes.Turn,
+)
+@api_view(["POST"])
+def extend(request: Request, uid: str) -> Response:
+    """Grants a turn that goes on more steps than its preset has."""
+    actor, found = access.get_turn(user_of(request), uid)
+    turns.extend(actor, found, read(request, bodies.StepsSent).steps)
+    return Response(turn_body(rows().get(pk=found.pk)))
+
+
+@operation(
+    "POST",
     "turns stop",
     "Stop a turn",
     answers={200: turn_shapes.Turn, 202: turn_shapes.Turn},

@@ -49,6 +49,7 @@ _api: list[URLPattern | URLResolver] = [
     path("trees/<id:uid>/commands", commands.in_tree),
     path("trees/<id:uid>/turns", turns.in_tree),
     path("turns/<id:uid>", turns.turn),
+    path("turns/<id:uid>/extend", turns.extend),
     path("turns/<id:uid>/stop", turns.stop),
     path("commands", commands.every),
     path("workspaces", workspaces.workspaces),
