@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agents import lines, sweeper, worker
-from agents import turns as machine
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import landing, turning, turns
@@ -174,14 +173,14 @@ def test_a_turn_that_is_stopped_between_two_lines_runs_no_more_of_them(
 ) -> None:
     provider.script(says(SAID))
     turn = asked(actor, tree, agent, input="Begin.")
-    before = machine.next_line
+    before = lines.next_line
 
     def stopping(*given: object) -> bool:
         went_on = before(*given)  # type: ignore[arg-type]
         turns.ask_stop(rows().get(pk=turn.pk))
         return went_on
 
-    monkeypatch.setattr(machine, "next_line", stopping)
+    monkeypatch.setattr("agents.turns.next_line", stopping)
     turn = went(turn)
     assert turn.status == "stopped"
     assert _texts("annotation") == ["a"]
