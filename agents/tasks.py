@@ -33,6 +33,14 @@ def sweep() -> None:
     sweep_now()
 
 
+@shared_task(name="agents.tasks.probe")
+def probe(uid: str) -> None:
+    """Finds out what a participant's endpoint can do."""
+    from agents import probes
+
+    probes.start(uid)
+
+
 _sweepers: list[Sweeper] = []
 
 

@@ -5,17 +5,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands.groves import demand_name, owned
 from loom.commands.sealing import mark_of, seal
+from loom.log.jobs import enqueue
 from loom.models import Participant
 from loom.rules import budgets
 from loom.rules.addresses_allowed import why_refused
 from loom.rules.hashes import instant
 from loom.rules.permissions import NAMES, NEEDS, OF_ROLE, Role, broken_rule
 from loom.rules.prices import broken_prices
+from loom.rules.probes import REMEMBERED
 from loom.rules.refusals import Refused
 
 MAX_NAME = 80
@@ -81,6 +84,7 @@ def participant_body(one: Participant, role: Role | None = None) -> dict[str, An
         "loom_aware": "loom_aware" in permissions,
         "permissions": permissions,
         "has_key": bool(one.sealed_key),
+        "probe": one.probe,
         "created_at": instant(one.created_at),
         "archived_at": instant(one.archived_at) if one.archived_at else None,
     }
@@ -142,6 +146,7 @@ def _apply(one: Participant, changes: Changes) -> None:
         _demand_callable(one.base_url)
     if one.base_url != before:
         one.sealed_key = one.lane = ""
+        one.probe = {}
     if changes.api_key is not None:
         one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
         one.lane = mark_of(changes.api_key, one.base_url) if changes.api_key else ""
@@ -208,3 +213,26 @@ def _demand_free_name(one: Participant) -> None:
         raise Refused(
             "CONFLICT", f"The grove has a participant called {one.name}.", hint="use another name"
         )
+
+
+def ask_probe(actor: Actor, one: Participant) -> Participant:
+    """Has a worker find out what a participant's endpoint can do. For owners."""
+    if one.kind == "human":
+        raise Refused("REJECTED", "A person has no endpoint.", hint="choose a model")
+    with owned(actor):
+        one.probe = {"status": "queued", "found": {}, "error": None}
+        Participant.objects.filter(pk=one.pk).update(probe=one.probe)
+        enqueue("agents.tasks.probe", [one.uid], queue="continue")
+    return one
+
+
+def note_probe(one: Participant, body: dict[str, Any]) -> None:
+    """Keeps how far a probe is; what it found stands in the capabilities once it has ended."""
+    with transaction.atomic():
+        row = Participant.objects.select_for_update(of=("self",)).get(pk=one.pk)
+        row.probe = body
+        if body["status"] == "done":
+            found = {name for name in REMEMBERED if body["found"].get(name)}
+            kept = [name for name in row.capabilities if name not in REMEMBERED]
+            row.capabilities = [*kept, *sorted(found)]
+        row.save(update_fields=["probe", "capabilities"])

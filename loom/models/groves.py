@@ -48,6 +48,7 @@ class Participant(Item):
     # What shares one provider key shares one lane; empty: a lane of its own.
     lane = models.CharField(max_length=64, blank=True)
     parallel = models.IntegerField(default=12)  # calls at once over the lane
+    probe = models.JSONField(default=dict)  # what the last probe of its endpoint found
     prices = models.JSONField(default=dict)  # USD per million tokens; {}: by the price table
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(null=True)

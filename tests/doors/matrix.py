@@ -36,6 +36,7 @@ POST   participants?grove={grove}      201 403 403 404 401  {"name": "New", "mod
 GET    participants/{participant}      200 200 200 404 401
 PATCH  participants/{participant}      200 403 403 404 401  {"name": "Other"}
 DELETE participants/{participant}      200 403 403 404 401
+POST   participants/{participant}/probe 202 403 403 404 401
 GET    trees?grove={grove}             200 200 200 404 401
 POST   trees                           201 201 403 404 401  {"mode": "buffer", "grove": "{grove}"}
 GET    trees/{tree}                    200 200 200 404 401

@@ -77,6 +77,20 @@ def participants(request: Request) -> Response:
     return paged(request, rows.order_by("id"), _body)
 
 
+@operation(
+    "POST",
+    "participants probe",
+    "Find out what a model's endpoint can do, for owners",
+    answers=shapes.Participant,
+    status=202,
+)
+@api_view(["POST"])
+def probe(request: Request, uid: str) -> Response:
+    """A worker asks the endpoint with tiny requests; `probe` of the participant tells."""
+    actor, one = access.get_participant(user_of(request), uid, role="owner")
+    return Response(_body(verbs.ask_probe(actor, one)), status=202)
+
+
 @operation("GET", "participants one", "A participant", answers=shapes.Participant)
 @operation(
     "PATCH",

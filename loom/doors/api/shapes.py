@@ -139,6 +139,7 @@ class Participant(BaseModel):
     loom_aware: bool
     permissions: list[str]
     has_key: bool
+    probe: dict[str, Any]
     created_at: str
     archived_at: str | None
 

@@ -43,6 +43,7 @@ _api: list[URLPattern | URLResolver] = [
     path("groves/<id:uid>/invitations", members.invitations),
     path("participants", participants.participants),
     path("participants/<id:uid>", participants.participant),
+    path("participants/<id:uid>/probe", participants.probe),
     path("trees", trees.trees),
     path("trees/<id:uid>", trees.tree),
     path("trees/<id:uid>/public-links", public_links.public_links),

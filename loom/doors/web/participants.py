@@ -12,7 +12,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import participants
 from loom.commands.participants import Changes
-from loom.doors.web import allowing, costing
+from loom.doors.web import allowing, costing, probing
 from loom.doors.web.fields import number_of, text_of, whole_of, word_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
@@ -79,6 +79,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
         "given": _shown(one),
         **allowing.form_of(request, one),
         **costing.form_of(request, one),
+        **probing.form_of(request, one),
     }
     if request.method == "POST":
         try:

@@ -1,0 +1,173 @@
+"""What an endpoint can do, found by tiny requests: each asks for one thing and looks at what
+comes. A few tokens each; nothing of a tree is sent.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+import httpx
+
+from agents.providers.answers import value_of
+from agents.providers.attempt import Attempt
+from agents.providers.exchange import Clock, Exchange, Limits, broken_by
+from agents.providers.failures import Failure
+from agents.providers.registry import Provider
+from agents.providers.telling import Ask, Delta, Finished, Told, Usage
+
+LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
+TOKENS = 8
+MODELS = 500
+ONE = 'root ::= "yes"'
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What came of one small request."""
+
+    told: tuple[Told, ...]
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why it failed, None where it did not."""
+        return next((one for one in self.told if isinstance(one, Failure)), None)
+
+    @property
+    def pieces(self) -> list[Delta]:
+        """The pieces of text."""
+        return [one for one in self.told if isinstance(one, Delta)]
+
+    @property
+    def text(self) -> str:
+        """The text of the first candidate."""
+        return "".join(one.text for one in self.pieces if one.index == 0)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An endpoint that is asked. `ask` holds address, model and key."""
+
+    provider: Provider
+    ask: Ask
+    transport: httpx.AsyncBaseTransport
+    bodies: list[bytes] = field(default_factory=list)  # of the last answer
+
+    async def hear(self, ask: Ask, **more: object) -> Heard:
+        """What comes of one request, `more` in its body; what a server does not take is
+        left out."""
+        adapter = self.provider.adapter()
+        body = {**adapter.body(ask), **more}
+        told: tuple[Told, ...] = ()
+        for _ in range(3):
+            attempt = Attempt(adapter, ask, body)
+            self.bodies.clear()
+            told = tuple([one async for one in attempt.told(self.transport, LIMITS)])
+            self.bodies.append(attempt.received[0])
+            failure = Heard(told).failure
+            less = adapter.adjusted(body, failure) if failure else None
+            if less is None:
+                break
+            body = less
+        return Heard(told)
+
+    async def chat(self, *said: tuple[str, str], many: int = 1, grammar: str = "") -> Heard:
+        """A chat of (role, content)."""
+        messages = tuple({"role": role, "content": content} for role, content in said)
+        return await self.hear(replace(self.ask, messages=messages, many=many, grammar=grammar))
+
+    async def completion(self, prompt: str, grammar: str = "") -> Heard:
+        """A completion of a prompt."""
+        return await self.hear(replace(self.ask, messages=None, prompt=prompt, grammar=grammar))
+
+
+async def _chat(probe: Probe) -> bool:
+    return _answered(await probe.chat(("user", "Count from one to five.")))
+
+
+async def _completion(probe: Probe) -> bool:
+    # In this shape a prompt goes as a message; only a server with prompts completes.
+    if probe.provider.name == "anthropic":
+        return False
+    return _answered(await probe.completion("One, two, three,"))
+
+
+async def _streaming(probe: Probe) -> bool:
+    return len((await probe.chat(("user", "Count from one to five."))).pieces) > 1
+
+
+async def _many(probe: Probe) -> bool:
+    heard = await probe.chat(("user", "Say a word."), many=2)
+    return {one.index for one in heard.pieces} >= {0, 1}
+
+
+async def _logprobs(probe: Probe) -> bool:
+    messages = ({"role": "user", "content": "Say yes."},)
+    heard = await probe.hear(replace(probe.ask, messages=messages), logprobs=True)
+    return _answered(heard) and b'"logprobs":{' in b"".join(probe.bodies).replace(b" ", b"")
+
+
+async def _system(probe: Probe) -> bool:
+    return _answered(await probe.chat(("system", "Be brief."), ("user", "Say yes.")))
+
+
+async def _prefill(probe: Probe) -> bool:
+    """Whether a turn that has begun is gone on with: its beginning is not said again."""
+    heard = await probe.chat(("user", "Count from one to five."), ("assistant", "One, two,"))
+    return _answered(heard) and not heard.text.lstrip().lower().startswith("one")
+
+
+async def _usage(probe: Probe) -> bool:
+    heard = await probe.chat(("user", "Say yes."))
+    return any(isinstance(one, Usage) for one in heard.told)
+
+
+async def _grammar(probe: Probe) -> bool:
+    heard = await probe.chat(("user", "Count from one to five."), grammar=ONE)
+    return heard.text.strip() == "yes"
+
+
+def _answered(heard: Heard) -> bool:
+    return heard.failure is None and any(isinstance(one, Finished) for one in heard.told)
+
+
+CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
+    "chat": _chat,
+    "completion": _completion,
+    "streaming": _streaming,
+    "n": _many,
+    "logprobs": _logprobs,
+    "system": _system,
+    "prefill": _prefill,
+    "usage": _usage,
+    "grammar": _grammar,
+}
+
+
+async def first_failure(probe: Probe) -> Failure | None:
+    """Why nothing can be asked at all; None where a chat or a completion is answered."""
+    chat = await probe.chat(("user", "Say yes."))
+    if chat.failure is None:
+        return None
+    return None if (await probe.completion("One, two,")).failure is None else chat.failure
+
+
+async def models_of(probe: Probe) -> list[str]:
+    """The models an endpoint lists, at most `MODELS`; none where it lists none."""
+    headers = probe.provider.adapter().outgoing(probe.ask, {}).headers
+    request = httpx.Request(
+        "GET",
+        f"{probe.ask.base_url.rstrip('/')}/models",
+        headers=headers,
+        extensions={"timeout": {"connect": 10, "read": 20, "write": 10, "pool": 10}},
+    )
+    with broken_by():
+        response = await probe.transport.handle_async_request(request)
+    try:
+        body = bytearray()
+        async for chunk in Exchange(response, LIMITS, Clock(LIMITS)).chunks():
+            body += chunk
+    finally:
+        await response.aclose()
+    value = value_of(body.decode("utf-8", "replace")) if response.status_code == 200 else None
+    rows = value.get("data") if isinstance(value, dict) else None
+    names = [one.get("id") for one in rows or () if isinstance(one, dict)]
+    return [name[:200] for name in names if isinstance(name, str) and name.strip()][:MODELS]

@@ -1,0 +1,103 @@
+"""Probing an endpoint: what it can do is found by asking, told, and remembered."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agents import probes
+from loom.access import Actor
+from loom.commands import participants
+from loom.models import Participant
+from loom.rules.probes import CHECKS
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import Script, fails, raw, says, tokens
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def found(model: Participant) -> dict[str, Any]:
+    """What a probe of the participant found."""
+    probes.run(model.uid)
+    model.refresh_from_db()
+    return dict(model.probe)
+
+
+def test_what_an_openai_shaped_server_can_do_is_found(
+    model: Participant, provider: ScriptedProvider
+) -> None:
+    provider.default = says("One, ", "two")
+    seen = found(model)
+    assert seen["status"] == "done" and seen["error"] is None
+    assert tuple(seen["found"]) == CHECKS
+    assert [name for name, can in seen["found"].items() if can] == [
+        "chat",
+        "completion",
+        "streaming",
+        "n",
+        "system",
+        "usage",
+    ]
+    assert model.capabilities == []
+
+
+def test_prefill_and_grammar_are_remembered_as_capabilities(
+    model: Participant, provider: ScriptedProvider
+) -> None:
+    provider.default = Script(("yes",))
+    seen = found(model)
+    assert seen["found"]["prefill"] and seen["found"]["grammar"]
+    assert not seen["found"]["streaming"] and not seen["found"]["usage"]
+    assert model.capabilities == ["grammar", "prefill"]
+    provider.default = says("One, ", "two")
+    found(model)
+    assert model.capabilities == []
+
+
+def test_an_endpoint_that_refuses_says_why(model: Participant, provider: ScriptedProvider) -> None:
+    provider.default = fails(401, "no such key")
+    seen = found(model)
+    assert (seen["status"], seen["found"]) == ("failed", {})
+    assert seen["error"]["reason"] == "auth"
+    assert "no such key" in seen["error"]["message"]
+
+
+def test_nothing_of_a_tree_is_sent_and_the_requests_are_tiny(
+    model: Participant, provider: ScriptedProvider
+) -> None:
+    model.persona = "a secret persona"
+    model.save()
+    found(model)
+    posts = [one for one in provider.seen if one.method == "POST"]
+    assert posts and all(one.json["max_tokens"] == 8 for one in posts)
+    assert all(b"secret" not in one.body and len(one.body) < 500 for one in posts)
+
+
+def test_the_models_that_are_listed_are_kept(
+    model: Participant, provider: ScriptedProvider
+) -> None:
+    listed = raw(
+        json.dumps({"data": [{"id": "m-1"}, {"id": ""}, {"x": 1}, {"id": "m-2"}]}).encode(),
+        kind="application/json",
+    )
+    provider.script(*[tokens(2)] * (len(CHECKS) + 1), listed)
+    assert found(model)["models"] == ["m-1", "m-2"]
+
+
+def test_another_address_forgets_what_was_found(
+    actor: Actor, model: Participant, provider: ScriptedProvider
+) -> None:
+    found(model)
+    changes = participants.Changes(fields={"base_url": "https://api.example.com/v1"})
+    participants.change_participant(actor, model, changes)
+    model.refresh_from_db()
+    assert model.probe == {}
+
+
+def test_an_anthropic_shaped_server_has_no_completion(
+    model: Participant, provider: ScriptedProvider
+) -> None:
+    Participant.objects.filter(pk=model.pk).update(model_ref="anthropic:m")
+    provider.default = says("One, ", "two")
+    seen = found(model)["found"]
+    assert seen["chat"] and seen["system"] and not seen["completion"] and not seen["n"]
