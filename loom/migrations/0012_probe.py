@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0010_call_origin"),
+        ("loom", "0011_turn_warnings"),
     ]
 
     operations = [
