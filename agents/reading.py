@@ -8,7 +8,15 @@ from django.conf import settings
 
 from agents.assembling import assembled, is_sent, place_of
 from agents.context.fit import TooLong, count, count_small
-from agents.context.subject import RESERVE, Endpoint, Mode, Piece, Reading, arrange
+from agents.context.subject import (
+    RESERVE,
+    Endpoint,
+    Mode,
+    Piece,
+    Reading,
+    arrange,
+    strategy_of,
+)
 from agents.held import grammar_for
 from agents.providers.failures import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
@@ -64,7 +72,7 @@ class Order:
 def order_of(generation: Generation) -> Order:
     """What a generation asks for, read now. Raises Refused (who asked may no longer, the key
     is another's, the path is too long) or Broken (no provider)."""
-    participant, tree = generation.participant, generation.tree
+    participant = generation.participant
     provider, base_url, model = whom(participant)
     if generation.round and generation.turn is not None:
         return _order_of_round(generation.turn, Asked(provider, base_url, model))
@@ -80,7 +88,8 @@ def order_of(generation: Generation) -> Order:
         key=open_sealed(sealed, participant.base_url) if sealed else "",
     )
     reading = _reading(generation, provider)
-    made = Order(provider, reading, ask, configuration_of(participant, tree))
+    strategy = strategy_of(reading.mode, reading.endpoint, reading.prefill)
+    made = Order(provider, reading, ask, configuration_of(participant, strategy))
     try:
         return _order(made, reading)
     except TooLong as long:
@@ -129,7 +138,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         key=open_sealed(agent.sealed_key, agent.base_url) if agent.sealed_key else "",
     )
     nothing = Reading("dialogue", "chat", ())
-    made = configuration_of(agent, tree)
+    made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
     return Order(asked.provider, nothing, ask, made, sent.note, purpose="reply")
 
 
@@ -166,8 +175,11 @@ def whom(participant: Participant) -> tuple[Provider, str, str]:
     return provider, base_url, model or participant.model_ref
 
 
-def configuration_of(participant: Participant, tree: Tree) -> str:
-    """The hash of the settings a call was made with. Source: model.md §2.1, §11."""
+def configuration_of(participant: Participant, strategy: str | None) -> str:
+    """The hash of the settings a call was made with; `strategy` of prose, None in a dialogue.
+
+    Source: model.md §2.1, §11.
+    """
     return hashes.sha256(
         {
             "model_ref": participant.model_ref,
@@ -177,7 +189,7 @@ def configuration_of(participant: Participant, tree: Tree) -> str:
             "temperature": participant.temperature,
             "max_tokens": participant.max_tokens,
             "stop": participant.stop,
-            "prose_strategy": "plain" if tree.mode == "buffer" else None,
+            "prose_strategy": strategy,
         }
     )
 

@@ -76,7 +76,11 @@ def arrange(reading: Reading) -> Sent:
     parts = fitted.parts
     if reading.endpoint == "completion":
         return Sent(None, _prompt(reading.mode, system, parts), fitted.note)
-    body = _prose(parts) if reading.mode == "buffer" else _dialogue(parts, reading.prefill)
+    body = (
+        _prose(parts, reading.prefill)
+        if reading.mode == "buffer"
+        else _dialogue(parts, reading.prefill)
+    )
     head = ({"role": "system", "content": system},) if system else ()
     return Sent((*head, *body), None, fitted.note)
 
@@ -117,8 +121,21 @@ def _buffer(parts: Sequence[Part]) -> str:
     )
 
 
-def _prose(parts: Sequence[Part]) -> tuple[dict[str, str], ...]:
-    return ({"role": "user", "content": _buffer(parts) or BEGINS},)
+def strategy_of(mode: Mode, endpoint: Endpoint, prefill: bool) -> str | None:
+    """How a buffer is handed over: `prefill` to a chat that goes on with a turn of its own,
+    else `plain`; None in a dialogue."""
+    if mode != "buffer":
+        return None
+    return "prefill" if prefill and endpoint == "chat" else "plain"
+
+
+def _prose(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...]:
+    """The text as a turn of the model's own that has begun, or as one of the user's. Blanks at
+    the end of a begun turn are refused or dropped by providers, so such a text goes plain."""
+    text = _buffer(parts)
+    if not prefill or not text or text[-1].isspace():
+        return ({"role": "user", "content": text or BEGINS},)
+    return ({"role": "user", "content": BEGINS}, {"role": "assistant", "content": text})
 
 
 def _dialogue(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...]:

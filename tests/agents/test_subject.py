@@ -3,7 +3,7 @@
 import pytest
 
 from agents.context.fit import TooLong
-from agents.context.subject import Piece, Reading, Sent, arrange
+from agents.context.subject import Piece, Reading, Sent, arrange, strategy_of
 
 Line = tuple[str, str]
 
@@ -92,6 +92,28 @@ def test_a_buffer_is_one_string_byte_by_byte() -> None:
     assert sent.messages is None
     chat = arrange(Reading("buffer", "chat", path, persona="Never sent."))
     assert chat.messages == ({"role": "user", "content": "Once upon  a time\r\n\tthere"},)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Once upon", "USER\n(the text begins)\nASSISTANT\nOnce upon"),
+        (" Once", "USER\n(the text begins)\nASSISTANT\n Once"),
+        ("Once ", "USER\nOnce "),
+        ("Once\n", "USER\nOnce\n"),
+        ("", "USER\n(the text begins)"),
+    ],
+)
+def test_a_chat_that_prefills_goes_on_with_the_buffer_itself(text: str, expected: str) -> None:
+    path = pieces(("human", text)) if text else ()
+    assert shown(arrange(Reading("buffer", "chat", path, prefill=True))) == expected
+
+
+def test_how_prose_is_handed_over_is_told() -> None:
+    assert strategy_of("buffer", "chat", prefill=True) == "prefill"
+    assert strategy_of("buffer", "chat", prefill=False) == "plain"
+    assert strategy_of("buffer", "completion", prefill=True) == "plain"
+    assert strategy_of("dialogue", "chat", prefill=True) is None
 
 
 def test_a_buffer_has_system_text_only_if_the_tree_has() -> None:
