@@ -18,6 +18,7 @@ from agents.context.view import Aware, Stop
 
 GO_ON = "Continue."
 OWN_FIRST = "(the tree begins with your text)"
+BRIEF_OVER = 2  # INSTRUCTIONS that take over a half of what can be read are the brief ones
 BOUNDARY, OWN = "︱", "︱›"
 
 
@@ -82,7 +83,10 @@ def assemble(aware: Aware) -> Sent:
 
 def system_of(aware: Aware) -> str:
     """Persona, tree context, INSTRUCTIONS: what changes only when they do."""
-    texts = [escaped(aware.persona), escaped(aware.system_context), instructions(aware.commands)]
+    whole = instructions(aware.commands)
+    if aware.counted(whole) * BRIEF_OVER > aware.limit:
+        whole = instructions(aware.commands, brief=True)
+    texts = [escaped(aware.persona), escaped(aware.system_context), whole]
     return JOINT.join(text for text in texts if text)
 
 

@@ -43,6 +43,23 @@ def model(grove: Grove, provider: ScriptedProvider) -> Participant:
     )
 
 
+AGENT = ["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree"]
+
+
+@pytest.fixture
+def agent(model: Participant) -> Participant:
+    """A loom-aware agent behind the scripted provider."""
+    model.name, model.permissions, model.context_limit = "Marie", AGENT, 50_000
+    model.save()
+    return model
+
+
+@pytest.fixture
+def opening(actor: Actor, tree: Tree) -> str:
+    """A first text in the tree; its local id."""
+    return str(execute(actor, tree, Request('respond root "Who is Marie?"')).body["refs"][0])
+
+
 Say = Callable[..., list[Generation]]
 
 

@@ -151,3 +151,14 @@ def test_what_may_not_be_cut_and_does_not_fit_is_too_long() -> None:
     path = tuple(replace(ADA, text="more " * 2_000) for _ in range(3))
     with pytest.raises(TooLong):
         assemble(replace(AWARE, path=path, limit=3_000, truncation="stopAtLimit"))
+
+
+def test_a_model_that_reads_little_is_told_briefly_and_can_still_act() -> None:
+    commands = tuple(
+        Syntax("Look", f"view{n} REF [full|summary]", "Shows a node and what is around it")
+        for n in range(35)
+    )
+    system = assemble(replace(AWARE, commands=commands, limit=1_536)).system
+    assert count(system) < 700
+    assert "→ view34 REF [full|summary]\n" in system and "Shows a node" not in system
+    assert "Shows a node" in assemble(replace(AWARE, commands=commands)).system

@@ -18,20 +18,6 @@ from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ALL = ["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree"]
-
-
-@pytest.fixture
-def agent(model: Participant) -> Participant:
-    """A loom-aware agent behind the scripted provider."""
-    model.name, model.permissions, model.context_limit = "Marie", ALL, 50_000
-    model.save()
-    return model
-
-
-@pytest.fixture
-def opening(actor: Actor, tree: Tree) -> str:
-    return str(execute(actor, tree, Request('respond root "Who is Marie?"')).body["refs"][0])
 
 
 def test_prose_alone_becomes_a_node_below_the_point(
