@@ -11,6 +11,7 @@ from loom.commands.registry import command
 from loom.queries.turns import budget_of, spent_of, turns
 from loom.rules import budgets
 from loom.rules.budgets import Spent
+from loom.rules.refusals import Refused
 
 MOST_STEPS = 500
 
@@ -66,7 +67,11 @@ def budget_extend(context: Context, args: Extend) -> Reply:
     """Asks your people for more steps in this turn; it goes on meanwhile with what it has."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
-        return Reply("This line is part of no turn: there is nothing to extend.")
+        raise Refused(
+            "REJECTED",
+            "This line is part of no turn: there is nothing to extend.",
+            hint="Extend a turn that is going on, from its card in the page.",
+        )
     turn.extension = {"steps": args.steps, "why": args.why}
     turn.save(update_fields=["extension"])
     return Reply(f"✓ asked {turn.invoked_by.name} for {args.steps} more steps")

@@ -33,8 +33,9 @@ class Postgres:
         self.url = f"postgresql://heddle@127.0.0.1:{self._port}/postgres"
         self._data.mkdir(parents=True)
         if self._user:
-            for above in (folder, *folder.parents[:3]):
-                above.chmod(above.stat().st_mode | 0o011)
+            for above in (folder, *folder.parents):
+                if above.stat().st_mode & 0o011 != 0o011:
+                    above.chmod(above.stat().st_mode | 0o011)
             shutil.chown(self._data, self._user)
         words = ["-D", str(self._data), "-U", "heddle", "-A", "trust", "-E", "UTF8"]
         self._run("initdb", *words, "--locale=C.UTF-8")

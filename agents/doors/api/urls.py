@@ -5,9 +5,9 @@ from django.urls import URLPattern, URLResolver, path
 from agents.doors.api import views
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("generations/<str:uid>", views.generation),
-    path("generations/<str:uid>/stop", views.stop),
-    path("workspaces/<str:uid>/context", views.context),
-    path("calls/<str:uid>", views.call),
-    path("calls/<str:uid>/response", views.response),
+    path("generations/<id:uid>", views.generation),
+    path("generations/<id:uid>/stop", views.stop),
+    path("workspaces/<id:uid>/context", views.context),
+    path("calls/<id:uid>", views.call),
+    path("calls/<id:uid>/response", views.response),
 ]
