@@ -1,11 +1,11 @@
 """Portals: the links of nodes, gathered by type as they are read from each node's side."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loom.access import Actor, visible_trees
-from loom.models import ORDINAL_BITS, Link
+from loom.models import ORDINAL_BITS, Link, Node
 from loom.queries.rows import NodeRow
 from loom.rules import addresses, link_types
 
@@ -16,6 +16,8 @@ class Portal:
 
     type: str
     count: int
+    only: str = ""
+    """The local id of the target where there is one and it is a node."""
 
     @property
     def shown(self) -> str:
@@ -24,7 +26,7 @@ class Portal:
 
 
 def portals_of(actor: Actor, rows: Sequence[NodeRow]) -> dict[int, tuple[Portal, ...]]:
-    """The portals at the foot of each row, by row id. Three queries for all rows."""
+    """The portals at the foot of each row, by row id. Four queries for all rows."""
     by_address = {addresses.of_node(row.id): row.id for row in rows}
     found: list[tuple[int, str, str]] = []
     for end, other in (("source", "target"), ("target", "source")):
@@ -33,14 +35,25 @@ def portals_of(actor: Actor, rows: Sequence[NodeRow]) -> dict[int, tuple[Portal,
             shown = kind if end == "source" else link_types.reverse_of(kind)
             found.append((by_address[own], shown, far))
     trees = _seen(actor, {_tree_of(far) for _, _, far in found})
-    counted: dict[int, Counter[str]] = defaultdict(Counter)
+    ends: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row_id, shown, far in found:
         if _tree_of(far) in trees:
-            counted[row_id][shown] += 1
+            ends[row_id][shown].append(far)
+    names = _names([fars[0] for kinds in ends.values() for fars in kinds.values() if not fars[1:]])
     return {
-        row_id: tuple(Portal(kind, count) for kind, count in kinds.items())
-        for row_id, kinds in counted.items()
+        row_id: tuple(
+            Portal(kind, len(fars), "" if fars[1:] else names.get(fars[0], ""))
+            for kind, fars in kinds.items()
+        )
+        for row_id, kinds in ends.items()
     }
+
+
+def _names(far: Sequence[str]) -> dict[str, str]:
+    """The local ids of those that are nodes, by address."""
+    by_id = {addresses.node_id(one): one for one in far}
+    named = Node.objects.filter(pk__in=[one for one in by_id if one is not None])
+    return {by_id[pk]: local_id for pk, local_id in named.values_list("pk", "local_id")}
 
 
 def _tree_of(address: str) -> int:

@@ -100,7 +100,7 @@ def test_the_command_bar_and_the_keys(
     page = live(visit(f"/trees/{rich['dialogue']}", theme=theme, size=size, bypass_csp=True))
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search or command").fill("→ ")
-    expect(page.get_by_role("option").first).to_be_visible()
+    expect(page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
     assert violations(page) == []
     page.keyboard.press("Escape")
     expect(page.locator("dialog[open]")).to_have_count(0)

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.book import book
 from tests.browser.conftest import Cookies, Heddle, Open
 from tests.browser.test_two_people import live
 from tests.house.processes import ROOT
@@ -25,8 +26,8 @@ def test_a_tree_of_pyloom_is_imported_continued_and_watched_by_another(
     expect(page.locator(".status [data-size]")).to_contain_text("764 nodes")
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search or command").fill("paper face")
-    page.get_by_role("option", name=re.compile("paper face")).first.click()
-    expect(page.locator(".stretch")).to_contain_text("paper face")
+    page.get_by_role("listbox").get_by_role("option", name=re.compile("paper face")).first.click()
+    expect(book(page)).to_contain_text("paper face")
     hers = live(visit(page.url.removeprefix(heddle.url), who=ada))
     before = page.locator(".card").count()
     heddle.provider.script(
@@ -37,6 +38,6 @@ def test_a_tree_of_pyloom_is_imported_continued_and_watched_by_another(
         expect(one.locator(".card")).to_have_count(before + 3)
         expect(one.locator(".card.coming")).to_have_count(0)
     page.locator(".card a").nth(before + 1).click()
-    expect(page.locator(".stretch")).to_contain_text("12")
+    expect(book(page)).to_contain_text("12")
     expect(hers.locator(".card", has_text="1 below")).to_have_count(0)
     expect(page.locator(".status [data-size]")).to_contain_text("767 nodes")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.book import book, opened
 from tests.browser.conftest import Heddle, Open
 from tests.browser.test_two_people import live
 
@@ -34,14 +35,21 @@ def test_a_file_in_the_wrong_format_says_so(heddle: Heddle, visit: Open, tmp_pat
 def test_a_new_tree_asks_for_its_first_text(heddle: Heddle, visit: Open, mode: str) -> None:
     page = visit("/")
     page.locator("summary", has_text="New tree").click()
-    page.get_by_label("Title").fill(f"Fresh {mode}")
+    page.get_by_role("textbox", name="Title").fill(f"Fresh {mode}")
     page.locator(f"input[value={mode}]").check()
     page.get_by_role("button", name="Make it").click()
-    live(page)
-    expect(page.locator("main")).to_contain_text("waiting for its first text")
-    page.get_by_label("Text of the next node").fill("Begin.")
+    if mode == "buffer":
+        opened(page)
+        expect(book(page)).to_contain_text("Begin here")
+        expect(book(page)).to_be_focused()
+        page.keyboard.type("Begin.")
+    else:
+        live(page)
+        expect(page.locator("main")).to_contain_text("waiting for its first text")
+        page.get_by_label("Text of the next node").fill("Begin.")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.locator(".stretch")).to_contain_text("Begin.")
+    expect(page.locator("main")).to_contain_text("Begin.")
+    expect(page.locator(".status [data-size]")).to_contain_text("2 nodes")
 
 
 def test_all_trees_are_searched_as_one_types(heddle: Heddle, visit: Open) -> None:

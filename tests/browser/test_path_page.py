@@ -45,7 +45,8 @@ def test_a_portal_opens_in_place_and_nothing_moves(heddle: Heddle, visit: Open) 
     assert page.url == address
     assert page.locator("main").evaluate("main => main.scrollTop") == top
     inner = portal.locator(".portal-in .portal summary")
-    expect(inner).to_have_text("[supported by] → 1 item")
+    two = page.locator("article.node").last.get_attribute("data-id")
+    expect(inner).to_have_text(f"▶ [supported by] ──→ [{two}]")
     inner.click()
     expect(portal.locator(".portal-in .portal-in .text")).to_have_text("Three.")
     # What happens meanwhile leaves it open.

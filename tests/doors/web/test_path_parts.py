@@ -29,10 +29,14 @@ def test_links_are_portals_that_open_in_place(
     two = say(actor, tree, f'respond {one} "Two."')
     say(actor, tree, f"link {two} to {one} as:supports")
     drawn = page(visitor, owner, f"/trees/{tree.uid}?node={two}")
-    assert "[supports] → 1 item" in drawn and "[supported by] → 1 item" in drawn
+    assert f"[supports] ──→ [{one}]" in drawn and f"[supported by] ──→ [{two}]" in drawn
     inside = page(visitor, owner, f"/trees/{tree.uid}/nodes/{two}/portal?type=supports")
     assert "One &lt;b&gt;claim&lt;/b&gt;." in inside
-    assert "[supported by] → 1 item" in inside
+    assert f"[supported by] ──→ [{two}]" in inside
+    say(actor, tree, f'respond {one} "Three."')
+    say(actor, tree, f"link here to {one} as:supports")
+    drawn = page(visitor, owner, f"/trees/{tree.uid}?node={two}")
+    assert "[supported by] ──→ 2 nodes" in drawn
 
 
 def test_a_portal_never_shows_what_the_reader_may_not_see(

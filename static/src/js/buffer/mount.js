@@ -27,6 +27,7 @@ export function takePlace(host, page, Editor, leaves) {
     me: page.settings.me,
     cast: page.cast,
     label: t("The text, and what you write next"),
+    asks: t("Begin here. Everything you write can branch."),
     leaves,
     tail: "",
     heard: heardBy(host, page),
@@ -35,7 +36,8 @@ export function takePlace(host, page, Editor, leaves) {
   drawn.replaceChildren();
   thread.scrollTop += parent.getBoundingClientRect().bottom - end;
   host.dataset.on = "";
-  if (isTyping) editor.focus();
+  const isNew = !leaves.length && document.activeElement === document.body;
+  if (isTyping || isNew) editor.focus();
   return editor;
 }
 

@@ -3,7 +3,7 @@
 
 import { history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { EditorSelection, EditorState, Transaction } from "@codemirror/state";
-import { EditorView, keymap } from "@codemirror/view";
+import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { book, bookOf, exchanged, outside, starts, towards, typist } from "./book.js";
 import { ghost, ghostKeys, haunt } from "./ghost.js";
 import { painter } from "./paint.js";
@@ -14,7 +14,7 @@ import { codePoints, leastChange } from "./runs.js";
  * `typed`: the text has changed by the person's hand; `placed`: the caret stands elsewhere;
  * `follow`: go to this node; `continue`, `save`: the keys for it; `take`, `pick`: at a ghost.
  * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void}} Heard
- * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
+ * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
 
@@ -25,11 +25,12 @@ const LOOK = EditorView.theme({
   "& .cm-scroller": { font: "inherit", lineHeight: "inherit", overflow: "visible" },
   "& .cm-content": { padding: "0", caretColor: "var(--ink)" },
   "& .cm-line": { padding: "0" },
+  "& .cm-placeholder": { color: "var(--soft)" },
 });
 
 export class BufferEditor {
   /** @param {Settings} settings */
-  constructor({ parent, nonce, me, cast, label, heard, leaves, tail }) {
+  constructor({ parent, nonce, me, cast, label, asks, heard, leaves, tail }) {
     const doc = leaves.map((leaf) => leaf.text).join("") + tail;
     const run = (/** @type {() => void} */ deed) => () => (deed(), true);
     const state = EditorState.create({
@@ -43,6 +44,7 @@ export class BufferEditor {
         LOOK,
         EditorView.perLineTextDirection.of(true),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", autocapitalize: "sentences", autocorrect: "on" }),
+        placeholder(asks),
         typist.of(me),
         book.init(() => bookOf(leaves, tail, me)),
         ghost,
