@@ -5,6 +5,7 @@
 
 import os
 import random
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,9 +53,11 @@ def test_nothing_is_lost_when_web_worker_and_broker_die(tmp_path: Path, say: Say
 
 @pytest.mark.postgres
 def test_nothing_is_lost_when_the_database_dies_too(tmp_path: Path, say: Say) -> None:
-    postgres = Postgres(tmp_path / "postgres")
-    postgres.start()
-    try:
-        survive(tmp_path / "data", say, postgres)
-    finally:
-        postgres.stop()
+    # Not below tmp_path: any other pytest closes that folder for all users but its own.
+    with tempfile.TemporaryDirectory(prefix="heddle-postgres-") as made:
+        postgres = Postgres(Path(made))
+        postgres.start()
+        try:
+            survive(tmp_path / "data", say, postgres)
+        finally:
+            postgres.stop()
