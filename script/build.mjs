@@ -4,6 +4,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -30,19 +31,26 @@ const options = {
   logLevel: "warning",
 };
 
-/** Writes what was built in place of what was there; a build that fails leaves that alone. */
-function replace(files) {
+function empty() {
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
+}
+
+/** Writes what was built in place of what was there; a build that fails leaves that alone.
+ * What browsers may fetch packed stands beside itself packed: a page must be readable soon. */
+function replace(files) {
+  empty();
   for (const file of files) {
     mkdirSync(dirname(file.path), { recursive: true });
     writeFileSync(file.path, file.contents);
+    if (/\.(js|css)$/.test(file.path)) writeFileSync(`${file.path}.gz`, gzipSync(file.contents, { level: 9 }));
   }
   // script/bootstrap compares this file's age with the sources'.
   writeFileSync(join(target, ".built"), "");
 }
 
 if (process.argv.includes("--watch")) {
+  empty(); // nothing packed stays that is older than its source
   const context = await esbuild.context({ ...options, logLevel: "info" });
   await context.watch();
 } else {

@@ -17,7 +17,7 @@ _UP = """
         FROM loom_node s WHERE s.id = %s
         UNION ALL
         SELECT s.id, s.parent_slot_id, s.depth, s.pruned, s.excluded, s.sandbox, s.resolved_at
-        FROM up JOIN loom_node s ON s.id = up.above AND s.depth < up.depth
+        FROM up JOIN loom_node s ON s.id = up.above AND s.depth < up.depth AND s.depth >= %s
     )
 """
 _DEPTH = NodeRow._fields.index("depth")
@@ -50,19 +50,26 @@ def path_of(
     sql = f"""{_UP} SELECT {columns("up")} FROM up JOIN loom_node v ON v.id = {standing}
         JOIN loom_participant a ON a.id = v.author_id"""
     # Sorted here: ORDER BY would carry every text through the sorter.
-    rows = fetch(sql, [end.slot_id, *params])
+    rows = fetch(sql, [end.slot_id, 0, *params])
     rows.sort(key=itemgetter(_DEPTH))
     return list(map(as_row, rows))
 
 
 def path_ids(
-    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node | None = None
+    actor: Actor,
+    tree: Tree,
+    workspace: Workspace | None,
+    node: Node | None = None,
+    *,
+    most: int | None = None,
 ) -> list[tuple[int, int]]:
-    """The same path as (slot id, id of the version that stands there), root first."""
+    """The same path as (slot id, id of the version that stands there), root first; at most
+    the last `most` of it, which then cost the same however deep the node is."""
     end = _end(tree, workspace, node)
     standing, params = _standing(end, workspace)
     sql = f"{_UP} SELECT up.slot, {standing} FROM up ORDER BY up.depth"
-    rows: list[Any] = fetch(sql, [end.slot_id, *params])
+    top = 0 if most is None else max(0, end.depth - most + 1)
+    rows: list[Any] = fetch(sql, [end.slot_id, top, *params])
     return rows
 
 

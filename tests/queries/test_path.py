@@ -27,6 +27,13 @@ def test_a_path_goes_from_the_root_to_the_node(actor: Actor, tree: Tree) -> None
     assert a.pk in _ids(rows) and b.pk in _ids(rows)
 
 
+def test_the_end_of_a_path_is_read_alone(actor: Actor, tree: Tree) -> None:
+    a, b, c = chain(tree, actor.participant, "a", "b", "c")
+    assert [key for _, key in path_ids(actor, tree, None, c, most=2)] == [b.pk, c.pk]
+    assert path_ids(actor, tree, None, c, most=9) == path_ids(actor, tree, None, c)
+    assert path_ids(actor, tree, None, a, most=2) == path_ids(actor, tree, None, a)
+
+
 def test_without_a_node_it_ends_where_the_workspace_stands(actor: Actor, tree: Tree) -> None:
     (a,) = chain(tree, actor.participant, "a")
     workspace = growth.workspace_of(actor.participant, tree)

@@ -15,7 +15,7 @@ from loom.doors.web.shown import age_of, broken_reason
 from loom.doors.web.who import Who
 from loom.models import Generation, Node, Tree, Workspace
 from loom.queries import lookup
-from loom.queries.asked import asked_on
+from loom.queries.asked import NEAREST, asked_on
 from loom.queries.path import path_ids
 from loom.queries.rows import NodeRow, rows_of
 from loom.queries.standing import standing_of
@@ -106,7 +106,7 @@ def weave_of(
     ]
     cards += [((one.created_at, one.pk), _lost(one, cast)) for one in _failed(actor, tree, node)]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
-    path = [version for _, version in path_ids(actor, tree, workspace, node)]
+    path = [version for _, version in path_ids(actor, tree, workspace, node, most=NEAREST)]
     asked_at, asked = asked_on(actor, tree, path)
     return Weave(
         point=node.local_id,

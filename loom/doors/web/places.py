@@ -72,17 +72,22 @@ def stretch_of(place: Place, *, after: str, before: str, limit: int) -> tuple[li
 
     CONFLICT where `after` is not on this path: the page asks for the whole of it then.
     """
-    path = path_ids(place.actor, place.tree, place.workspace, place.node)[1:]
+    most = limit + 1  # one more: whether there is anything above
+    if before:
+        upper = known_node(place.tree, before)
+        most += max(0, place.node.depth - upper.depth + 1) if upper else 0
+    path = path_ids(place.actor, place.tree, place.workspace, place.node, most=most)
     slots = [slot for slot, _ in path]
+    first = 1 if len(path) > place.node.depth else 0  # without the root
     end = slots.index(_slot_of(place.tree, before, slots)) if before else len(path)
-    floor = 0
+    floor = first
     if after:
         slot = _slot_of(place.tree, after, slots)
         floor = slots.index(slot) + 1
         if end - floor > limit:
             raise _not_joined(after)
     start = max(floor, end - limit)
-    return rows_of([node for _, node in path[start:end]]), start > 0
+    return rows_of([node for _, node in path[start:end]]), start > first or not first
 
 
 def _slot_of(tree: Tree, local_id: str, slots: list[int]) -> int:

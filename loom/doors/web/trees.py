@@ -16,7 +16,7 @@ from loom.doors.web.shown import nodes_shown
 from loom.doors.web.turns import actors_of
 from loom.doors.web.who import Who, cast_of
 from loom.models import VersionChoice, Workspace
-from loom.queries.counts import head_of, size_of
+from loom.queries.counts import head_of
 from loom.queries.drafts import text_at
 from loom.rules.budgets import PRESETS
 
@@ -41,7 +41,6 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
     context = {
         **_path_context(place, cast, after="", before=""),
         "weave": weave_of(place.actor, place.tree, place.workspace, place.node, cast),
-        "size": size_of(place.actor, place.tree),
         "cast": list(cast.values()),
         "me": cast[place.actor.participant.uid],
         "agents": agents_of(cast),

@@ -58,3 +58,11 @@ def test_files_come_and_go(static: Fresh, built: Path) -> None:
     (built / "new.js").unlink()
     assert _served(static, "new.js").status_code == 404
     assert _served(static, "../../settings.py").status_code == 404
+
+
+def test_a_packed_file_is_served_to_who_takes_it(static: Fresh, built: Path) -> None:
+    (built / "app.js.gz").write_bytes(b"packed")
+    (built / "app.js").write_text("second, and longer")
+    packed = _served(static, "app.js", accept_encoding="gzip")
+    assert (_whole(packed), packed["Content-Encoding"]) == (("packed", "6"), "gzip")
+    assert _whole(_served(static, "app.js"))[0] == "second, and longer"

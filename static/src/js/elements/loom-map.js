@@ -4,13 +4,12 @@
 
 import { Camera } from "../map/camera.js";
 import { draw } from "../map/draw.js";
-import { factsOf } from "../map/facts.js";
+import { factsOf, pathIn } from "../map/facts.js";
+import { frameFor } from "../map/frame.js";
 import { inkOf, onTheme } from "../map/ink.js";
 import { listenForPointers } from "../map/pointers.js";
 import { parentsOf, Scene, slotsShown } from "../map/scene.js";
-import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
-import { t } from "../t.js";
 
 export class LoomMap extends HTMLElement {
   camera = new Camera();
@@ -18,8 +17,16 @@ export class LoomMap extends HTMLElement {
   scene = null;
   /** @type {number | null} the slot that is shown as the top; null: the whole tree */
   hoisted = null;
-  /** @type {Set<number>} slots that a search has found */
-  hits = new Set();
+  /** @type {import("../map/facts.js").Kept} */
+  kept = { path: [], hits: new Set(), marked: new Set(), matches: null, isMatch: () => true };
+  /** @type {HTMLElement | undefined} */
+  unhoist;
+  /** @type {HTMLCanvasElement | undefined} */
+  canvas;
+  /** @type {HTMLElement | undefined} */
+  tip;
+  /** @type {HTMLElement | undefined} */
+  frame;
   ask = 0;
   touched = false;
   frameAsked = 0;
@@ -28,7 +35,7 @@ export class LoomMap extends HTMLElement {
     this.page = pageOf();
     this.stop = new AbortController();
     const { signal } = this.stop;
-    this.build();
+    Object.assign(this, frameFor(this));
     this.worker = new Worker(this.closest("loom-tree")?.getAttribute("data-layout-worker") ?? "", { type: "module" });
     this.worker.onmessage = ({ data }) => this.placed(data);
     this.ink = inkOf(this);
@@ -55,25 +62,6 @@ export class LoomMap extends HTMLElement {
     this.worker?.terminate();
   }
 
-  build() {
-    const tool = (/** @type {string} */ words, /** @type {string} */ name, /** @type {() => void} */ run) => {
-      const button = make("button", { type: "button", className: "quiet", textContent: words, title: name, ariaLabel: name });
-      button.addEventListener("click", run);
-      return button;
-    };
-    this.unhoist = tool(t("whole tree"), t("Show the whole tree again"), () => this.hoist(null));
-    this.unhoist.hidden = true;
-    const tools = make("span", { className: "end" }, this.unhoist, tool("−", t("Zoom out"), () => this.zoom(1 / 1.4)), tool("+", t("Zoom in"), () => this.zoom(1.4)), tool(t("fit"), t("Fit the whole map"), () => this.fit()), tool("◎", t("Show where you are"), () => this.find()));
-    const size = make("span", {}, document.querySelector(".status [data-size]")?.textContent ?? "");
-    size.dataset.size = "";
-    this.canvas = /** @type {HTMLCanvasElement} */ (make("canvas", { tabIndex: 0 }));
-    this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", t("Map of the tree. The outline holds the same as a list. Arrows move the map, plus and minus zoom, 0 fits."));
-    this.tip = make("div", { className: "map-tip", hidden: true });
-    this.frame = make("div", { className: "map-frame" }, this.canvas, this.tip);
-    this.replaceChildren(make("div", { className: "map-head" }, size, tools), this.frame);
-  }
-
   layOutSoon() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.layOut(), 120);
@@ -95,6 +83,7 @@ export class LoomMap extends HTMLElement {
     const before = this.scene;
     const anchor = before && this.point(before);
     this.scene = new Scene(this.asked, data);
+    this.follow();
     const now = this.point(this.scene);
     // What the reader looks at stays where it is when the tree grows around it.
     if (anchor && now && this.touched) this.camera.put(now.x, now.y, this.camera.toX(anchor.x), this.camera.toY(anchor.y));
@@ -114,7 +103,7 @@ export class LoomMap extends HTMLElement {
   start() {
     const { width, height } = this.extent();
     if (!this.scene || !width) return;
-    this.camera.fit(this.scene.box(), width, height);
+    this.camera.fit(this.scene.box, width, height);
     if (this.camera.k < 0.45) {
       this.camera.scale(0.8);
       this.find();
@@ -128,7 +117,7 @@ export class LoomMap extends HTMLElement {
 
   fit() {
     const { width, height } = this.extent();
-    if (this.scene) this.camera.fit(this.scene.box(), width, height);
+    if (this.scene) this.camera.fit(this.scene.box, width, height);
     this.redraw();
   }
 
@@ -156,7 +145,13 @@ export class LoomMap extends HTMLElement {
     this.layOut();
   }
 
+  /** Finds the way to the reader anew: it is drawn with every frame. */
+  follow() {
+    if (this.scene) this.kept.path = pathIn(this.scene, this.page?.store?.slotOf(this.page.position));
+  }
+
   moved() {
+    this.follow();
     const at = this.scene && this.point(this.scene);
     const { width, height } = this.extent();
     if (!at) return this.hoisted === null ? undefined : this.hoist(null);
@@ -168,7 +163,7 @@ export class LoomMap extends HTMLElement {
 
   /** @param {string[]} ids */
   light(ids) {
-    this.hits = new Set(ids.map((id) => this.page?.store?.slotOf(id) ?? -1));
+    this.kept.hits = new Set(ids.map((id) => this.page?.store?.slotOf(id) ?? -1));
     this.redraw();
   }
 
@@ -195,6 +190,7 @@ export class LoomMap extends HTMLElement {
     if (!pen || !store || !this.scene || !this.ink || !this.page) return;
     const scale = devicePixelRatio || 1;
     pen.setTransform(scale, 0, 0, scale, 0, 0);
-    draw(pen, this.scene, this.camera, factsOf(this.page, store, this.hits), this.ink, this.extent());
+    const facts = factsOf(this.page, store, this.kept);
+    draw({ pen, scene: this.scene, camera: this.camera, facts, ink: this.ink, frame: this.extent() });
   }
 }

@@ -1,65 +1,96 @@
 // @ts-check
 // Draws the map on a canvas: only what is on the screen, and less of it from afar.
 
+import { labels, runs } from "./labels.js";
+import { cells, eachIn, eachLeaving, eachRow } from "./seen.js";
+
 /** @typedef {import("./camera.js").Camera} Camera */
 /** @typedef {import("./scene.js").Scene} Scene */
+/** @typedef {import("./scene.js").Rows} Rows */
+
 /**
  * @typedef {{paper: string, panel: string, ink: string, soft: string, rule: string, edge: string, link: string, threads: string[], font: string}} Ink
  * @typedef {{colourOf: (slot: number) => number, isPruned: (slot: number) => boolean, labelOf: (slot: number) => string,
- *   path: Set<number>, position: number | undefined, rings: {slot: number, colour: number, name: string}[], hits: Set<number>, marked: Set<number>}} Facts
+ *   path: number[], position: number | undefined, rings: {slot: number, colour: number, name: string}[], hits: Iterable<number>, marked: Iterable<number>,
+ *   matches: Rows | null, isMatch: (slot: number) => boolean}} Facts `path` are places, by row; `matches` what a filter lets through
+ * @typedef {{pen: CanvasRenderingContext2D, scene: Scene, camera: Camera, facts: Facts, ink: Ink, frame: {width: number, height: number}}} Sight
  */
 
 const FAR = 0.3; // below this zoom, dots and straight lines
+const TINY = 2.5; // a dot's radius below which it is a square
 const LABELS = 0.72;
+const RUNS = 0.5;
 
-/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {Camera} camera @param {Facts} facts @param {Ink} ink @param {{width: number, height: number}} frame */
-export function draw(pen, scene, camera, facts, ink, { width, height }) {
-  pen.clearRect(0, 0, width, height);
-  const { x, y, up } = scene.layout;
-  const px = (/** @type {number} */ place) => camera.toX(x[place]);
-  const py = (/** @type {number} */ place) => camera.toY(y[place]);
-  const seen = [];
-  const isTaken = cells(camera, width, height);
-  const thin = new Path2D();
-  const thick = new Path2D();
-  for (const place of scene.layout.kept) {
-    const above = up[place];
-    const ax = px(place);
-    const ay = py(place);
-    const onScreen = ax > -20 && ax < width + 20 && ay > -20 && ay < height + 20;
-    const isPath = facts.path.has(scene.slots[place]);
-    if (onScreen && isTaken(ax, ay) && !isPath) continue;
-    if (onScreen) seen.push(place);
-    if (above < 0) continue;
-    const bx = px(above);
-    const by = py(above);
-    if ((ay < 0 && by < 0) || (ay > height && by > height) || (ax < 0 && bx < 0) || (ax > width && bx > width)) continue;
-    line(isPath ? thick : thin, bx, by, ax, ay, camera.k < FAR);
-  }
+/** @param {Sight} sight */
+export function draw(sight) {
+  const { pen, camera, scene, facts, frame } = sight;
+  pen.clearRect(0, 0, frame.width, frame.height);
+  lines(sight);
+  path(sight);
+  lit(sight);
+  if (facts.matches) {
+    dots(sight, scene.rows, true);
+    dots(sight, facts.matches, false);
+  } else dots(sight, scene.rows, false);
+  marks(sight);
+  rings(sight);
+  if (camera.k >= RUNS) runs(sight);
+  if (camera.k >= LABELS) labels(sight, radius(camera) + 9);
+}
+
+/** @param {Camera} camera */
+export function radius(camera) {
+  return Math.min(8, Math.max(1.2, 7.5 * camera.k));
+}
+
+/** @param {Camera} camera */
+function isFar(camera) {
+  return radius(camera) < TINY;
+}
+
+/** The lines between rows, folded runs dotted. @param {Sight} sight */
+function lines({ pen, scene, camera, ink, frame }) {
+  const { x, y, up, run } = scene.layout;
+  const isTaken = cells(isFar(camera), frame);
+  const straight = camera.k < FAR;
   pen.lineCap = "round";
   pen.strokeStyle = ink.rule;
   pen.lineWidth = Math.max(0.6, 1.5 * Math.min(1, camera.k * 1.6));
-  pen.stroke(thin);
+  const dotted = new Path2D();
+  eachRow(scene.rows, camera, frame, (row) => {
+    // A path for each row: drawing one of all takes longer than the square of their number.
+    const plain = new Path2D();
+    const draw = (/** @type {number} */ place) => {
+      const above = up[place];
+      if (above < 0) return;
+      line(run[place] && !straight ? dotted : plain, camera.toX(x[above]), camera.toY(y[above]), camera.toX(x[place]), camera.toY(y[place]), straight);
+    };
+    eachIn(scene.rows, row, camera, frame, isFar(camera), (place) => {
+      if (!isTaken(camera.toX(x[place]), camera.toY(y[place]))) draw(place);
+    });
+    eachLeaving(scene.rows, row, camera, frame, draw);
+    pen.stroke(plain);
+  });
+  pen.setLineDash([1, 5]);
+  pen.stroke(dotted);
+  pen.setLineDash([]);
+}
+
+/** The way to where the reader stands, thick. @param {Sight} sight */
+function path({ pen, scene, camera, facts, ink, frame }) {
+  const { x, y } = scene.layout;
+  const thick = new Path2D();
+  let before = -1;
+  eachRow(scene.rows, camera, { ...frame, height: frame.height + 1 }, (row) => {
+    const place = facts.path[row];
+    if (place === undefined) return;
+    const above = before < 0 ? facts.path[row - 1] : before;
+    if (above !== undefined) line(thick, camera.toX(x[above]), camera.toY(y[above]), camera.toX(x[place]), camera.toY(y[place]), camera.k < FAR);
+    before = place;
+  });
   pen.strokeStyle = ink.threads[0];
   pen.lineWidth = Math.max(1.5, 3 * Math.min(1, camera.k * 1.4));
   pen.stroke(thick);
-  dots(pen, scene, camera, facts, ink, seen, px, py);
-  rings(pen, scene, camera, facts, ink, px, py);
-  if (camera.k >= LABELS) labels(pen, scene, camera, facts, ink, width, height);
-}
-
-/** From afar, whether something is drawn already where a dot would be: it would not be seen.
- * @param {Camera} camera @param {number} width @param {number} height */
-function cells(camera, width, height) {
-  if (radius(camera) >= 2.5) return () => false;
-  const across = Math.ceil(width / 2) + 1;
-  const taken = new Uint8Array(across * (Math.ceil(height / 2) + 1));
-  return (/** @type {number} */ x, /** @type {number} */ y) => {
-    const cell = (y >> 1) * across + (x >> 1);
-    if (taken[cell]) return true;
-    taken[cell] = 1;
-    return false;
-  };
 }
 
 /** @param {Path2D} path @param {number} ax @param {number} ay @param {number} bx @param {number} by @param {boolean} straight */
@@ -72,33 +103,38 @@ function line(path, ax, ay, bx, by, straight) {
   }
 }
 
-/** @param {Camera} camera */
-export function radius(camera) {
-  return Math.min(8, Math.max(1.2, 7.5 * camera.k));
-}
-
-/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {Camera} camera @param {Facts} facts @param {Ink} ink @param {number[]} seen @param {(place: number) => number} px @param {(place: number) => number} py */
-function dots(pen, scene, camera, facts, ink, seen, px, py) {
+/** @param {Sight} sight @param {Rows} rows @param {boolean} isGround behind what a filter lets through */
+function dots({ pen, scene, camera, facts, ink, frame }, rows, isGround) {
+  const { x, y } = scene.layout;
   const r = radius(camera);
+  const far = isFar(camera);
+  const isTaken = cells(far, frame);
   const byColour = ink.threads.map(() => new Path2D());
   const faint = new Path2D();
-  const lit = new Path2D();
-  for (const place of seen) {
+  const ground = new Path2D();
+  eachRow(rows, camera, frame, (row) => eachIn(rows, row, camera, frame, far, (place) => {
+    const ax = camera.toX(x[place]);
+    const ay = camera.toY(y[place]);
+    if (isTaken(ax, ay)) return;
     const slot = scene.slots[place];
-    const path = facts.isPruned(slot) ? faint : byColour[facts.colourOf(slot)];
-    if (r < 2.5) path.rect(px(place) - r, py(place) - r, 2 * r, 2 * r);
-    else circle(path, px(place), py(place), facts.position === slot ? r + 1 : r);
-    if (facts.hits.has(slot)) circle(lit, px(place), py(place), r + 4);
-    if (facts.marked.has(slot) && r > 4) circle(lit, px(place) + r * 0.85, py(place) - r * 0.85, 2);
-  }
-  pen.fillStyle = ink.link;
-  pen.fill(lit);
+    const path = isGround ? ground : facts.isPruned(slot) ? faint : byColour[facts.colourOf(slot)];
+    if (far) path.rect(ax - r, ay - r, 2 * r, 2 * r);
+    else circle(path, ax, ay, facts.position === slot ? r + 1 : isGround ? r * 0.7 : r);
+  }));
+  pen.fillStyle = ink.rule;
+  pen.fill(ground);
   byColour.forEach((path, colour) => {
     pen.fillStyle = ink.threads[colour];
     pen.fill(path);
   });
-  pen.fillStyle = ink.panel;
+  hollow(pen, faint, ink, far);
+}
+
+/** What is pruned. @param {CanvasRenderingContext2D} pen @param {Path2D} faint @param {Ink} ink @param {boolean} far */
+function hollow(pen, faint, ink, far) {
+  pen.fillStyle = far ? ink.edge : ink.panel;
   pen.fill(faint);
+  if (far) return;
   pen.setLineDash([3, 2]);
   pen.lineWidth = 1;
   pen.strokeStyle = ink.edge;
@@ -106,52 +142,46 @@ function dots(pen, scene, camera, facts, ink, seen, px, py) {
   pen.setLineDash([]);
 }
 
-/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {Camera} camera @param {Facts} facts @param {Ink} ink @param {(place: number) => number} px @param {(place: number) => number} py */
-function rings(pen, scene, camera, facts, ink, px, py) {
+/** A light behind what a search has found. @param {Sight} sight */
+function lit({ pen, scene, camera, facts, ink, frame }) {
+  const light = new Path2D();
+  eachOf(facts.hits, scene, camera, frame, (x, y) => circle(light, x, y, radius(camera) + 4));
+  pen.fillStyle = ink.link;
+  pen.fill(light);
+}
+
+/** A small sign at what is bookmarked, from near. @param {Sight} sight */
+function marks({ pen, scene, camera, facts, ink, frame }) {
   const r = radius(camera);
-  const ring = (/** @type {number} */ slot, /** @type {string} */ colour, /** @type {number} */ extra) => {
+  if (r <= 4) return;
+  const signs = new Path2D();
+  eachOf(facts.marked, scene, camera, frame, (x, y) => circle(signs, x + r * 0.85, y - r * 0.85, 2.5));
+  pen.fillStyle = ink.link;
+  pen.fill(signs);
+}
+
+/** @param {Iterable<number>} slots @param {Scene} scene @param {Camera} camera @param {{width: number, height: number}} frame @param {(x: number, y: number) => void} visit */
+function eachOf(slots, scene, camera, { width, height }, visit) {
+  for (const slot of slots) {
     const place = scene.placeOf(slot);
-    if (place === undefined) return;
+    if (place === undefined) continue;
+    const x = camera.toX(scene.layout.x[place]);
+    const y = camera.toY(scene.layout.y[place]);
+    if (x > -20 && x < width + 20 && y > -20 && y < height + 20) visit(x, y);
+  }
+}
+
+/** Where others are, and the reader. @param {Sight} sight */
+function rings({ pen, scene, camera, facts, ink, frame }) {
+  const ring = (/** @type {number} */ slot, /** @type {string} */ colour, /** @type {number} */ extra) => {
     const path = new Path2D();
-    circle(path, px(place), py(place), r + extra);
+    eachOf([slot], scene, camera, frame, (x, y) => circle(path, x, y, radius(camera) + extra));
     pen.lineWidth = 2;
     pen.strokeStyle = colour;
     pen.stroke(path);
   };
   for (const { slot, colour } of facts.rings) ring(slot, ink.threads[colour], 8);
   if (facts.position !== undefined) ring(facts.position, ink.ink, 4.5);
-}
-
-/** Labels where there is room to the right. @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {Camera} camera @param {Facts} facts @param {Ink} ink @param {number} width @param {number} height */
-function labels(pen, scene, camera, facts, ink, width, height) {
-  const { x, y } = scene.layout;
-  const names = new Map(facts.rings.map((one) => [one.slot, one.name]));
-  pen.font = `11px ${ink.font}`;
-  pen.textAlign = "left"; // the map's right side stays right, whatever the page's language
-  pen.direction = "ltr";
-  pen.textBaseline = "middle";
-  scene.ordered.forEach((place, at) => {
-    const ax = camera.toX(x[place]);
-    const ay = camera.toY(y[place]);
-    if (ax < -10 || ax > width - 30 || ay < 0 || ay > height) return;
-    const next = scene.ordered[at + 1];
-    const isRow = next !== undefined && y[next] === y[place];
-    const room = Math.min(150, (isRow ? camera.toX(x[next]) : width) - ax - 34);
-    const slot = scene.slots[place];
-    const name = names.get(slot);
-    const words = name ?? facts.labelOf(slot);
-    if (room < 42 || !words) return;
-    pen.fillStyle = name ? ink.ink : ink.soft;
-    pen.fillText(clipped(pen, words, room), ax + radius(camera) + 9, ay);
-  });
-}
-
-/** @param {CanvasRenderingContext2D} pen @param {string} words @param {number} room */
-function clipped(pen, words, room) {
-  if (pen.measureText(words).width <= room) return words;
-  let end = Math.min(words.length, Math.floor(room / 5));
-  while (end > 1 && pen.measureText(`${words.slice(0, end)}…`).width > room) end -= 1;
-  return `${words.slice(0, end).trimEnd()}…`;
 }
 
 /** @param {Path2D} path @param {number} x @param {number} y @param {number} r */

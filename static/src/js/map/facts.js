@@ -3,9 +3,13 @@
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 /** @typedef {import("../tree/store.js").TreeStore} TreeStore */
+/** @typedef {import("./scene.js").Scene} Scene */
 
-/** @param {TreePage} page @param {TreeStore} store @param {Set<number>} hits @returns {import("./draw.js").Facts} */
-export function factsOf(page, store, hits) {
+/** What changes with where the reader stands, or with the tree, and not with each frame.
+ * @typedef {{path: number[], hits: Set<number>, marked: Set<number>, matches: import("./scene.js").Rows | null, isMatch: (slot: number) => boolean}} Kept */
+
+/** @param {TreePage} page @param {TreeStore} store @param {Kept} kept @returns {import("./draw.js").Facts} */
+export function factsOf(page, store, kept) {
   const colourOf = (/** @type {string} */ id) => page.cast.get(id)?.colour ?? 0;
   const rings = page.here.flatMap(({ participant, node }) => {
     const slot = store.slotOf(node);
@@ -13,13 +17,23 @@ export function factsOf(page, store, hits) {
     return isOther ? [{ slot, colour: colourOf(participant), name: page.cast.get(participant)?.name ?? "" }] : [];
   });
   return {
+    ...kept,
     colourOf: (slot) => colourOf(store.authors[slot]),
     isPruned: (slot) => store.isPruned(slot),
     labelOf: (slot) => (store.parents[slot] === null ? "" : page.excerpts.of(store.standing(slot))),
-    path: new Set(store.pathTo(page.position)),
     position: store.slotOf(page.position) ?? undefined,
     rings,
-    hits,
-    marked: new Set(),
   };
+}
+
+/** The drawn places from the top of the map to a slot: the place of each row.
+ * @param {Scene} scene @param {number | null | undefined} slot */
+export function pathIn(scene, slot) {
+  const path = [];
+  let place = slot === null || slot === undefined ? -1 : (scene.placeOf(slot) ?? -1);
+  while (place >= 0) {
+    path.push(place);
+    place = scene.layout.up[place];
+  }
+  return path.reverse();
 }

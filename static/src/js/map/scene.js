@@ -3,6 +3,7 @@
 
 /** @typedef {import("../tree/store.js").TreeStore} TreeStore */
 /** @typedef {import("./layout.js").Layout} Layout */
+/** @typedef {{x0: number, x1: number, y0: number, y1: number}} Box */
 
 /** The slots on the map in order of creation: text, not below a pruned one; below `hoisted`
  * only. @param {TreeStore} store @param {number | null} hoisted */
@@ -22,8 +23,54 @@ export function slotsShown(store, hoisted) {
 
 /** The place above each shown slot, for the layout. @param {TreeStore} store @param {number[]} slots */
 export function parentsOf(store, slots) {
-  const places = new Map(slots.map((slot, place) => [slot, place]));
-  return Int32Array.from(slots, (slot) => places.get(store.parents[slot] ?? -1) ?? -1);
+  const places = placesOf(slots);
+  return Int32Array.from(slots, (slot) => places[store.parents[slot] ?? -1] ?? -1);
+}
+
+/** The place of each slot; -1 for one that is not shown. @param {number[]} slots */
+function placesOf(slots) {
+  const places = new Int32Array(slots.length ? slots[slots.length - 1] + 1 : 0).fill(-1);
+  slots.forEach((slot, place) => {
+    places[slot] = place;
+  });
+  return places;
+}
+
+/** Places row by row, each row from left to right. */
+export class Rows {
+  /** @param {Layout} layout @param {Int32Array} order @param {Int32Array} starts of each row, and the end */
+  constructor(layout, order, starts) {
+    this.layout = layout;
+    this.order = order;
+    this.starts = starts;
+  }
+
+  get count() {
+    return this.starts.length - 1;
+  }
+
+  /** The first of a row for which `isPast` holds, as it does for all to its right.
+   * @param {number} row @param {(place: number) => boolean} isPast */
+  first(row, isPast) {
+    let [low, high] = [this.starts[row], this.starts[row + 1]];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (isPast(this.order[middle])) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** Only those that `isIn`. @param {(place: number) => boolean} isIn */
+  only(isIn) {
+    const order = [];
+    const starts = [0];
+    for (let row = 0; row < this.count; row += 1) {
+      for (let at = this.starts[row]; at < this.starts[row + 1]; at += 1) if (isIn(this.order[at])) order.push(this.order[at]);
+      starts.push(order.length);
+    }
+    return new Rows(this.layout, Int32Array.from(order), Int32Array.from(starts));
+  }
 }
 
 export class Scene {
@@ -31,45 +78,49 @@ export class Scene {
   constructor(slots, layout) {
     this.slots = slots;
     this.layout = layout;
-    this.keptSet = new Set(layout.kept);
-    this.places = new Map(slots.map((slot, place) => [slot, place]));
-    /** @type {number[]} drawn places by row, then from left to right: for labels and pointing */
-    this.ordered = [...layout.kept].sort((one, other) => layout.y[one] - layout.y[other] || layout.x[one] - layout.x[other]);
+    this.places = placesOf(slots);
+    this.rows = new Rows(layout, layout.kept, layout.rows);
+    this.box = boxOf(layout);
   }
 
   /** The drawn place that stands for a slot: itself, or where its run begins. @param {number} slot */
   placeOf(slot) {
-    const place = this.places.get(slot);
-    if (place === undefined) return undefined;
+    const place = this.places[slot] ?? -1;
+    if (place < 0) return undefined;
     return this.isKept(place) ? place : this.layout.up[place];
   }
 
   /** @param {number} place */
   isKept(place) {
-    return this.keptSet.has(place);
-  }
-
-  box() {
-    const { x, y, kept } = this.layout;
-    const box = { x0: 0, x1: 0, y0: 0, y1: 0 };
-    kept.forEach((place, at) => {
-      box.x0 = at ? Math.min(box.x0, x[place]) : x[place];
-      box.x1 = at ? Math.max(box.x1, x[place]) : x[place];
-      box.y1 = Math.max(box.y1, y[place]);
-    });
-    return box;
+    const row = this.layout.y[place];
+    const at = row < this.rows.count ? this.rows.first(row, (one) => this.layout.x[one] >= this.layout.x[place]) : 0;
+    return this.rows.order[at] === place;
   }
 
   /** The slot nearest to a point of the layout, within `reach`. @param {number} px @param {number} py @param {number} rx @param {number} ry */
   near(px, py, rx, ry) {
+    const { x, y } = this.layout;
+    const lowest = Math.min(this.rows.count - 1, Math.floor(py + ry));
     let best;
     let least = 1;
-    for (const place of this.layout.kept) {
-      const dx = (this.layout.x[place] - px) / rx;
-      const dy = (this.layout.y[place] - py) / ry;
-      const distance = dx * dx + dy * dy;
-      if (distance < least) [best, least] = [place, distance];
+    for (let row = Math.max(0, Math.ceil(py - ry)); row <= lowest; row += 1) {
+      for (let at = this.rows.first(row, (one) => x[one] > px - rx); at < this.rows.starts[row + 1]; at += 1) {
+        const place = this.rows.order[at];
+        if (x[place] > px + rx) break;
+        const distance = ((x[place] - px) / rx) ** 2 + ((y[place] - py) / ry) ** 2;
+        if (distance < least) [best, least] = [place, distance];
+      }
     }
     return best === undefined ? undefined : this.slots[best];
   }
+}
+
+/** @param {Layout} layout @returns {Box} */
+function boxOf({ x, kept, rows }) {
+  const box = { x0: 0, x1: 0, y0: 0, y1: Math.max(0, rows.length - 2) };
+  for (const place of kept) {
+    if (x[place] < box.x0) box.x0 = x[place];
+    if (x[place] > box.x1) box.x1 = x[place];
+  }
+  return box;
 }
