@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from django.utils import timezone
 
+from agents import surroundings
 from agents.context import aware
 from agents.context.aware import GO_ON, Sent
 from agents.context.fit import Counted, count
@@ -130,7 +131,9 @@ def _view(place: Place) -> View:
     size = size_of(actor, tree)
     mode: Literal["dialogue", "buffer"] = "buffer" if tree.mode == "buffer" else "dialogue"
     stands = place.workspace.position
-    path = path_of(actor, tree, place.workspace, stands if stands.tree_id == tree.pk else None)
+    is_here = stands.tree_id == tree.pk
+    path = path_of(actor, tree, place.workspace, stands if is_here else None)
+    read = path_of(actor, tree, place.workspace, place.end)
     return View(
         revision=place.workspace.revision,
         title=tree.title,
@@ -142,6 +145,10 @@ def _view(place: Place) -> View:
         permissions=tuple(NAMES[letter] for letter in NAMES if letter in actor.letters),
         others=_others(place, now),
         budget=_budget(place, now),
+        notifications=surroundings.news(actor, tree, place.workspace),
+        outline=surroundings.twigs(actor, tree, place.workspace),
+        near=surroundings.near(tree, [row for row in read if row.depth], place.workspace, now),
+        deeds=surroundings.deeds(place.workspace),
     )
 
 

@@ -20,7 +20,7 @@ from agents.context.subject import (
 from agents.held import grammar_for
 from agents.providers.failures import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
-from agents.providers.telling import Ask
+from agents.providers.telling import Ask, Blocks
 from agents.rights import demand_turn
 from loom import access
 from loom.access import Actor
@@ -135,6 +135,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
             # The embedded model would never think of a line by itself (measured: 0 of 40).
             acts=asked.provider.grammar and not turn.rounds,
         ),
+        blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
         key=open_sealed(agent.sealed_key, agent.base_url) if agent.sealed_key else "",
     )
     nothing = Reading("dialogue", "chat", ())

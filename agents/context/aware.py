@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from agents.context import surroundings  # noqa: F401  (registers its sections)
 from agents.context.earlier import Earlier, earlier_of
-from agents.context.fit import GAP, Part, fit, total
+from agents.context.fit import GAP, Fitted, Part, fit, total
 from agents.context.instructions import instructions
 from agents.context.results import results
 from agents.context.sections import escaped, framed, plain, rendered
@@ -17,6 +18,8 @@ from agents.context.subject import JOINT
 from agents.context.view import Aware, Stop
 
 GO_ON = "Continue."
+NOTE = 40  # tokens that are kept for saying what did not fit, and for what is counted then
+NEAR_IN_BRIEF = 4  # nodes of PATH for a model that can read little
 OWN_FIRST = "(the tree begins with your text)"
 BRIEF_OVER = 2  # INSTRUCTIONS that take over a half of what can be read are the brief ones
 BOUNDARY, OWN = "︱", "︱›"
@@ -24,10 +27,12 @@ BOUNDARY, OWN = "︱", "︱›"
 
 @dataclass(frozen=True)
 class Message:
-    """One message: its role, and its blocks, which are cached one by one."""
+    """One message: its role, and its blocks. What stands up to the `kept`th block, where one
+    is named, is sent again as it is: a provider may keep it."""
 
     role: str
     blocks: tuple[str, ...]
+    kept: int = 0
 
     @property
     def body(self) -> dict[str, str]:
@@ -58,39 +63,62 @@ class Sent:
 
 def assemble(aware: Aware) -> Sent:
     """The request. Raises TooLong where it cannot be made to fit."""
-    system = system_of(aware)
+    system, is_brief = system_of(aware)
+    if is_brief:
+        view = replace(aware.view, outline=(), near=aware.view.near[-NEAR_IN_BRIEF:])
+        aware = replace(aware, view=view)
     rounds = _rounds(aware)
-    room = aware.limit - aware.counted(system) - total(rounds, aware.counted)
-    room -= aware.counted(_workspace(aware, ()))
-    earlier, path = _path(aware, room)
-    fitted = fit(path, aware.truncation, max(room - aware.counted(earlier.text), 0), aware.counted)
-    note = "; ".join(one for one in (earlier.note, fitted.note) if one)
+    taken = aware.counted(system) + total(rounds, aware.counted)
+    aware, earlier, fitted = _fitted(aware, aware.limit - taken)
+    note = _note(aware, earlier, fitted)
     sizes = (
         ("PROMPT", aware.counted(system)),
         ("EARLIER", aware.counted(earlier.text)),
         ("PATH", total(fitted.parts, aware.counted)),
         ("RESULTS", total(rounds, aware.counted)),
     )
-    told = replace(aware, view=replace(aware.view, tokens=sizes, limit=aware.limit))
+    view = replace(aware.view, tokens=sizes, limit=aware.limit)
     if note:
-        lines = (*told.view.notifications, f"pruned: {note}")
-        told = replace(told, view=replace(told.view, notifications=lines))
-    last = _workspace(told, sizes)
+        view = replace(view, notifications=(*view.notifications, f"pruned: {note}"))
+    last = _workspace(replace(aware, view=view))
     begun = [Part("user", earlier.text)] if earlier.text else []
-    parts = [*begun, *fitted.parts, *rounds, Part("user", last), Part("user", aware.closing)]
-    return Sent(system, _messages(parts), (*sizes, ("WORKSPACE", aware.counted(last))), note)
+    frozen = [*begun, *fitted.parts]
+    parts = [*frozen, *rounds, Part("user", last), Part("user", aware.closing)]
+    sections = (*sizes, ("WORKSPACE", aware.counted(last)))
+    return Sent(system, _messages(parts, len(frozen)), sections, note)
 
 
-def system_of(aware: Aware) -> str:
-    """Persona, tree context, INSTRUCTIONS: what changes only when they do."""
+def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
+    """What is made to fit, in this order: EARLIER grows, the trace is told by its number and
+    the outline left out, the tree's truncation cuts the path. Source: model.md §6.3."""
+    left = room - aware.counted(_workspace(aware)) - NOTE
+    earlier, path = _path(aware, left)
+    if aware.counted(earlier.text) + total(path, aware.counted) > left:
+        short = replace(aware.view, outline=(), is_short=True)
+        aware = replace(aware, view=short)
+        left = room - aware.counted(_workspace(aware)) - NOTE
+        earlier, path = _path(aware, left)
+    left -= aware.counted(earlier.text)
+    return aware, earlier, fit(path, aware.truncation, max(left, 0), aware.counted)
+
+
+def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
+    short = "the outline and the trace" if aware.view.is_short else ""
+    return "; ".join(one for one in (earlier.note, short, fitted.note) if one)
+
+
+def system_of(aware: Aware) -> tuple[str, bool]:
+    """Persona, tree context, INSTRUCTIONS: what changes only when they do; and whether the
+    INSTRUCTIONS are the brief ones."""
     whole = instructions(aware.commands)
-    if aware.counted(whole) * BRIEF_OVER > aware.limit:
+    is_brief = aware.counted(whole) * BRIEF_OVER > aware.limit
+    if is_brief:
         whole = instructions(aware.commands, brief=True)
     texts = [escaped(aware.persona), escaped(aware.system_context), whole]
-    return JOINT.join(text for text in texts if text)
+    return JOINT.join(text for text in texts if text), is_brief
 
 
-def _workspace(aware: Aware, sizes: Sequence[tuple[str, int]]) -> str:
+def _workspace(aware: Aware) -> str:
     """The last message: how things stand now, rebuilt every round."""
     body = "\n".join(text for _, text in rendered(aware.view))
     return framed("WORKSPACE", body, more=f" revision {aware.view.revision}")
@@ -156,20 +184,24 @@ def _rounds(aware: Aware) -> list[Part]:
     return parts
 
 
-def _messages(parts: Sequence[Part]) -> tuple[Message, ...]:
-    """Messages of alternating roles; the names of own texts begin the next user block."""
+def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
+    """Messages of alternating roles, the first `frozen` parts kept; the names of own texts
+    begin the next user block. A block of blanks alone is left out: some providers refuse it."""
     named: list[str] = []
-    blocks: list[tuple[str, str]] = []
-    for part in parts:
+    blocks: list[tuple[str, str, bool]] = []
+    for at, part in enumerate(parts):
         role = "user" if part.role == GAP else part.role
         text = part.text
         if role == "user" and named:
             text, named = "\n".join([*named, text]), []
         if isinstance(part, Own):
             named.append(part.named)
-        if text:
-            blocks.append((role, text))
-    return tuple(
-        Message(role, tuple(text for _, text in run))
-        for role, run in groupby(blocks, key=lambda block: block[0])
-    )
+        if text.strip():
+            blocks.append((role, text, at < frozen))
+    kept = sum(is_frozen for _, _, is_frozen in blocks)
+    made: list[Message] = []
+    for role, run in groupby(blocks, key=lambda block: block[0]):
+        texts = tuple(text for _, text, _ in run)
+        made.append(Message(role, texts, kept if 0 < kept <= len(texts) else 0))
+        kept -= len(texts)
+    return tuple(made)

@@ -50,9 +50,48 @@ class Syntax:
 
 
 @dataclass(frozen=True)
+class Twig:
+    """A line of OUTLINE: a node with its first words, how deep it lies, how many
+    `continuations` it has and how many of them are `shown` below it."""
+
+    local_id: str
+    words: str
+    level: int
+    is_last: bool
+    continuations: int = 0
+    shown: int = 0
+    is_here: bool = False
+    is_hit: bool = False
+
+
+@dataclass(frozen=True)
+class Near:
+    """A line of PATH: what changes about a node that was read; `age` in words."""
+
+    local_id: str
+    author: str
+    kind: str
+    age: str
+    continuations: int = 0
+    annotations: int = 0
+    is_bookmarked: bool = False
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Deed:
+    """A line that the reader gave: its verb, the nodes it touched, and what came of it."""
+
+    verb: str
+    nodes: tuple[str, ...] = ()
+    outcome: str = "ok"
+
+
+@dataclass(frozen=True)
 class View:
     """What the sections of the WORKSPACE message are rendered from. `tokens` by part;
-    `others`: kind, node and depth of who else is active; `notifications` a line each."""
+    `others`: kind, node and depth of who else is active; `notifications` a line each;
+    `deeds` the last ones, oldest first, told only by their number where `is_short`."""
 
     revision: int
     title: str
@@ -67,6 +106,10 @@ class View:
     limit: int = 0
     budget: str = ""
     notifications: tuple[str, ...] = ()
+    outline: tuple[Twig, ...] = ()
+    near: tuple[Near, ...] = ()
+    deeds: tuple[Deed, ...] = ()
+    is_short: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 from agents.providers.answers import DONE, error_of, events_of, refusal, value_of
 from agents.providers.exchange import Exchange, Outgoing
 from agents.providers.failures import Failure, of_words
-from agents.providers.telling import Ask, Body, Delta, Finished, Told, Usage
+from agents.providers.telling import Ask, Blocks, Body, Delta, Finished, Told, Usage
 from agents.providers.text import Cleaner
 
 VERSION = "2023-06-01"
@@ -38,7 +38,7 @@ class Anthropic:
         body: Body = {
             "model": ask.model,
             "max_tokens": ask.max_tokens or MAX_TOKENS,
-            "messages": _marked(said),
+            "messages": [_in_blocks(one) for one in ask.blocks] or _marked(said),
             "stream": True,
         }
         if system:
@@ -90,6 +90,14 @@ class Anthropic:
         if "temperature" in failure.said and "temperature" in body:
             return {key: value for key, value in body.items() if key != "temperature"}
         return None
+
+
+def _in_blocks(message: Blocks) -> dict[str, Any]:
+    """A message whose blocks go one by one, the last one that stays marked."""
+    content: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message.texts]
+    if message.kept:
+        content[message.kept - 1]["cache_control"] = _KEPT
+    return {"role": message.role, "content": content}
 
 
 def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

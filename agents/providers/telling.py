@@ -9,10 +9,20 @@ from agents.providers.failures import Failure
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """A message by its blocks: up to the `kept`th it stays as it is in later requests."""
+
+    role: str
+    texts: tuple[str, ...]
+    kept: int = 0
+
+
+@dataclass(frozen=True)
 class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
     `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
-    which the answer is held."""
+    which the answer is held. `blocks` are the messages but the system's once more, for
+    providers that take them apart."""
 
     base_url: str
     model: str
@@ -23,6 +33,7 @@ class Ask:
     stop: tuple[str, ...] = ()
     many: int = 1
     grammar: str = ""
+    blocks: tuple[Blocks, ...] = ()
     key: str = field(default="", repr=False)
 
 

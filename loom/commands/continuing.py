@@ -172,7 +172,7 @@ def outcome_of(uids: list[str]) -> tuple[bool, Reply, list[dict[str, Any]]]:
     errors = [row.error for row in rows if row.error]
     point = rows[0].point.local_id
     lines = [f"✓ {counted(len(nodes), 'continuation')} from [{point}]"]
-    lines += [f"  [{node.local_id}] {node.author.name} · {quote(node.text)}" for node in nodes]
+    lines += [f"  {_candidate(node)}" for node in nodes]
     lines += [f"  ✗ {error['message']}" for error in errors]
     reply = Reply(
         "\n".join(lines),
@@ -180,3 +180,9 @@ def outcome_of(uids: list[str]) -> tuple[bool, Reply, list[dict[str, Any]]]:
         generations=tuple(row.uid for row in rows),
     )
     return all(row.status in ENDED for row in rows), reply, errors
+
+
+def _candidate(node: Node) -> str:
+    """`[d5n7] Muse · "She…"`, and why it broke off where it did."""
+    said = f"[{node.local_id}] {node.author.name} · {quote(node.text)}"
+    return said if node.finish == "complete" else f"{said} · {node.finish.replace(':', ': ', 1)}"

@@ -22,7 +22,9 @@ from loom.models.turns import OPEN_TURN
 from loom.queries import lookup
 from loom.queries.turns import turns as rows
 
-LEASE_S = 60  # one line may take long; each stored state begins it anew
+# Each stored state begins it anew. A line that takes longer may be run by a second worker:
+# the step of its place is taken once, so that only one of them changes anything.
+LEASE_S = 12
 
 
 def take(uid: str, lease: str) -> Turn | None:
@@ -140,6 +142,16 @@ def _last_call(turn: Turn) -> Generation | None:
     return found.select_related("call").order_by("-round", "-id").first()
 
 
+def give_up(turn: Turn) -> None:
+    """Ends a turn that cannot even write down what it has, without an answer."""
+    with transaction.atomic():
+        writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
+        row = rows().select_for_update(of=("self",)).get(pk=turn.pk)
+        if row.status == "finishing":
+            turns.end(writer, row, "interrupted", finish=row.finish, error=row.error)
+            writer.flush()
+
+
 def _status(turn: Turn) -> str:
     if not turn.finish:
         return "done"
@@ -151,9 +163,15 @@ def _status(turn: Turn) -> str:
 
 
 def waiting() -> Iterator[str]:
-    """The turns that go on and that nobody holds, or whose holder is gone: for the sweeper."""
+    """The turns that go on and that nobody holds, or whose holder is gone: for the sweeper.
+    One without progress is to write down what it has; where it could not do that, it ends."""
     moment = timezone.now()
-    for turn in Turn.objects.filter(status__in=OPEN_TURN, tree__erasing_at__isnull=True):
+    for turn in rows().filter(status__in=OPEN_TURN, tree__erasing_at__isnull=True):
+        if turns.is_still(turn):
+            if turn.finish == turns.TIMED_OUT:
+                give_up(turn)
+                continue
+            turns.time_out(turn)
         is_held = turn.lease and turn.leased_until is not None and turn.leased_until > moment
         if not is_held and not is_generating(turn):
             yield turn.uid

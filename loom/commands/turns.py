@@ -30,6 +30,7 @@ from loom.rules.refusals import Refused, not_found
 
 Form = Literal["continuation", "aside"]
 STILL = timedelta(seconds=120)  # a turn that makes no progress for so long holds nothing
+TIMED_OUT = "interrupted:no progress"
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
         access.demand_writable(tree)
         point = _point(actor, tree, wanted.node)
         if wanted.form == "continuation":
-            _demand_free(writer, point)
+            _demand_free(point)
         turn = Turn.objects.create(
             tree=tree,
             participant=agent,
@@ -111,13 +112,13 @@ def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
     return node
 
 
-def _demand_free(writer: Writer, point: Node) -> None:
+def _demand_free(point: Node) -> None:
     """Refuses CONFLICT where a turn that goes on was asked at the same slot. One that makes
-    no progress any more is ended."""
+    no progress any more only writes down what it has, and holds nothing."""
     rows = turns().filter(tree=point.tree_id, status__in=OPEN_TURN, form="continuation")
-    for other in rows.filter(invoked_at__slot=point.slot_id):
+    for other in rows.filter(invoked_at__slot=point.slot_id).exclude(finish=TIMED_OUT):
         if is_still(other):
-            end(writer, other, "interrupted", finish="interrupted:no progress")
+            time_out(other)
             continue
         raise Refused(
             "CONFLICT",
@@ -132,6 +133,15 @@ def is_still(turn: Turn) -> bool:
     if timezone.now() - turn.moved_at < STILL:
         return False
     return not Generation.objects.filter(turn=turn, status__in=landing.OPEN).exists()
+
+
+def time_out(turn: Turn) -> None:
+    """Lets a turn without progress finish with what it has, whoever held it."""
+    rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN, moved_at=turn.moved_at)
+    now = timezone.now()
+    rows.update(status="finishing", finish=TIMED_OUT, lease="", leased_until=None, moved_at=now)
+    turn.lease, turn.leased_until = "", None
+    enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
 
 
 def _write_input(writer: Writer, turn: Turn, text: str) -> None:
@@ -181,9 +191,11 @@ def end(
     error: dict[str, Any] | None = None,
     node: Node | None = None,
 ) -> None:
-    """Ends a turn, and tells so. The tree must be locked by `writer`."""
+    """Ends a turn, and tells so; its agent has seen what came until then. The tree must be
+    locked by `writer`."""
     turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
     turn.ended_at = turn.moved_at = timezone.now()
     turn.leased_until, turn.lease, turn.waits_for = None, "", []
     turn.save()
-    writer.append("turn.ended", {"turn": turn_body(turn)})
+    seen = writer.append("turn.ended", {"turn": turn_body(turn)})
+    viewing.see(growth.workspace_of(turn.participant, turn.tree), seen, actor=turn.participant)

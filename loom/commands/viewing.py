@@ -1,4 +1,5 @@
-"""Changing where a workspace stands, outside of a line: a turn begins, or goes back."""
+"""Changing where a workspace stands, outside of a line, and what it has
+seen: a turn begins, goes back, or ends."""
 
 from django.db import transaction
 
@@ -24,4 +25,16 @@ def stand(workspace: Workspace, node: Node, *, actor: Participant) -> None:
     writer = streams.lock(row, actor=actor.uid)
     changed = {"position": position_ref(node, row.tree_id), "versions": {}}
     writer.append("view.changed", {**changed, "revision": row.revision})
+    writer.flush()
+
+
+def see(workspace: Workspace, head: int, *, actor: Participant) -> None:
+    """Moves the checkpoint of a workspace: what its tree told up to `head` is no news any
+    more. Needs a transaction."""
+    row = locked(workspace)
+    row.checkpoint = head
+    row.revision += 1
+    row.save(update_fields=["checkpoint", "revision"])
+    writer = streams.lock(row, actor=actor.uid)
+    writer.append("view.changed", {"checkpoint": head, "revision": row.revision})
     writer.flush()

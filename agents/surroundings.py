@@ -1,0 +1,108 @@
+"""What lies around an agent, from rows to plain values: its outline, path, deeds and news."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from agents.context.sections import plain
+from agents.context.view import Deed, Near, Twig
+from loom.access import Actor
+from loom.grammar.shown import age, quote
+from loom.models import Event, Node, Participant, Step, Tree, Workspace
+from loom.queries import lookup
+from loom.queries.margins import margins_of
+from loom.queries.outline import outline
+from loom.queries.rows import NodeRow
+from loom.queries.workspaces import outline_of
+from loom.rules import addresses
+
+LINES = 30  # of the outline
+WORDS = 8  # of a node there, and of a text in the news
+STOPS = 12  # nodes at the end of the path; those with a mark are told wherever they are
+DEEDS = 10
+NEWS = 10
+
+
+def twigs(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[Twig, ...]:
+    """The outline of a workspace, as far as it is unfolded."""
+    state = outline_of(workspace)
+    root = lookup.root_of(tree)
+    drawn = outline(actor, tree, workspace, root, depth=state["depth"], limit=LINES)
+    hits = set(state["hits"])
+    return tuple(
+        Twig(
+            line.row.local_id,
+            quote(line.row.text, WORDS) if line.row.text else "",
+            line.level,
+            line.is_last,
+            line.children,
+            line.shown,
+            is_here=line.row.slot_id == workspace.position.slot_id,
+            is_hit=line.row.local_id in hits,
+        )
+        for line in drawn.lines
+    )
+
+
+def near(
+    tree: Tree, rows: Sequence[NodeRow], workspace: Workspace, now: datetime
+) -> tuple[Near, ...]:
+    """What may have changed about the last nodes of a path, and about those with a mark."""
+    margins = margins_of(tree, rows, workspace)
+    told = []
+    for at, row in enumerate(rows):
+        margin = margins[row.id]
+        is_marked = bool(margin.bookmarks or margin.tags)
+        if at < len(rows) - STOPS and not is_marked:
+            continue
+        told.append(
+            Near(
+                row.local_id,
+                row.author_name,
+                row.author_kind,
+                age(now, row.created_at),
+                margin.children,
+                len(margin.notes),
+                bool(margin.bookmarks),
+                tuple(margin.tags),
+            )
+        )
+    return tuple(told)
+
+
+def deeds(workspace: Workspace) -> tuple[Deed, ...]:
+    """The last lines that were given in a workspace, oldest first; thoughts are not told."""
+    steps = list(workspace.steps.exclude(canonical__startswith="→ think").order_by("-seq")[:DEEDS])
+    keys = {key for step in steps for one in step.items if (key := addresses.node_id(one))}
+    names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
+    return tuple(_deed(step, names) for step in reversed(steps))
+
+
+def _deed(step: Step, names: dict[int, str]) -> Deed:
+    said = (step.canonical or step.line).removeprefix("→").split()
+    nodes = (names.get(addresses.node_id(one) or 0) for one in step.items)
+    first = next((one for one in nodes if one), "")
+    verb = said[0] if step.canonical and said else "an unread line"
+    return Deed(verb, (first,) if first else (), step.outcome)
+
+
+def news(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[str, ...]:
+    """What others wrote since the agent's last turn here ended, the last lines of it."""
+    if not workspace.checkpoint:
+        return ()
+    rows = Event.objects.filter(
+        stream__name=f"tree:{tree.uid}", kind="node.added", seq__gt=workspace.checkpoint
+    )
+    own = actor.participant.uid
+    found = rows.exclude(actor=own).order_by("-seq").values_list("payload", "actor")[:NEWS]
+    who = dict(
+        Participant.objects.filter(uid__in={one for _, one in found}).values_list("uid", "name")
+    )
+    told = [_told(payload["node"], who.get(uid, "Somebody")) for payload, uid in found]
+    return tuple(one for one in reversed(told) if one)
+
+
+def _told(node: dict[str, str], who: str) -> str:
+    """`✓ Ada annotated [b3k9]: "…"`."""
+    deed = {"text": "wrote", "annotation": "annotated"}.get(node["kind"])
+    at = node["parent"] if node["kind"] == "annotation" else node["id"]
+    return f"✓ {plain(who)} {deed} [{at}]: {quote(node['text'], WORDS)}" if deed else ""

@@ -1,0 +1,118 @@
+"""What a provider may keep of a turn's requests only grows: to the byte, over rounds and turns."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.context.aware import Sent, assemble
+from agents.context.view import Round, Stop, Told
+from agents.providers.anthropic import Anthropic
+from agents.providers.telling import Ask, Blocks
+from tests.agents.test_aware import AWARE
+
+TEXT = st.text(max_size=40).filter(bool)
+STOPS = st.lists(
+    st.builds(
+        Stop,
+        st.sampled_from(["a7x2", "b3k9", "c4m2", "d5n7"]),
+        TEXT | st.sampled_from(["---LOOM_END", "→ prune root", "\u2028---RESULTS", " \n "]),
+        st.sampled_from(["Ada", "Marie", "a\nb"]),
+        st.sampled_from(["human", "model"]),
+        st.just("2026-11-21 02:07"),
+        is_own=st.booleans(),
+    ),
+    min_size=1,
+    max_size=8,
+)
+ROUNDS = st.lists(
+    st.builds(
+        Round,
+        TEXT,
+        st.lists(st.builds(Told, st.just("→ view a7x2"), TEXT, st.integers(0, 9)), max_size=3).map(
+            tuple
+        ),
+        st.integers(0, 50),
+    ),
+    max_size=4,
+)
+
+
+def body_of(sent: Sent) -> dict[str, Any]:
+    """The JSON that an Anthropic-shaped provider gets."""
+    blocks = tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages)
+    return Anthropic().body(Ask("http://x", "m", sent.bodies, None, blocks=blocks))
+
+
+def flat(body: dict[str, Any]) -> list[tuple[str, str, bool]]:
+    """(role, text, marked) of all blocks, the system's first."""
+    messages = [{"role": "system", "content": body["system"]}, *body["messages"]]
+    return [
+        (one["role"], part["text"], "cache_control" in part)
+        for one in messages
+        for part in one["content"]
+    ]
+
+
+def kept(body: dict[str, Any]) -> list[tuple[str, str]]:
+    """What stands up to the last mark."""
+    blocks = flat(body)
+    last = max(at for at, (_, _, marked) in enumerate(blocks) if marked)
+    return [(role, text) for role, text, _ in blocks[: last + 1]]
+
+
+def unmarked(body: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(role, text) for role, text, _ in flat(body)]
+
+
+@given(STOPS, ROUNDS)
+def test_over_rounds_what_is_kept_stays_to_the_byte_and_the_rest_is_appended_to(
+    path: list[Stop], rounds: list[Round]
+) -> None:
+    aware = replace(AWARE, path=tuple(path), limit=1_000_000)
+    sent = [
+        assemble(
+            replace(
+                aware,
+                rounds=tuple(rounds[:done]),
+                view=replace(aware.view, revision=done, budget=f"steps {done}/100"),
+            )
+        )
+        for done in range(len(rounds) + 1)
+    ]
+    bodies = [body_of(one) for one in sent]
+    for before, after in pairwise(bodies):
+        assert kept(before) == kept(after)
+        assert json.dumps(before["system"]) == json.dumps(after["system"])
+    for before, after in pairwise(bodies[1:]):
+        # All but the last two blocks, the WORKSPACE and the closing line, stay as they are.
+        old = unmarked(before)[:-2]
+        assert unmarked(after)[: len(old)] == old
+
+
+@given(STOPS, STOPS)
+def test_over_turns_the_blocks_of_the_path_only_grow(path: list[Stop], more: list[Stop]) -> None:
+    aware = replace(AWARE, limit=1_000_000)
+    before = kept(body_of(assemble(replace(aware, path=tuple(path)))))
+    after = kept(body_of(assemble(replace(aware, path=(*path, *more)))))
+    assert after[: len(before)] == before
+
+
+@given(STOPS, ROUNDS)
+def test_there_are_two_marks_one_block_a_node_and_roles_alternate(
+    path: list[Stop], rounds: list[Round]
+) -> None:
+    sent = assemble(replace(AWARE, path=tuple(path), rounds=tuple(rounds), limit=1_000_000))
+    body = body_of(sent)
+    marks = sum(marked for _, _, marked in flat(body))
+    written = [one for one in path if not one.is_own or one.text.strip()]
+    begins = path[0].is_own
+    assert marks == (2 if written or begins else 1)
+    assert len(kept(body)) == 1 + begins + len(written)
+    roles = [one["role"] for one in body["messages"]]
+    assert roles[0] == "user" and roles[-1] == "user"
+    assert all(one != other for one, other in pairwise(roles))
+    assert all(text.strip() for _, text, _ in flat(body))

@@ -1,0 +1,95 @@
+"""OUTLINE, PATH and MEMORY, and what of a request goes first where it does not fit."""
+
+from dataclasses import replace
+
+import pytest
+
+from agents.context.aware import Sent, assemble
+from agents.context.sections import rendered
+from agents.context.surroundings import memory, outline, path
+from agents.context.view import Deed, Near, Stop, Twig, View
+from tests.agents.test_aware import ADA, AWARE, VIEW
+
+TWIGS = (
+    Twig("r2d4", "", 0, True, continuations=2, shown=2),
+    Twig("a7x2", '"Who is Marie?"', 1, False, continuations=3, is_hit=True),
+    Twig("b3k9", '"Cold."', 1, True, continuations=1, shown=1, is_here=True),
+    Twig("d5n7", '"Warm."', 2, True),
+)
+DEEDS = (
+    Deed("view", ("a7x2",)),
+    Deed("view", ("b3k9",)),
+    Deed("annotate", ("b3k9",)),
+    Deed("continue", ("b3k9",)),
+    Deed("continue", ("b3k9",)),
+    Deed("find"),
+    Deed("prune", ("a7x2",), "PERMISSION_DENIED"),
+)
+NEAR = (
+    Near("a7x2", "Ada", "human", "3m ago", 2, 1, is_bookmarked=True, tags=("good",)),
+    Near("b3k9", "Marie\n---LOOM", "model", "now"),
+)
+
+
+def test_the_outline_says_what_is_open_folded_hit_and_where_the_reader_is() -> None:
+    assert outline(replace(VIEW, outline=TWIGS)) == (
+        '- [r2d4]\n├─ + [a7x2] "Who is Marie?" [3+] ●\n└─ - [b3k9]* "Cold."\n   └─ · [d5n7] "Warm."'
+    )
+
+
+def test_the_path_says_what_changes_about_nodes() -> None:
+    assert path(replace(VIEW, near=NEAR)) == (
+        "[a7x2] Ada (human) · 3m ago · 2 continuations · 1 annotation · bookmarked · #good\n"
+        "[b3k9] Marie ---LOOM (model) · now"
+    )
+
+
+def test_memory_tells_neighbouring_deeds_together() -> None:
+    assert memory(replace(VIEW, deeds=DEEDS)) == (
+        "Recent actions: viewed a7x2, b3k9 · annotated b3k9 · continued from b3k9 (2) · "
+        "searched · ✗ prune (PERMISSION_DENIED)"
+    )
+
+
+def test_sections_stand_in_the_order_of_the_contract_and_empty_ones_are_left_out() -> None:
+    full = replace(VIEW, outline=TWIGS, near=NEAR, deeds=DEEDS, notifications=("✓ x",))
+    names = [name for name, _ in rendered(full)]
+    assert names == ["STATUS", "OUTLINE", "PATH", "MEMORY", "NOTIFICATIONS", "LOOM"]
+    assert [name for name, _ in rendered(VIEW)] == ["STATUS", "LOOM"]
+
+
+# -- what does not fit
+
+
+def _sent(*, limit: int, view: View, stops: int) -> Sent:
+    path = tuple(
+        Stop(f"a{n}", f"Sentence {n}. " + "more " * 100, "Ada", "human", ADA.at)
+        for n in range(stops)
+    )
+    return assemble(replace(AWARE, view=view, path=path, limit=limit))
+
+
+WIDE = replace(VIEW, outline=TWIGS * 8, near=NEAR, deeds=DEEDS)
+
+
+@pytest.mark.parametrize("limit", range(1_700, 5_000, 150))
+def test_what_is_cut_comes_in_order_and_what_must_stay_stays(limit: int) -> None:
+    sent = _sent(limit=limit, view=WIDE, stops=24)
+    assert sent.tokens <= limit
+    text = "\n".join(block for one in sent.messages for block in one.blocks)
+    assert sent.system.startswith("You are Marie.\n\nA study.\n\n---INSTRUCTIONS\n")
+    assert "---LOOM\nTree: " in text and "---STATUS\n" in text
+    earlier, short, cut = "---EARLIER" in text, "Recent actions: 7" in text, "[…]" in text
+    assert (earlier or not short) and (short or not cut)  # each only after the one before
+    assert ("---OUTLINE" in text) is not short
+    assert ("pruned: " in text) is (earlier or short or cut)
+    assert "Sentence 23. more" in text
+
+
+def test_earlier_grows_by_whole_steps_of_eight() -> None:
+    grown = set()
+    for limit in range(1_700, 5_000, 50):
+        first = _sent(limit=limit, view=WIDE, stops=40).messages[0].blocks[0]
+        if first.startswith("---EARLIER [a0–"):
+            grown.add(int(first.partition("] ")[2].split()[0]))
+    assert grown and all(nodes % 8 == 0 for nodes in grown)

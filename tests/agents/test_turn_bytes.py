@@ -1,0 +1,136 @@
+"""A scripted session, and every byte that the agent is sent in it. Source: model.md §6.1."""
+
+import re
+from typing import Any
+
+import pytest
+
+from loom.access import Actor
+from loom.commands import growth
+from loom.commands.execute import Request, execute
+from loom.models import Node, Participant, Tree
+from tests.agents.acting import asked, step, went
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CLOCK = re.compile(r"\d:\d\d/5:00")
+
+
+@pytest.fixture
+def agent(agent: Participant, tree: Tree) -> Participant:
+    """The agent behind the other shape of API, in a tree with words of its own."""
+    agent.model_ref, agent.persona = "anthropic:marie", "You are Marie."
+    agent.permissions = ["loom_aware", "loom_write"]
+    agent.save()
+    Tree.objects.filter(pk=tree.pk).update(title="Marie Character Study", system_context="A study.")
+    tree.refresh_from_db()
+    return agent
+
+
+def texts(body: dict[str, Any]) -> list[tuple[str, str]]:
+    """(role, text) of all blocks; clocks stopped."""
+    return [
+        (one["role"], CLOCK.sub("0:00/5:00", part["text"]))
+        for one in body["messages"]
+        for part in one["content"]
+    ]
+
+
+def at(local_id: str, form: str = "%Y-%m-%d %H:%M") -> str:
+    return f"{Node.objects.get(local_id=local_id).created_at:{form}}Z"
+
+
+def test_a_session_is_sent_to_the_byte(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says("Cold."))
+    first = went(asked(actor, tree, agent, node=opening)).node
+    assert first is not None
+    execute(actor, tree, Request(f'annotate {first.local_id} "Too cold?"'))
+    execute(actor, tree, Request(f'bookmark {opening} "begin"'))
+    provider.script(says(f"Let me look.\n→ list {opening}\n", "x" * 12), says("She waits."))
+    turn = went(asked(actor, tree, agent, node=first.local_id, input="And now?"))
+    assert turn.input_node is not None
+    root = tree.nodes.get(depth=0).local_id
+    a, b, c = opening, first.local_id, turn.input_node.local_id
+    one, two, three = (seen.json for seen in provider.seen)
+
+    assert one["system"] == two["system"] == three["system"]
+    (system,) = one["system"]
+    assert system["text"].startswith("You are Marie.\n\nA study.\n\n---INSTRUCTIONS\nYou take part")
+    assert system["cache_control"] == {"type": "ephemeral"}
+    owner = actor.participant.name
+    path = [
+        ("user", f"[{a}] {owner} (human) · {at(a)}\nWho is Marie?"),
+        ("assistant", "Cold."),
+        (
+            "user",
+            f"[{b}] you · {at(b, '%H:%M')} (above)\n[{c}] {owner} (human) · {at(c)}\nAnd now?",
+        ),
+    ]
+    view = growth.workspace_of(agent, tree)
+    workspace = f"""\
+---WORKSPACE revision {view.revision - 1}
+---STATUS
+{{status}}
+steps {{steps}}/100 · depth 0/10 · items {{steps}}/50 · 0:00/5:00
+---STATUS_END
+---OUTLINE
+- [{root}]
+└─ - [{a}] "Who is Marie?"
+   └─ + [{b}] "Cold." [1+]
+---OUTLINE_END
+---PATH
+[{a}] {owner} (human) · now · 1 continuation · bookmarked
+[{b}] Marie (model) · now · 1 continuation · 1 annotation
+[{c}] {owner} (human) · now
+---PATH_END
+{{memory}}---NOTIFICATIONS
+✓ {owner} annotated [{b}]: "Too cold?"
+✓ {owner} wrote [{c}]: "And now?"
+---NOTIFICATIONS_END
+---LOOM
+Tree: "Marie Character Study" (dialogue mode)
+5 nodes · 1 branch · depth: 3
+Position: … → [{b}] → [{c}]*
+Permissions: loom_aware, loom_write
+Human active at [{a}], depth:1
+---LOOM_END
+---WORKSPACE_END"""
+    said = texts(two)
+    sizes = said[3][1].split("\n")[2]
+    assert (
+        re.fullmatch(r"PROMPT \d\.\dk \| PATH 0\.\dk? \| \d\.\dk/49k", sizes) or "PATH 0k" in sizes
+    )
+    assert said == [
+        *path,
+        ("user", workspace.format(status=sizes, steps=0, memory="")),
+        ("user", "Continue."),
+    ]
+    said = texts(three)
+    sizes = said[-2][1].split("\n")[2]
+    assert " | RESULTS 0" in sizes
+    shown = step(turn, "1.1")
+    memory = f"---MEMORY\nRecent actions: listed {a}\n---MEMORY_END\n"
+    assert said == [
+        *path,
+        ("user", "Continue."),
+        ("assistant", f"Let me look.\n→ list {a}"),
+        (
+            "user",
+            f"---RESULTS\n---RESULT #{shown.seq} list {a}\n{shown.message}\n"
+            f"---RESULT_END #{shown.seq}\n(12 characters after your commands were dropped: "
+            "results come first)\n---RESULTS_END",
+        ),
+        ("user", workspace.format(status=sizes, steps=1, memory=memory)),
+        ("user", "Continue."),
+    ]
+    marked = [
+        part["text"]
+        for body in (two, three)
+        for message in body["messages"]
+        for part in message["content"]
+        if "cache_control" in part
+    ]
+    assert marked == [path[2][1]] * 2
