@@ -1,6 +1,6 @@
 """The grammar that an agent's answer is held to, where its provider takes one."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agents.providers.registry import Provider
 from loom.access import Actor
@@ -14,13 +14,19 @@ CAPABILITY = "grammar"
 
 
 def grammar_for(
-    actor: Actor, provider: Provider, nodes: Sequence[str], *, acts: bool = False
+    actor: Actor,
+    provider: Provider,
+    nodes: Sequence[str],
+    *,
+    acts: bool = False,
+    verbs: Collection[str] = (),
 ) -> str:
     """What the agent who acts may write: prose, and lines of the commands that are open to
     him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
     grammar and the participant does not say that its server does.
 
-    With `acts` an answer begins with a line: a model too small to think of one then acts.
+    With `acts` an answer is one line: a model too small to think of one then acts. With
+    `verbs` only these are lines.
     """
     agent = actor.participant
     if not provider.grammar and CAPABILITY not in agent.capabilities:
@@ -30,5 +36,6 @@ def grammar_for(
     )
     names = others.exclude(pk=agent.pk).values_list("name", flat=True)
     known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
-    forms = (one.form for one in registry.every() if one.letters <= actor.letters)
+    open_to = (one for one in registry.every() if one.letters <= actor.letters)
+    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
     return grammar_of(forms, known, acts=acts)

@@ -8,6 +8,7 @@ from django.conf import settings
 
 from agents.assembling import assembled, is_sent, place_of
 from agents.context.fit import TooLong, count, count_small
+from agents.context.instructions import BY_EXAMPLE
 from agents.context.subject import (
     RESERVE,
     Endpoint,
@@ -134,6 +135,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
             _named(turn),
             # The embedded model would never think of a line by itself (measured: 0 of 40).
             acts=asked.provider.grammar and not turn.rounds,
+            verbs=BY_EXAMPLE if sent.is_brief else (),
         ),
         blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
         key=open_sealed(agent.sealed_key, agent.base_url) if agent.sealed_key else "",

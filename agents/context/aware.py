@@ -42,13 +42,14 @@ class Message:
 
 @dataclass(frozen=True)
 class Sent:
-    """A request: system text and messages; the sizes of its sections in tokens, by name; and
-    a note on what did not fit."""
+    """A request: system text and messages; the sizes of its sections in tokens, by name; a
+    note on what did not fit; and whether its INSTRUCTIONS are the brief ones."""
 
     system: str
     messages: tuple[Message, ...]
     sections: tuple[tuple[str, int], ...]
     note: str = ""
+    is_brief: bool = False
 
     @property
     def bodies(self) -> tuple[dict[str, str], ...]:
@@ -85,7 +86,7 @@ def assemble(aware: Aware) -> Sent:
     frozen = [*begun, *fitted.parts]
     parts = [*frozen, *rounds, Part("user", last), Part("user", aware.closing)]
     sections = (*sizes, ("WORKSPACE", aware.counted(last)))
-    return Sent(system, _messages(parts, len(frozen)), sections, note)
+    return Sent(system, _messages(parts, len(frozen)), sections, note, is_brief)
 
 
 def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:

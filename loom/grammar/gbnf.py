@@ -61,17 +61,17 @@ class Known:
 
 
 def grammar_of(forms: Iterable[Form], known: Known | None = None, *, acts: bool = False) -> str:
-    """The grammar of whole replies: prose and lines of these forms. With `acts` a reply
-    begins with a line. Every line it makes is read as the form it was made of."""
+    """The grammar of whole replies: prose and lines of these forms. With `acts` a reply is
+    one line. Every line it makes is read as the form it was made of."""
     known = known or Known()
     every = tuple(forms)
     verbs = tuple(dict.fromkeys(form.verb for form in every))
     lines = [_Lines(form, known, verbs).rule() for form in every]
     names = [f"line{number}" for number in range(len(lines))]
-    first = "command" if acts and lines else "item"
+    whole = "command" if acts and lines else 'item ( "\\n" "\\n"? item )*'
     return "\n".join(
         (
-            f'root ::= {first} ( "\\n" "\\n"? item )* "\\n"?',
+            f'root ::= {whole} "\\n"?',
             f"item ::= prose{' | command' if lines else ''}",
             *((f'command ::= "→ " ( {" | ".join(names)} )',) if lines else ()),
             *(f"{name} ::= {line}" for name, line in zip(names, lines, strict=True)),

@@ -153,12 +153,13 @@ def test_what_may_not_be_cut_and_does_not_fit_is_too_long() -> None:
         assemble(replace(AWARE, path=path, limit=3_000, truncation="stopAtLimit"))
 
 
-def test_a_model_that_reads_little_is_told_briefly_and_can_still_act() -> None:
+def test_a_model_that_reads_little_is_told_by_example_and_only_what_it_may() -> None:
     commands = tuple(
-        Syntax("Look", f"view{n} REF [full|summary]", "Shows a node and what is around it")
-        for n in range(35)
+        Syntax("Look", f"{verb} REF [full|summary]", "Shows a node and what is around it")
+        for verb in ("view", "tree", *(f"look{n}" for n in range(35)))
     )
-    system = assemble(replace(AWARE, commands=commands, limit=1_536)).system
-    assert count(system) < 700
-    assert "→ view34 REF [full|summary]\n" in system and "Shows a node" not in system
-    assert "Shows a node" in assemble(replace(AWARE, commands=commands)).system
+    sent = assemble(replace(AWARE, commands=commands, limit=1_536))
+    assert sent.is_brief and count(sent.system) < 300
+    assert "Read a text: → view here\n" in sent.system and "→ respond" not in sent.system
+    whole = assemble(replace(AWARE, commands=commands))
+    assert "Shows a node" in whole.system and not whole.is_brief

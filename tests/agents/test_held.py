@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from agents.context.instructions import BY_EXAMPLE
 from agents.held import grammar_for
 from agents.providers.failures import Failure
 from agents.providers.openai import OpenAI
@@ -38,7 +39,9 @@ def test_no_grammar_goes_where_none_is_taken(actor: Actor, muse: Participant) ->
     assert grammar_for(agent, provider_of("openai"), []) == ""
     muse.capabilities = ["grammar"]
     assert grammar_for(agent, provider_of("openai"), []).startswith("root ::= item")
-    assert grammar_for(agent, EMBEDDED, [], acts=True).startswith("root ::= command")
+    assert grammar_for(agent, EMBEDDED, [], acts=True).startswith('root ::= command "\\n"?\n')
+    few = grammar_for(agent, EMBEDDED, [], verbs=BY_EXAMPLE)
+    assert '"view"' in few and '"list"' not in few
 
 
 async def test_the_grammar_is_sent(provider: ScriptedProvider) -> None:

@@ -66,7 +66,10 @@ def test_without_any_form_a_reply_is_prose() -> None:
 
 
 @given(reply=strings(rules_of(grammar_of(REGISTERED, KNOWN, acts=True))))
-def test_who_has_to_act_begins_with_a_line(reply: str) -> None:
+def test_who_has_to_act_writes_one_line(reply: str) -> None:
+    said = segments_of(reply, registry.forms(), registry.aliases(), finished=True)
+    (batch,) = (one for one in said if isinstance(one, Batch))
+    assert len(batch.commands) == 1
     assert reply.startswith("→ ")
 
 
