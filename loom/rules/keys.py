@@ -52,6 +52,7 @@ ACTIONS = (
     Action("bookmark", "b"),
     Action("prune", "x"),
     Action("split", "s"),
+    Action("compare", "c"),
     Action("more", "."),
     *(Action(f"take-{number}", str(number)) for number in range(1, 10)),
 )

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.book import book, opened
-from tests.browser.conftest import Heddle, Open
+from tests.browser.conftest import Cookies, Heddle, Open
 from tests.browser.test_two_people import live
 
 
@@ -60,3 +60,17 @@ def test_all_trees_are_searched_as_one_types(heddle: Heddle, visit: Open) -> Non
     expect(page.get_by_role("searchbox", name="Search all trees")).to_be_focused()
     page.get_by_role("searchbox", name="Search all trees").fill("")
     expect(page.locator("#results")).to_contain_text("New tree")
+
+
+def test_the_list_shows_who_has_a_tree_open_and_narrows_by_tag(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Visited", "One day.")
+    heddle.line(tree, f"tag tree:{tree} #visited")
+    live(visit(f"/trees/{tree}", who=ada))
+    page = visit("/?tag=visited")
+    row = page.locator(f"a[data-tree={tree}]")
+    expect(row.locator(".face")).to_have_attribute("title", "ada is here now", timeout=20_000)
+    expect(page.locator(".tree-row")).to_have_count(1)
+    page.get_by_role("link", name="#visited Show all trees again").click()
+    expect(page.locator(".tree-row").nth(1)).to_be_visible()

@@ -249,20 +249,3 @@ def test_hostile_text_from_every_source_shows_as_text(heddle: Heddle, visit: Ope
     expect(page.get_by_role("listbox").get_by_role("option").first).to_contain_text("<img")
     assert page.locator("main img, nav img, aside img, dialog img").count() == 0
     assert page.locator("a[href^=javascript]").count() == 0
-
-
-def test_continuations_are_compared_word_by_word(heddle: Heddle, visit: Open) -> None:
-    tree = heddle.tree("Compared", "Begin.")
-    page = live(visit(f"/trees/{tree}"))
-    at = ids(page)[0]
-    for text in ("the gate was new", "the old gate was new", "nothing alike"):
-        heddle.line(tree, f'respond {at} "{text}"')
-    expect(page.locator(".card")).to_have_count(3)
-    page.get_by_role("button", name="Compare").click()
-    dialog = page.get_by_role("dialog", name="Compare")
-    expect(dialog.locator("article")).to_have_count(3)
-    expect(dialog.locator("article").nth(1).locator("mark")).to_have_text("old ")
-    dialog.locator("[data-choice]").nth(2).click()
-    expect(dialog.locator("article")).to_have_count(2)
-    dialog.get_by_role("link", name="Take it").last.click()
-    expect(page.locator("article.node").last).to_contain_text("the old gate was new")

@@ -16,7 +16,7 @@ from loom.doors.live.partials import Partial
 from loom.doors.live.ring import Ring
 from loom.doors.live.socket import Socket
 from loom.doors.live.threads import Threads
-from loom.log import announce
+from loom.log import announce, present
 
 log = logging.getLogger("heddle.live")
 
@@ -240,3 +240,6 @@ class Feed:
             "asks": asks,
         }
         self._spawn(announce.send_async(self.stream, message))
+        if self.tree_uid and not asks:  # who asks has not heard yet of the others
+            here = [place["participant"] for place in self.here.places()]
+            self._spawn(asyncio.to_thread(present.tell, self.stream, here))

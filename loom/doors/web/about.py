@@ -9,9 +9,11 @@ from django.views.decorators.http import require_GET, require_POST
 from loom import access
 from loom.access import Actor
 from loom.commands import forest
+from loom.commands.execute import Request, execute
 from loom.doors.web.fields import text_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
+from loom.doors.web.listing import tags_on
 from loom.models import Tree
 from loom.queries.counts import size_of
 from loom.rules.refusals import Refused
@@ -27,6 +29,7 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
         "tree": tree,
         "size": size_of(actor, tree),
         "can": access.abilities(actor, tree),
+        "tags": ", ".join(tags_on(tree)),
     }
     return render(request, "pages/about.html", context)
 
@@ -49,6 +52,8 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
     if deed == "archive":
         forest.change_tree(actor, tree, {"archived": True})
         return gettext("The tree is archived: read only, and out of the list.")
+    if deed == "tags":
+        return _retag(actor, tree, text_of(request, "tags"))
     if deed == "unarchive":
         forest.change_tree(actor, tree, {"archived": False})
         return gettext("The tree is back.")
@@ -62,6 +67,26 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
     }
     forest.change_tree(actor, tree, fields)
     return gettext("Saved.")
+
+
+def _retag(actor: Actor, tree: Tree, given: str) -> str:
+    """Makes the tree's tags those that were given, with commas between, as lines of the person."""
+    names = {name.casefold(): name for part in given.split(",") if (name := _tag_of(part))}
+    before = {tag.casefold(): tag for tag in tags_on(tree)}
+    for verb, wanted, others in (("tag", names, before), ("untag", before, names)):
+        written = [_quoted(name) for key, name in wanted.items() if key not in others]
+        if written:
+            execute(actor, tree, Request(line=f"{verb} tree:{tree.uid} {' '.join(written)}"))
+    return gettext("Saved.")
+
+
+def _tag_of(part: str) -> str:
+    return " ".join(part.split()).removeprefix("#").strip()
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'#"{escaped}"'
 
 
 def _erase(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:

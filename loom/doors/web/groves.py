@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
@@ -14,29 +15,15 @@ from loom.commands import growth
 from loom.doors.web.fields import text_of
 from loom.doors.web.finding import around
 from loom.doors.web.gate import PersonRequest, person
-from loom.doors.web.shown import age_of
+from loom.doors.web.listing import here_in, rows_shown, tags_of, trees_tagged
 from loom.doors.web.who import cast_of
-from loom.models import ORDINAL_BITS, Node, Stream, Tree
+from loom.models import Tree
 from loom.queries.filters import Filters, Kind, Sort, parse_since
 from loom.queries.find import find_in_grove
 from loom.rules.refusals import Refused
 
 PAGE = 50
 MAX_HITS = 30
-WORDS = 200
-
-
-@dataclass(frozen=True)
-class TreeShown:
-    """One row of the list. `words` are the description, else the first text."""
-
-    uid: str
-    title: str
-    mode: str
-    words: str
-    nodes: int
-    age: str
-    at: str
 
 
 @require_GET
@@ -57,20 +44,53 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
     return _page(request, actor)
 
 
-def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
+@require_GET
+@person
+def here(request: PersonRequest, uid: str) -> HttpResponse:
+    """Who has the trees of the same part of the list open now."""
+    actor, _ = access.get_grove(request.user, uid)
+    listed = _listed(request, actor)
+    shown = here_in(actor, list(listed.trees[listed.offset : listed.offset + PAGE]))
+    return render(request, "parts/here.html", {"here": shown.items()})
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The trees that a page of the list is a part of."""
+
+    trees: QuerySet[Tree]
+    offset: int
+    archived: bool
+    tag: str
+
+
+def _listed(request: PersonRequest, actor: Actor) -> Listed:
+    """What the address asks for: `?archived=1`, `?tag=`, `?offset=`."""
     archived = request.GET.get("archived") == "1"
+    tag = request.GET.get("tag", "").strip().removeprefix("#").replace("\0", "")
     asked = request.GET.get("offset", "")
-    offset = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
     trees = Tree.objects.filter(
         grove=actor.grove, erasing_at__isnull=True, archived_at__isnull=not archived
     )
+    if tag:
+        trees = trees.filter(pk__in=trees_tagged(actor, tag))
+    offset = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
+    return Listed(trees, offset, archived, tag)
+
+
+def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
+    listed = _listed(request, actor)
+    trees, offset = listed.trees, listed.offset
     context = {
         **frame(request, actor, "trees"),
-        "trees": _shown(list(trees[offset : offset + PAGE])),
-        "archived": archived,
-        "has_archive": trees.model.objects.filter(
+        "trees": rows_shown(actor, list(trees[offset : offset + PAGE])),
+        "archived": listed.archived,
+        "tag": listed.tag,
+        "tags": tags_of(actor),
+        "has_archive": Tree.objects.filter(
             grove=actor.grove, erasing_at__isnull=True, archived_at__isnull=False
         ).exists(),
+        "offset": offset,
         "next": offset + PAGE if trees.count() > offset + PAGE else 0,
         "before": max(0, offset - PAGE) if offset else None,
         "may_write": "W" in actor.letters,
@@ -88,29 +108,6 @@ def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, objec
         "current": current,
         "is_owner": actor.is_owner,
     }
-
-
-def _shown(trees: list[Tree]) -> list[TreeShown]:
-    """The rows; two queries more, whatever their number."""
-    names = {f"tree:{tree.uid}": tree.pk for tree in trees}
-    counts = dict(Stream.objects.filter(name__in=names).values_list("name", "items"))
-    firsts = dict(
-        Node.objects.filter(pk__in=[(tree.pk << ORDINAL_BITS) + 2 for tree in trees]).values_list(
-            "tree_id", "text"
-        )
-    )
-    return [
-        TreeShown(
-            uid=tree.uid,
-            title=tree.title,
-            mode=tree.mode,
-            words=" ".join((tree.description or firsts.get(tree.pk, ""))[:WORDS].split()),
-            nodes=counts.get(f"tree:{tree.uid}", 0),
-            age=age_of(tree.touched_at),
-            at=tree.touched_at.isoformat(),
-        )
-        for tree in trees
-    ]
 
 
 def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:

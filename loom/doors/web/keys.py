@@ -22,7 +22,7 @@ GROUPS = (
         gettext_noop("On a node"),
         (
             *("continue", "edit", "respond", "annotate", "link", "bookmark", "prune", "split"),
-            "more",
+            *("compare", "more"),
             *(f"take-{number}" for number in range(1, 10)),
         ),
     ),
@@ -52,6 +52,7 @@ WORDS = {
     "bookmark": gettext_noop("bookmark"),
     "prune": gettext_noop("prune"),
     "split": gettext_noop("split"),
+    "compare": gettext_noop("compare with what stands beside it"),
     "more": gettext_noop("more continuations like these"),
 }
 

@@ -36,8 +36,9 @@ def key(context: dict[str, Any], action: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def tint(context: dict[str, Any], tag: str) -> SafeString:
-    """The thread of a tag of this tree's grove, as an attribute; nothing where it has none."""
-    found = tint_of(context["tree"].grove, tag) if "tree" in context else None
+    """The thread of a tag of this grove, as an attribute; nothing where it has none."""
+    grove = context["grove"] if "grove" in context else context["tree"].grove
+    found = tint_of(grove, tag)
     return SafeString("") if found is None else format_html(' data-who="{}"', found)
 
 

@@ -55,6 +55,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings", settings.page),
     path("settings/<slug:deed>", settings.change),
     path("groves/<uid:uid>", groves.page),
+    path("groves/<uid:uid>/here", groves.here),
     path("groves/<uid:uid>/settings", grove_settings.page),
     path("groves/<uid:uid>/trees", groves.make_tree),
     path("groves/<uid:uid>/people", members.page),

@@ -1,13 +1,23 @@
 // @ts-check
-// Two to four continuations or versions side by side, words that differ from the first marked.
+// Two to four nodes or versions side by side, words that differ from the first marked. One is
+// taken by its button or number; all of them stay in the tree.
 
-import { part } from "../live/api.js";
+import { part, Refused } from "../live/api.js";
+import { perform } from "../tree/actions.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { changes } from "../tree/words.js";
 import { t } from "../t.js";
 
 const MOST = 4;
+const LISTED = 24;
+
+/** @param {string} words @param {string} act @param {string} [more] */
+const button = (words, act, more = "button small") => {
+  const made = make("button", { type: "button", className: more, textContent: words });
+  made.setAttribute("data-act", act);
+  return made;
+};
 
 export class LoomCompare extends HTMLElement {
   /** @type {string[]} what may be chosen */
@@ -18,21 +28,29 @@ export class LoomCompare extends HTMLElement {
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
+    const { signal } = this.stop;
     this.choices = make("div", { className: "compare-choices" });
     this.choices.setAttribute("role", "group");
     this.choices.setAttribute("aria-label", t("What is compared, two to four"));
     this.sheets = make("div", { className: "compare" });
-    const close = make("button", { type: "button", className: "button small", textContent: t("Close") });
-    const head = make("header", { className: "compare-head" }, make("h2", { textContent: t("Side by side") }), this.choices, close);
-    this.dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "sheet-dialog wide" }, head, this.sheets));
+    this.field = /** @type {HTMLInputElement} */ (make("input", { name: "other", size: 8, maxLength: 9, autocomplete: "off", spellcheck: false }));
+    this.said = make("p", { className: "refusal", role: "alert", hidden: true });
+    const other = make("form", { className: "compare-other" }, make("label", {}, t("Another node"), " ", this.field), " ", make("button", { className: "button small", textContent: t("Add") }));
+    const close = button(t("Close"), "");
+    const head = make("header", { className: "compare-head" }, make("h2", { textContent: t("Side by side") }), this.choices, other, close);
+    const foot = make("p", { className: "soft", textContent: t("Take one with its number. The others stay in the tree.") });
+    this.dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "sheet-dialog wide" }, head, this.said, this.sheets, foot));
     this.dialog.setAttribute("aria-label", t("Compare"));
     this.replaceChildren(this.dialog);
+    close.autofocus = true;
     close.addEventListener("click", () => this.dialog?.close());
+    other.addEventListener("submit", (event) => this.add(event));
     this.choices.addEventListener("click", (event) => this.toggle(/** @type {Element} */ (event.target).closest("[data-choice]")));
-    this.sheets.addEventListener("click", (event) => {
-      if (/** @type {Element} */ (event.target).closest("[data-go]")) this.dialog?.close();
-    });
-    document.addEventListener("compare", (event) => this.open(/** @type {CustomEvent} */ (event).detail), { signal: this.stop.signal });
+    this.sheets.addEventListener("click", (event) => this.clicked(/** @type {Element} */ (event.target)));
+    this.dialog.addEventListener("keydown", (event) => this.pressed(event));
+    document.addEventListener("compare", (event) => this.open(/** @type {CustomEvent} */ (event).detail), { signal });
+    // What was edited here has led somewhere.
+    this.page.addEventListener("moved", () => this.dialog?.close(), { signal });
   }
 
   disconnectedCallback() {
@@ -47,42 +65,113 @@ export class LoomCompare extends HTMLElement {
     return this.draw();
   }
 
-  /** @param {Element | null} button */
-  toggle(button) {
-    const id = button?.getAttribute("data-choice");
+  /** @param {Element | null} pill */
+  toggle(pill) {
+    const id = pill?.getAttribute("data-choice");
     if (!id) return;
-    if (!this.chosen.includes(id)) this.chosen = [...this.chosen, id].slice(-MOST);
+    if (!this.chosen.includes(id)) this.choose(id);
     else if (this.chosen.length > 2) this.chosen = this.chosen.filter((one) => one !== id);
     this.draw();
   }
 
-  async draw() {
-    this.choices?.replaceChildren(
-      ...this.ids.map((id, at) => {
-        const button = make("button", { type: "button", className: "pill", textContent: `${at + 1} ${id}` });
-        button.setAttribute("data-choice", id);
-        button.setAttribute("aria-pressed", String(this.chosen.includes(id)));
-        return button;
-      }),
-    );
-    const chosen = this.chosen;
-    const texts = await Promise.all(chosen.map((id) => part(`${this.page?.web}/nodes/${id}/text`)));
-    if (chosen !== this.chosen) return;
-    this.sheets?.style.setProperty("--columns", String(chosen.length));
-    this.sheets?.replaceChildren(...chosen.map((id, at) => this.sheet(id, texts[at], texts[0], at === 0)));
+  /** Shows one more, in place of the last where there is no room; the first stays. @param {string} id */
+  choose(id) {
+    this.chosen = [...this.chosen.slice(0, MOST - 1), id];
   }
 
-  /** @param {string} id @param {string} text @param {string} first @param {boolean} isFirst */
-  sheet(id, text, first, isFirst) {
+  /** Any other node of the tree, by its id. @param {SubmitEvent} event */
+  add(event) {
+    event.preventDefault();
+    const id = (this.field?.value ?? "").trim().toLowerCase();
+    const store = this.page?.store;
+    const place = store?.places.get(id);
+    const isText = store && place !== undefined && store.kinds[place] === "text" && store.lengths[place] > 0;
+    if (!isText) return this.refuse(t("No text of this tree is called [{id}].", { id }));
+    if (!this.ids.includes(id)) this.ids = [id, ...this.ids];
+    if (!this.chosen.includes(id)) this.choose(id);
+    if (this.field) this.field.value = "";
+    return this.draw();
+  }
+
+  /** @param {string} words */
+  refuse(words) {
+    if (!this.said) return;
+    this.said.textContent = words;
+    this.said.hidden = !words;
+  }
+
+  /** @param {Element} target */
+  clicked(target) {
+    const act = target.closest("[data-act]")?.getAttribute("data-act");
+    const id = target.closest("article")?.getAttribute("data-id") ?? "";
+    if (act === "take") this.dialog?.close();
+    if (act !== "measure") return;
+    this.chosen = [id, ...this.chosen.filter((one) => one !== id)];
+    this.draw();
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || /** @type {Element} */ (event.target).closest("input, textarea, select, form")) return;
+    const id = this.chosen[Number(event.key) - 1];
+    const host = id && this.sheets?.querySelector(`[data-id="${CSS.escape(id)}"]`);
+    if (!host || !this.page) return;
+    event.preventDefault();
+    this.dialog?.close();
+    perform("take", { page: this.page, id, host, button: null });
+  }
+
+  async draw() {
+    this.refuse("");
+    const shown = this.ids.filter((id, at) => at < LISTED || this.chosen.includes(id));
+    this.choices?.replaceChildren(...(this.ids.length > 2 ? shown : []).map((id) => this.pill(id)));
+    const chosen = this.chosen;
+    try {
+      const texts = await Promise.all(chosen.map((id) => part(`${this.page?.web}/nodes/${id}/text`)));
+      if (chosen !== this.chosen) return;
+      this.sheets?.style.setProperty("--columns", String(chosen.length));
+      this.sheets?.replaceChildren(...chosen.map((_, at) => this.sheet(at, texts)));
+      if (chosen.length < 2) this.refuse(t("Nothing stands beside this one. Name another node to compare it with."));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.refuse(error.message);
+    }
+  }
+
+  /** @param {string} id */
+  pill(id) {
+    const pill = make("button", { type: "button", className: "pill", textContent: id });
+    pill.setAttribute("data-choice", id);
+    pill.setAttribute("aria-pressed", String(this.chosen.includes(id)));
+    return pill;
+  }
+
+  /** The words of one text, marked where they differ from the first; of two, both are.
+   * @param {number} at @param {string[]} texts */
+  words(at, texts) {
+    const other = at ? texts[0] : texts.length === 2 ? texts[1] : texts[0];
+    const pieces = changes(other, texts[at]).flatMap((one) => {
+      const end = one.text.trimEnd().length;
+      return one.changed && end ? [make("mark", { textContent: one.text.slice(0, end) }), one.text.slice(end)] : [one.text];
+    });
+    const text = make("p", { className: "text", dir: "auto" }, ...pieces);
+    if (!texts[at]) text.append(make("i", { className: "soft", textContent: t("empty") }));
+    return text;
+  }
+
+  /** @param {number} at @param {string[]} texts */
+  sheet(at, texts) {
+    const id = this.chosen[at];
     const store = this.page?.store;
     const place = store?.places.get(id);
     const who = store && place !== undefined ? this.page?.cast.get(store.authors[place]) : undefined;
-    const pieces = isFirst ? [{ text, changed: false }] : changes(first, text);
-    const body = make("p", {}, ...pieces.map((piece) => (piece.changed ? make("mark", { textContent: piece.text }) : piece.text)));
-    const go = make("a", { className: "button small", href: `?node=${id}`, textContent: t("Take it") });
-    go.setAttribute("data-go", id);
-    const sheet = make("article", {}, make("header", {}, make("b", { className: "by", textContent: who?.name ?? "" }), " ", make("code", { className: "id", textContent: id })), body, go);
-    sheet.dataset.who = String(who?.colour ?? 0);
+    const head = make("header", {}, make("kbd", { textContent: String(at + 1) }), " ", make("b", { className: "by", textContent: who?.name ?? "" }), " ", make("code", { className: "id", textContent: id }));
+    if (this.chosen.length > 2) head.append(at ? button(t("Compare with this"), "measure", "quiet") : make("span", { className: "soft", textContent: t("the measure") }));
+    const foot = make("footer", {}, button(t("Take it"), "take", "button small primary"));
+    if (this.page?.can.write) foot.append(button(t("Edit"), "edit"));
+    const sheet = make("article", {}, head, this.words(at, texts), foot);
+    Object.assign(sheet.dataset, { id, who: String(who?.colour ?? 0) });
+    sheet.setAttribute("aria-label", t("{id}, {name}", { id, name: who?.name ?? "" }));
     return sheet;
   }
 }

@@ -2,6 +2,7 @@
 // The root of a tree page: makes what its parts share, and hears links, history and tabs.
 
 import { perform } from "../tree/actions.js";
+import "../tree/compare.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";

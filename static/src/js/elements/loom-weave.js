@@ -4,6 +4,7 @@
 import { json, Refused } from "../live/api.js";
 import { hintFor } from "../tree/combos.js";
 import { adopt, keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/fanout.js";
+import { compare } from "../tree/compare.js";
 import { pageOf } from "../tree/page.js";
 import { reconcile, remember } from "../tree/reconcile.js";
 import { speak } from "../tree/speak.js";
@@ -147,8 +148,7 @@ export class LoomWeave extends HTMLElement {
   }
 
   compare() {
-    const ids = this.cards().map((card) => card.getAttribute("data-id") ?? "").filter(Boolean);
-    document.dispatchEvent(new CustomEvent("compare", { detail: ids }));
+    compare(this.cards().map((card) => card.getAttribute("data-id") ?? "").filter(Boolean));
   }
 
   /** @param {Element} card */

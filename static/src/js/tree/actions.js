@@ -135,12 +135,6 @@ act("version", async ({ page, id, button }) => {
   page.emit("redraw");
 });
 
-act("compare", ({ host }) => {
-  const rows = [...host.querySelectorAll(".list [data-version]")];
-  const ids = rows.map((row) => row.getAttribute("data-version"));
-  document.dispatchEvent(new CustomEvent("compare", { detail: ids }));
-});
-
 act("notes", ({ host }) => host.querySelector(".notes")?.classList.toggle("folded"));
 
 act("whole", async ({ page, id, host }) => {

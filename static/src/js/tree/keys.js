@@ -47,6 +47,7 @@ export const ACTIONS = {
   "bookmark-after": (page) => bookmark(page, 1),
   hoist: (page) => document.dispatchEvent(new CustomEvent("hoist", { detail: page.position })),
   ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
+  compare: (page) => perform("compare", subject(page)),
   bookmark: toggleBookmark,
   more: (page) => page.can.write && weave()?.more() === undefined,
   ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`take-${number}`, () => weave()?.takeKey(number) ?? false])),

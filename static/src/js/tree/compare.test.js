@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+globalThis.document = /** @type {any} */ ({ addEventListener() {} });
+const { besides } = await import("./compare.js");
+const { TreeStore } = await import("./store.js");
+
+// root → a (with the newer wording A) and b; b → c
+const store = () =>
+  new TreeStore({
+    seq: 1,
+    ids: ["root", "a", "b", "A", "c"],
+    parents: [null, 0, 0, 0, 2],
+    slots: [0, 1, 2, 1, 4],
+    kinds: ["text", "text", "text", "text", "text"],
+    authors: [0, 0, 0, 0, 0],
+    participants: [{ id: "me" }],
+    flags: [0, 0, 0, 0, 0],
+    lengths: [0, 1, 1, 1, 1],
+  });
+
+test("a node stands first, then its versions, then what stands beside it", () => {
+  assert.deepEqual(besides(store(), "a"), ["a", "A", "b"]);
+  assert.deepEqual(besides(store(), "b"), ["b", "A"]);
+});
+
+test("a pruned version and a pruned sibling are left out", () => {
+  const made = store();
+  made.flag({ node: "a", flag: "version_pruned", value: true });
+  assert.deepEqual(besides(made, "A"), ["A", "b"]);
+  made.flag({ node: "b", flag: "pruned", value: true });
+  assert.deepEqual(besides(made, "A"), ["A"]);
+});
+
+test("what stands alone is compared with what hangs below it", () => {
+  assert.deepEqual(besides(store(), "root"), ["A", "b"]);
+  assert.deepEqual(besides(store(), "c"), ["c"]);
+});

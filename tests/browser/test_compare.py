@@ -1,0 +1,134 @@
+"""Texts side by side: from the weave, the sibling rail, the menu, by key; one is taken."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open
+from tests.browser.test_tree_page import ids
+from tests.browser.test_two_people import live
+
+
+@pytest.fixture
+def gates(heddle: Heddle) -> tuple[str, list[str]]:
+    """A tree with three continuations of one text; its id and theirs."""
+    tree = heddle.tree("Compared", "Begin.")
+    for text in ("the gate was new", "the old gate was new", "nothing alike"):
+        heddle.line(tree, f'respond root "{text}"')
+    nodes = heddle.get(f"trees/{tree}/skeleton")["ids"]
+    assert isinstance(nodes, list)
+    heddle.line(tree, f"switch to {nodes[2]}")
+    return tree, nodes[2:]
+
+
+def dialog(page: Page) -> Locator:
+    return page.get_by_role("dialog", name="Compare")
+
+
+def shown(page: Page) -> list[str]:
+    """What is compared, in order."""
+    found: list[str] = (
+        dialog(page).locator("article").evaluate_all("all => all.map(one => one.dataset.id)")
+    )
+    return found
+
+
+def test_continuations_are_compared_word_by_word(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Compared", "Begin.")
+    page = live(visit(f"/trees/{tree}"))
+    at = ids(page)[0]
+    for text in ("the gate was new", "the old gate was new", "nothing alike"):
+        heddle.line(tree, f'respond {at} "{text}"')
+    expect(page.locator(".card")).to_have_count(3)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(dialog(page).locator("article")).to_have_count(3)
+    expect(dialog(page).locator("article").nth(1).locator("mark")).to_have_text("old")
+    dialog(page).locator("[data-choice]").nth(2).click()
+    expect(dialog(page).locator("article")).to_have_count(2)
+    dialog(page).get_by_role("button", name="Take it").last.click()
+    expect(page.locator("article.node").last).to_contain_text("the old gate was new")
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_the_sibling_rail_compares_and_a_number_takes(
+    gates: tuple[str, list[str]], visit: Open, size: dict[str, int]
+) -> None:
+    tree, nodes = gates
+    page = live(visit(f"/trees/{tree}?node={nodes[0]}", size=size))
+    page.locator("article.node").last.get_by_role("button", name="Compare with what").click()
+    expect(dialog(page).locator("article")).to_have_count(4)
+    assert shown(page)[0] == nodes[0]
+    expect(dialog(page).get_by_role("button", name="Close")).to_be_focused()
+    page.keyboard.press("3")
+    expect(dialog(page)).to_have_count(0)
+    expect(page.locator(f"article.node[data-id={nodes[0]}]")).to_have_count(0)
+    expect(page.locator("article.node").last.get_by_label("Siblings")).to_contain_text("/ 4")
+
+
+def test_another_one_is_the_measure(gates: tuple[str, list[str]], visit: Open) -> None:
+    tree, nodes = gates
+    page = live(visit(f"/trees/{tree}?node={nodes[0]}"))
+    page.locator("main").press("c")
+    other = dialog(page).locator(f"article[data-id={nodes[1]}]")
+    other.get_by_role("button", name="Compare with this").click()
+    expect(dialog(page).locator("article").first).to_have_attribute("data-id", nodes[1])
+    expect(dialog(page).locator(f"article[data-id={nodes[0]}] mark")).to_have_count(0)
+
+
+def test_any_two_nodes_of_the_tree_are_compared(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Far apart", "One day.", "Then another.", "One night.")
+    page = live(visit(f"/trees/{tree}"))
+    expect(page.locator("loom-map[data-ready]")).to_be_attached()
+    path = ids(page)
+    page.locator("main").press("c")
+    expect(dialog(page).get_by_role("alert")).to_contain_text("Name another node")
+    field = dialog(page).get_by_label("Another node")
+    field.fill("zzzz")
+    field.press("Enter")
+    expect(dialog(page).get_by_role("alert")).to_contain_text("No text of this tree")
+    field.fill(path[0])
+    field.press("Enter")
+    expect(dialog(page).locator("article")).to_have_count(2)
+    expect(dialog(page).locator("mark")).to_have_text(["night.", "day."])
+
+
+def test_a_version_is_taken_and_what_follows_stays(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Wordings", "One day.", "What follows.")
+    heddle.line(tree, 'edit parent "One fine day." as:version')
+    page = live(visit(f"/trees/{tree}"))
+    first = page.locator("article.node").first
+    first.locator("summary").click()
+    first.get_by_role("button", name="Compare…").click()
+    expect(dialog(page).locator("mark")).to_have_text(["fine"])
+    old = dialog(page).locator("article").last
+    expect(old).to_contain_text("One day.")
+    old.get_by_role("button", name="Take it").click()
+    expect(first.locator(".text")).to_have_text("One day.")
+
+
+def test_one_is_reworded_beside_the_other_and_all_are_kept(
+    gates: tuple[str, list[str]], visit: Open
+) -> None:
+    tree, nodes = gates
+    page = live(visit(f"/trees/{tree}?node={nodes[0]}"))
+    page.locator("main").press("c")
+    expect(dialog(page).locator("article")).to_have_count(4)
+    dialog(page).locator("article").first.get_by_role("button", name="Edit").click()
+    form = dialog(page).locator("form.inline-form")
+    form.get_by_role("textbox").fill("the new old gate")
+    form.get_by_role("combobox").select_option("fork")
+    form.get_by_role("button", name="Save").click()
+    expect(dialog(page)).to_have_count(0)
+    last = page.locator("article.node").last
+    expect(last.locator(".text")).to_have_text("the new old gate")
+    expect(last.get_by_label("Siblings")).to_contain_text("5 / 5")
+
+
+def test_a_reader_compares_but_does_not_edit(
+    gates: tuple[str, list[str]], visit: Open, rhea: Cookies
+) -> None:
+    tree, nodes = gates
+    page = live(visit(f"/trees/{tree}?node={nodes[0]}", who=rhea))
+    expect(page.locator("loom-map[data-ready]")).to_be_attached()
+    page.locator("main").press("c")
+    expect(dialog(page).get_by_role("button", name="Take it")).to_have_count(4)
+    expect(dialog(page).get_by_role("button", name="Edit")).to_have_count(0)
