@@ -8,11 +8,11 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 
 from config.bounds import bounded
+from config.handler import handler
 
-django_application = get_asgi_application()
+django_application = handler()
 
 from loom.doors.live import routing  # noqa: E402 (models exist only after the line above)
 

@@ -1,5 +1,6 @@
 """Bodies that are too big end as they come, before anybody has stored them."""
 
+import io
 import json
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 
 from config import bounds
+from config.handler import Handler
 
 
 async def _store(scope: Any, receive: Any, send: Any) -> None:
@@ -59,3 +61,22 @@ async def test_what_fits_is_handed_on() -> None:
 async def test_what_does_not_fit_is_413(pieces: list[bytes], path: str, length: bytes) -> None:
     status, body = await _ask(pieces, path, length)
     assert (status, json.loads(body)["code"]) == (413, "LIMIT_EXCEEDED")
+
+
+_FORM = (
+    b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.json"\r\n\r\n{}\r\n--x--\r\n'
+)
+
+
+def _request(body: bytes, *headers: tuple[bytes, bytes]) -> Any:
+    kind = (b"content-type", b"multipart/form-data; boundary=x")
+    scope = {"type": "http", "method": "POST", "path": "/api/import", "headers": [kind, *headers]}
+    request, refused = Handler().create_request(scope, io.BytesIO(body))
+    assert refused is None
+    return request
+
+
+def test_a_body_that_comes_in_pieces_is_read_like_any_other() -> None:
+    assert _request(_FORM).FILES["file"].read() == b"{}"
+    assert _request(_FORM, (b"content-length", b"0")).FILES == {}
+    assert "CONTENT_LENGTH" not in _request(b"").META
