@@ -2,7 +2,11 @@
 
 import io
 import json
+import os
+import shutil
 import stat
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -18,6 +22,7 @@ from loom.management import links
 from loom.models import Event, Grove, Membership, Node, Participant, SigninLink, Tree, User
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def said(*words: str, **options: Any) -> list[str]:
@@ -42,6 +47,19 @@ def test_a_key_stands_alone_on_the_last_line(owner: User) -> None:
         said("apikey", "nobody", "laptop")
     with pytest.raises(CommandError):
         said("apikey", "owner", "")
+
+
+@pytest.mark.parametrize("words", [("apikey", "owner", "k"), ("adduser", "ada"), ("signin", "a")])
+def test_an_empty_data_folder_is_told_with_what_to_do(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    env = {"HEDDLE_DATA": str(tmp_path), "PATH": os.environ["PATH"]}
+    python = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
+    command = [python, "manage.py", *words]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"There is no Heddle in {tmp_path} yet." in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_user_is_made_with_a_link_that_works_once(grove: Grove) -> None:

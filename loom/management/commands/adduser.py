@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from loom.commands import groves, people
 from loom.management.links import signin_link
+from loom.management.started import StartedCommand
 from loom.models import Grove
 from loom.rules.permissions import ROLES
 from loom.rules.refusals import Refused
 
 
-class Command(BaseCommand):
+class Command(StartedCommand):
     """Makes a user, a member of a grove or with one of his own, and prints a link that works
     once."""
 

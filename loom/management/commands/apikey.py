@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from loom.commands import people
+from loom.management.started import StartedCommand
 from loom.rules.refusals import Refused
 
 
-class Command(BaseCommand):
+class Command(StartedCommand):
     """Makes an API key and prints it, alone on the last line."""
 
     help = "Makes an API key for a user and prints it once, alone on the last line."

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 from django.utils import timezone
 
 from loom.management import archives
+from loom.management.started import StartedCommand
 from loom.rules.hashes import instant
 
 
-class Command(BaseCommand):
+class Command(StartedCommand):
     """Writes a backup; SQLite by its online backup, PostgreSQL by pg_dump."""
 
     help = "Writes the database and the secret to FILE."

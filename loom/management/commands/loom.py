@@ -3,13 +3,14 @@
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from loom.management.saying import say
+from loom.management.started import StartedCommand
 from loom.rules.refusals import Refused
 
 
-class Command(BaseCommand):
+class Command(StartedCommand):
     """Runs a line and prints its reply; the exit code is 0, or 1 where it was refused."""
 
     help = (

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from loom.commands import people
 from loom.management.links import signin_link
+from loom.management.started import StartedCommand
 
 
-class Command(BaseCommand):
+class Command(StartedCommand):
     """Prints a link that signs a user in once."""
 
     help = "Prints a one-time sign-in link (24 hours)."
