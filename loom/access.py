@@ -105,13 +105,14 @@ def acting_as(person: Actor, agent: Participant) -> Actor:
 
 
 def visible_groves(user: User) -> QuerySet[Grove]:
-    """The groves the user is a member of."""
-    return Grove.objects.filter(memberships__user=user).distinct()
+    """The groves the user is a member of, in the order in which he came to them: what is
+    first stays first when he is invited elsewhere."""
+    return Grove.objects.filter(memberships__user=user).order_by("memberships__pk")
 
 
 def first_grove(user: User) -> Grove:
     """The caller's first grove. NOT_FOUND where he has none."""
-    grove = visible_groves(user).order_by("id").first()
+    grove = visible_groves(user).first()
     if grove is None:
         raise not_found("A grove of yours", "Ask somebody for an invitation.")
     return grove

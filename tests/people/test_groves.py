@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from loom.access import Actor, get_actor
+from loom.access import Actor, first_grove, get_actor, visible_groves
 from loom.commands import groves, people
 from loom.log import announce
 from loom.models import Event, Grove, Membership, Participant, User
@@ -80,6 +80,16 @@ def test_a_new_member_is_a_participant_with_a_name_of_his_own(actor: Actor) -> N
     people.make_user("ångström")
     member = groves.add_member(actor, "ångström", "writer")
     assert member.participant.name == "ångström 3"
+
+
+def test_the_first_grove_stays_the_first_for_who_is_invited_elsewhere(
+    actor: Actor, outsider: User
+) -> None:
+    own = first_grove(outsider)
+    groves.add_member(actor, "outsider", "reader")
+    assert actor.grove.pk < own.pk
+    assert first_grove(outsider) == own
+    assert list(visible_groves(outsider)) == [own, actor.grove]
 
 
 def test_who_comes_back_is_who_he_was(actor: Actor, writer: User) -> None:

@@ -21,7 +21,7 @@ from loom.rules.hashes import instant
 def me(request: Request) -> Response:
     """The caller and his groves."""
     user = user_of(request)
-    groves = access.visible_groves(user).order_by("id")
+    groves = access.visible_groves(user)
     return Response(
         {
             "user": user.username,

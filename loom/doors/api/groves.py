@@ -39,7 +39,7 @@ def groves(request: Request) -> Response:
     if request.method == "POST":
         made = verbs.make_grove(user, read(request, bodies.GroveSent).name)
         return Response(grove_body(access.get_actor(user, made), made), status=201)
-    rows = access.visible_groves(user).order_by("id")
+    rows = access.visible_groves(user)
     return paged(request, rows, lambda grove: grove_body(access.get_actor(user, grove), grove))
 
 

@@ -30,7 +30,7 @@ MAX_HITS = 30
 @person
 def home(request: PersonRequest) -> HttpResponse:
     """The first grove's page; without a grove, what to do about it."""
-    grove = visible_groves(request.user).order_by("id").first()
+    grove = visible_groves(request.user).first()
     if grove is None:
         return render(request, "pages/no_grove.html")
     return _page(request, access.get_actor(request.user, grove))
@@ -104,7 +104,7 @@ def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, objec
     """What every page of a grove shows around its own part."""
     return {
         "grove": actor.grove,
-        "groves": list(visible_groves(request.user).order_by("id")),
+        "groves": list(visible_groves(request.user)),
         "current": current,
         "is_owner": actor.is_owner,
     }

@@ -29,7 +29,7 @@ def _you(request: PersonRequest) -> dict[str, object]:
     return {
         "themes": [(value, gettext(words)) for value, words in THEMES.items()],
         "has_password": request.user.has_usable_password(),
-        "groves": visible_groves(request.user).order_by("id"),
+        "groves": visible_groves(request.user),
     }
 
 
