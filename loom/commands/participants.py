@@ -204,7 +204,9 @@ def _permissions(one: Participant, changes: Changes) -> list[str]:
 def _demand_callable(base_url: str) -> None:
     sentence = why_refused(base_url, settings.PROVIDER_ALLOW) if base_url else ""
     if sentence:
-        raise Refused("REJECTED", sentence, hint="add the line, and start Heddle again")
+        can_be_allowed = "HEDDLE_PROVIDER_ALLOW" in sentence
+        hint = "add the line, and start Heddle again" if can_be_allowed else "such as https://…/v1"
+        raise Refused("REJECTED", sentence, hint=hint)
 
 
 def _demand_free_name(one: Participant) -> None:

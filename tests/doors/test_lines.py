@@ -143,6 +143,24 @@ def test_a_workspace_is_made_on_first_use_and_is_the_same(
     assert [one["kind"] for one in seen["events"]] == ["view.changed"]
 
 
+def test_null_is_what_is_left_out(send: Send, tree: Tree) -> None:
+    answer = send("view root", dry_run=None, key=None, at=None, wait=None)
+    assert (answer.status_code, answer.json()["step"]) == (200, 1)
+
+
+def test_a_step_names_what_it_touched_as_its_reader_would(
+    send: Send, owner: User, tree: Tree, api: Client
+) -> None:
+    first = send('respond "a"').json()["refs"][0]
+    send(f"tag tree:{tree.uid} #kept")
+    send("bookmark root")
+    mine = api(owner).get(f"/api/workspaces?tree={tree.uid}").json()["id"]
+    steps = api(owner).get(f"/api/steps?workspace={mine}").json()["results"]
+    root = api(owner).get(f"/api/trees/{tree.uid}").json()["root"]
+    touched = [one["items"] for one in steps if one["outcome"] == "ok"]
+    assert touched == [[first, root], [f"tree:{tree.uid}"], [root]]
+
+
 def test_a_dry_run_of_continue_asks_nobody(send: Send, muse: Participant) -> None:
     answer = send("continue from root n:2", dry_run=True, wait=5)
     assert (answer.status_code, answer.json()["generations"]) == (200, [])

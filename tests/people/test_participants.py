@@ -78,6 +78,7 @@ def test_kind_and_model_stay_for_good(actor: Actor) -> None:
 def test_an_address_that_may_not_be_called_is_rejected(url: str, actor: Actor) -> None:
     said = refused(make, actor, base_url=url)
     assert said.code == "REJECTED"
+    assert ("HEDDLE_PROVIDER_ALLOW" in said.message) == ("add the line" in said.hint)
     assert not Participant.objects.filter(name="Model").exists()
 
 

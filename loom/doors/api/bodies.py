@@ -43,13 +43,13 @@ class DraftSent(Body):
 
 class LineSent(Body):
     """One command. `at`: a local id, what `here` means; `wait`: seconds until it must have
-    been answered; `key`: a repeat with the same one runs nothing twice."""
+    been answered; `key`: a repeat with the same one runs nothing twice. null is left out."""
 
     line: str
-    dry_run: bool = False
-    key: str = Field("", max_length=64)
-    at: str = Field("", max_length=8)
-    wait: float = Field(0, ge=0, le=120)
+    dry_run: bool | None = False
+    key: str | None = Field("", max_length=64)
+    at: str | None = Field("", max_length=8)
+    wait: float | None = Field(0, ge=0, le=120)
 
 
 class TurnSent(Body):

@@ -169,8 +169,8 @@ _SAID = {
     "string_too_short": "{field} must not be empty",
     "string_too_long": "{field} has at most {max_length} characters",
     "too_long": "{field} has at most {max_length} entries",
-    "greater_than_equal": "{field} must be at least {ge}",
-    "less_than_equal": "{field} must be at most {le}",
+    "greater_than_equal": "{field} must be at least {ge:g}",
+    "less_than_equal": "{field} must be at most {le:g}",
 }
 _OVER = {"string_too_long": 413, "too_long": 413, "less_than_equal": 429}
 

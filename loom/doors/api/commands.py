@@ -57,9 +57,10 @@ def in_workspace(request: Request, uid: str) -> Response:
 
 
 def _run(given: bodies.LineSent, actor: Actor, tree: Tree, workspace: Workspace) -> Response:
-    sent = execute.Request(given.line, key=given.key, at=given.at, dry_run=given.dry_run)
+    is_dry = bool(given.dry_run)
+    sent = execute.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
     body = execute.execute(actor, tree, sent, workspace).body
-    if given.dry_run or not body["generations"]:
+    if is_dry or not body["generations"]:
         return Response(body)
     if given.wait:
         return _waited(body, given.wait)

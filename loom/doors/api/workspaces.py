@@ -18,6 +18,7 @@ from loom.doors.api.reading import events_of, number
 from loom.doors.api.schema import operation
 from loom.log import streams
 from loom.models import Participant, Step
+from loom.queries.items import written
 from loom.queries.workspaces import workspace_body
 from loom.rules.hashes import instant
 from loom.rules.refusals import not_found
@@ -68,7 +69,16 @@ def events(request: Request, uid: str) -> Response:
     return Response(events_of(request, actor, streams.name_of(found)))
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _steps(steps: list[Step]) -> list[dict[str, Any]]:
+    """The steps of one tree as they are told; what they touched as a reader of it names it."""
+    if not steps:
+        return []
+    touched = (item for step in steps for item in step.items)
+    names = written(touched, steps[0].workspace.tree_id)
+    return [_step(one, [names[item] for item in one.items]) for one in steps]
+
+
+def _step(step: Step, items: list[str]) -> dict[str, Any]:
     return {
         "seq": step.seq,
         "workspace": step.workspace.uid,
@@ -79,7 +89,7 @@ def _step(step: Step) -> dict[str, Any]:
         "line": step.line,
         "canonical": step.canonical,
         "because": step.because,
-        "items": step.items,
+        "items": items,
         "link_type": step.link_type,
         "outcome": step.outcome,
         "message": step.message,
@@ -117,7 +127,7 @@ def steps(request: Request) -> Response:
         {
             "count": every.count(),
             "next": shown[-1].seq if len(page) > limit else None,
-            "results": [_step(one) for one in shown],
+            "results": _steps(shown),
         }
     )
 

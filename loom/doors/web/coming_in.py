@@ -33,15 +33,16 @@ def _next(request: HttpRequest) -> str:
 def sign_in(request: HttpRequest) -> HttpResponse:
     """The form for name and password; sent, it leads to where the sender wanted to go."""
     context: dict[str, object] = {"next": _next(request)}
+    status = 200
     if request.method == "POST":
         try:
             people.sign_in(request, _known(request))
             return HttpResponseRedirect(_next(request))
         except Refused as refused:
             context |= {"refused": refused, "name": word_of(request, "username")}
+            status = 429 if refused.code == "LIMIT_EXCEEDED" else 400
     elif request.user.is_authenticated:
         return HttpResponseRedirect(_next(request))
-    status = 400 if "refused" in context else 200
     return render(request, "pages/signin.html", context, status=status)
 
 
