@@ -48,6 +48,7 @@ _REFS = {
     "step": '"step:" number',
 }
 _ANY_REF = ("node", "here", "parent", "root", "document", "window")
+_PLACES = ("node", "here", "parent", "root")
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,12 @@ class Known:
 
 def grammar_of(forms: Iterable[Form], known: Known | None = None, *, acts: bool = False) -> str:
     """The grammar of whole replies: prose and lines of these forms. With `acts` a reply is
-    one line. Every line it makes is read as the form it was made of."""
+    one line about a node, its text in quotes. Every line that it makes is read as the form it
+    was made of."""
     known = known or Known()
     every = tuple(forms)
     verbs = tuple(dict.fromkeys(form.verb for form in every))
-    lines = [_Lines(form, known, verbs).rule() for form in every]
+    lines = [_Lines(form, known, verbs, is_short=acts).rule() for form in every]
     names = [f"line{number}" for number in range(len(lines))]
     whole = "command" if acts and lines else 'item ( "\\n" "\\n"? item )*'
     return "\n".join(
@@ -75,7 +77,7 @@ def grammar_of(forms: Iterable[Form], known: Known | None = None, *, acts: bool 
             f"item ::= prose{' | command' if lines else ''}",
             *((f'command ::= "→ " ( {" | ".join(names)} )',) if lines else ()),
             *(f"{name} ::= {line}" for name, line in zip(names, lines, strict=True)),
-            f"ref ::= {_refs(_ANY_REF)}",
+            f"ref ::= {_refs(_PLACES if acts else _ANY_REF)}",
             f"node ::= {_one_of(known.nodes) if known.nodes else 'local'}",
             f"agent ::= {_agents(known)}",
             *_SHARED,
@@ -105,8 +107,11 @@ def _refs(kinds: Iterable[str]) -> str:
 class _Lines:
     """The lines of one form, as the right side of a rule."""
 
-    def __init__(self, form: Form, known: Known, verbs: Sequence[str]) -> None:
+    def __init__(
+        self, form: Form, known: Known, verbs: Sequence[str], *, is_short: bool = False
+    ) -> None:
         self.form = form
+        self.is_short = is_short
         self.known = known
         self.verbs = verbs
         self.inner = {part.needs: part for part in form.parts if part.needs}
@@ -117,7 +122,7 @@ class _Lines:
         pieces = [self._piece(part, as_block=False) for part in parts]
         line = " ".join([literal(self.form.verb), *(one for one in pieces if one)])
         block = self.form.plan.block
-        if block is None or block.optional:
+        if block is None or block.optional or self.is_short:
             return line
         pieces = [self._piece(part, as_block=True) for part in parts]
         return f"{line} | " + " ".join(
@@ -157,7 +162,8 @@ class _Lines:
             types = (*part.choices, *self.known.types)
             return _one_of(types) or ("" if part.optional else "word")
         if part.kind == "ref":
-            return _refs(part.refs) or "ref"
+            kinds = [one for one in part.refs if one in _PLACES] if self.is_short else part.refs
+            return _refs(kinds) or _refs(part.refs) or "ref"
         return {"range": _REFS["range"], "tags": '"#" word'}.get(part.kind, "text")
 
     def _verbs(self, part: Part) -> Sequence[str]:

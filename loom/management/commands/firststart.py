@@ -78,7 +78,7 @@ def _provider() -> tuple[dict[str, Any], str | None]:
         if key:
             limits = {"max_tokens": 400, "context_limit": 100_000}
             return {"model_ref": model_ref, "base_url": base_url, **limits}, key
-    return dict(LOCAL), None
+    return {**LOCAL, "temperature": 0.2}, None  # it has to follow, not to invent
 
 
 def _example(owner: User, grove: Grove) -> None:
