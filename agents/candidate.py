@@ -8,6 +8,7 @@ is what messages 1 to k held, so that a viewer who has read the row drops the re
 import asyncio
 import contextlib
 
+from agents.context.seam import Seam
 from loom.commands import money
 from loom.commands.growth import MAX_NODE_BYTES
 from loom.commands.landing import CUT_OFF
@@ -21,8 +22,11 @@ SEND_S = 2.0  # a broker that hangs holds nothing up: the row has the text
 class Candidate:
     """The growing text of one generation, the answer's `index`th. Lives on the loop."""
 
-    def __init__(self, generation: Generation, index: int, *, stream: str) -> None:
+    def __init__(
+        self, generation: Generation, index: int, *, stream: str, seam: Seam | None = None
+    ) -> None:
         self.generation = generation
+        self._seam = seam
         self.index = index
         self.uid = generation.uid
         self.shown = ""
@@ -44,7 +48,12 @@ class Candidate:
     @property
     def has_text(self) -> bool:
         """Whether anything came at all."""
-        return bool(self.shown or self._waiting)
+        return bool(self.shown or self._waiting or (self._seam and self._seam.holds))
+
+    @property
+    def note(self) -> str:
+        """What was done where it meets the text it goes on with."""
+        return self._seam.note if self._seam else ""
 
     @property
     def whole(self) -> str:
@@ -83,10 +92,13 @@ class Candidate:
         if size > self._room:
             text = text.encode()[: self._room].decode(errors="ignore")
         self._room -= size
+        self._wait(self._seam.hear(text) if self._seam else text)
+        return self._room >= 0
+
+    def _wait(self, text: str) -> None:
         if text:
             self._waiting.append(text)
             self._news.set()
-        return self._room >= 0
 
     async def _send_on(self) -> None:
         while True:
@@ -112,4 +124,6 @@ class Candidate:
         self.is_open = False
         async with self._sending:
             self._sender.cancel()
+        if self._seam:
+            self._wait(self._seam.rest())
         await self._show()

@@ -9,6 +9,8 @@ from django.conf import settings
 from agents.assembling import assembled, is_sent, place_of
 from agents.context.fit import TooLong, count, count_small
 from agents.context.instructions import BY_EXAMPLE
+from agents.context.prose import way_of
+from agents.context.seam import Seam
 from agents.context.subject import (
     RESERVE,
     Endpoint,
@@ -16,7 +18,6 @@ from agents.context.subject import (
     Piece,
     Reading,
     arrange,
-    strategy_of,
 )
 from agents.held import grammar_for
 from agents.providers.failures import Broken, Failure
@@ -50,6 +51,16 @@ class Order:
     configuration: str
     note: str = ""
     purpose: str = "continue"
+    text: str = ""  # of a buffer, which a chat goes on with
+
+    @property
+    def strategy(self) -> str:
+        """How a buffer is handed over; "" for anything else."""
+        return self.reading.strategy or "" if self.purpose == "continue" else ""
+
+    def seam(self) -> Seam | None:
+        """Where an answer meets the buffer; None where it is as it comes."""
+        return Seam(self.text, self.strategy) if self.text else None
 
     @property
     def tokens(self) -> int:
@@ -89,8 +100,7 @@ def order_of(generation: Generation) -> Order:
         key=open_sealed(sealed, participant.base_url) if sealed else "",
     )
     reading = _reading(generation, provider)
-    strategy = strategy_of(reading.mode, reading.endpoint, reading.prefill)
-    made = Order(provider, reading, ask, configuration_of(participant, strategy))
+    made = Order(provider, reading, ask, configuration_of(participant, reading.strategy))
     try:
         return _order(made, reading)
     except TooLong as long:
@@ -155,8 +165,9 @@ def _named(turn: Turn) -> list[str]:
 def _order(order: Order, reading: Reading) -> Order:
     sent = arrange(reading)
     prompt = order.provider.opening if sent.prompt == "" else sent.prompt
-    ask = replace(order.ask, messages=sent.messages, prompt=prompt)
-    return replace(order, reading=reading, ask=ask, note=sent.note)
+    goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
+    ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
+    return replace(order, reading=reading, ask=ask, note=sent.note, text=sent.text)
 
 
 def _first(*values: T | None) -> T | None:
@@ -215,6 +226,7 @@ def _reading(generation: Generation, provider: Provider) -> Reading:
         limit=limit,
         window=provider.window,
         prefill="prefill" in participant.capabilities,
+        way=way_of(participant.capabilities),
         counted=count_small if small else count,
     )
 

@@ -44,7 +44,8 @@ class Run:
         self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
         stream = f"tree:{held.generations[0].tree.uid}"
         self._candidates = [
-            Candidate(one, index, stream=stream) for index, one in enumerate(held.generations)
+            Candidate(one, index, stream=stream, seam=held.order.seam())
+            for index, one in enumerate(held.generations)
         ]
         # Of a round no more is heard than what its turn uses.
         self._cutter = Cutter(language()) if held.generations[0].round else None
@@ -227,7 +228,9 @@ class Run:
             finish = f"interrupted:{failure.kind}" if failure else candidate.whole
         error = error or (failure.error if failure else None)
         usage = self._attempt.usage_of(candidate.index) if self._attempt else {}
-        ending = Ending(candidate.shown, candidate.chunk, finish, error, usage, candidate.wrote)
+        ending = Ending(
+            candidate.shown, candidate.chunk, finish, error, usage, candidate.wrote, candidate.note
+        )
         await in_thread(land, candidate.uid, self._lease, ending)
 
     async def _put_down(self, candidate: Candidate) -> None:

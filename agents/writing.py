@@ -29,6 +29,7 @@ class Ending:
     error: dict[str, Any] | None = None
     usage: dict[str, int] = field(default_factory=dict)
     wrote: int = 0
+    note: str = ""
 
 
 def begin(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
@@ -41,6 +42,7 @@ def begin(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> 
         configuration=order.configuration,
         request=attempt.request,
         note=order.note,
+        strategy=order.strategy,
         purpose=order.purpose,
         turn=first.turn,
     )
@@ -71,6 +73,7 @@ def land(uid: str, lease: str, ending: Ending) -> None:
             error=ending.error,
             usage=ending.usage,
             wrote=ending.wrote,
+            note=ending.note,
         )
     )
 

@@ -10,9 +10,9 @@ from itertools import groupby
 from typing import Literal
 
 from agents.context.fit import GAP, Counted, Part, count, fit
+from agents.context.prose import ASKED, ASKS, BEGINS, EXAMPLES, PLAIN, handed_over
 
 RESERVE = 1024  # tokens of the context limit that are kept for the answer
-BEGINS = "(the text begins)"
 GO_ON = "Continue."
 JOINT = "\n\n"
 
@@ -40,7 +40,8 @@ class Piece:
 @dataclass(frozen=True)
 class Reading:
     """Everything a request to a subject is made from. `limit`: tokens for system text and
-    path together; `window`: for the path alone, cut in front whatever the tree says."""
+    path together; `window`: for the path alone, cut in front whatever the tree says; `prefill`: a
+    dialogue may end with the model's own words; `way`: how a chat goes on with a buffer."""
 
     mode: Mode
     endpoint: Endpoint
@@ -51,23 +52,34 @@ class Reading:
     limit: int = 4096 - RESERVE
     window: int | None = None
     prefill: bool = False
+    way: str = PLAIN
     counted: Counted = count
+
+    @property
+    def strategy(self) -> str | None:
+        """How a buffer is handed over: `plain` where there is a completion endpoint, to a chat
+        in its `way`; None in a dialogue."""
+        if self.mode != "buffer":
+            return None
+        return self.way if self.endpoint == "chat" else PLAIN
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A request's text: `messages` for a chat, `prompt` for a completion; and the note."""
+    """A request's text: `messages` for a chat, `prompt` for a completion; the note; and of a
+    buffer the `text` that a chat is to go on with."""
 
     messages: tuple[dict[str, str], ...] | None
     prompt: str | None
     note: str = ""
+    text: str = ""
 
 
 def arrange(reading: Reading) -> Sent:
     """The exact text a subject is sent. Raises TooLong where the tree's truncation says so,
     or the system text alone leaves no room; system text is never cut."""
     system = _system(reading)
-    room = reading.limit - reading.counted(system)
+    room = reading.limit - reading.counted(system) - _asking(reading)
     if reading.window is None:
         fitted = fit(_parts(reading), reading.truncation, room, reading.counted)
     else:
@@ -76,13 +88,19 @@ def arrange(reading: Reading) -> Sent:
     parts = fitted.parts
     if reading.endpoint == "completion":
         return Sent(None, _prompt(reading.mode, system, parts), fitted.note)
-    body = (
-        _prose(parts, reading.prefill)
-        if reading.mode == "buffer"
-        else _dialogue(parts, reading.prefill)
-    )
+    if reading.mode == "buffer":
+        text = _buffer(parts)
+        return Sent(handed_over(system, text, reading.way), None, fitted.note, text)
     head = ({"role": "system", "content": system},) if system else ()
-    return Sent((*head, *body), None, fitted.note)
+    return Sent((*head, *_dialogue(parts, reading.prefill)), None, fitted.note)
+
+
+def _asking(reading: Reading) -> int:
+    """The tokens of what asks a chat to go on with a buffer."""
+    if reading.strategy not in ASKED:
+        return 0
+    shown = [text for pair in EXAMPLES for text in pair] if reading.strategy == "few_shot" else []
+    return reading.counted("".join([ASKS, *shown]))
 
 
 def _system(reading: Reading) -> str:
@@ -119,23 +137,6 @@ def _buffer(parts: Sequence[Part]) -> str:
     return "".join(
         f"{JOINT}{part.text}{JOINT}" if part.role == GAP else part.text for part in parts
     )
-
-
-def strategy_of(mode: Mode, endpoint: Endpoint, prefill: bool) -> str | None:
-    """How a buffer is handed over: `prefill` to a chat that goes on with a turn of its own,
-    else `plain`; None in a dialogue."""
-    if mode != "buffer":
-        return None
-    return "prefill" if prefill and endpoint == "chat" else "plain"
-
-
-def _prose(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...]:
-    """The text as a turn of the model's own that has begun, or as one of the user's. Blanks at
-    the end of a begun turn are refused or dropped by providers, so such a text goes plain."""
-    text = _buffer(parts)
-    if not prefill or not text or text[-1].isspace():
-        return ({"role": "user", "content": text or BEGINS},)
-    return ({"role": "user", "content": BEGINS}, {"role": "assistant", "content": text})
 
 
 def _dialogue(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...]:

@@ -11,6 +11,8 @@ from agents.providers.telling import Ask, Body, Delta, Finished, Told, Usage
 from agents.providers.text import Cleaner
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+# How vLLM, SGLang and llama.cpp are told that the last message has only begun.
+GOES_ON: Body = {"continue_final_message": True, "add_generation_prompt": False}
 # Reasons that mean the answer was cut off rather than ended.
 _FILTERS = ("content_filter", "safety", "moderation")
 
@@ -36,6 +38,8 @@ class OpenAI:
             body["n"] = ask.many
         if ask.grammar:
             body["grammar"] = ask.grammar
+        if ask.goes_on:
+            body |= GOES_ON
         return body
 
     def outgoing(self, ask: Ask, body: Body) -> Outgoing:

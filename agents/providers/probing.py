@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import httpx
 
+from agents.context.prose import BEGINS, handed_over
+from agents.context.seam import Seam, goes_on
 from agents.providers.answers import value_of
 from agents.providers.attempt import Attempt
 from agents.providers.exchange import Clock, Exchange, Limits, broken_by
@@ -17,6 +19,7 @@ from agents.providers.telling import Ask, Delta, Finished, Told, Usage
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8
 MODELS = 500
+OPENING = "The old clock struck nine, and Marie opened the"
 ONE = 'root ::= "yes"'
 
 
@@ -115,6 +118,33 @@ async def _prefill(probe: Probe) -> bool:
     return _answered(heard) and not heard.text.lstrip().lower().startswith("one")
 
 
+async def _continue_final(probe: Probe) -> bool:
+    """The same where the request says that the turn has only begun. A shape without such a
+    field cannot say it."""
+    if probe.provider.name in ("anthropic", "litellm"):
+        return False
+    said = (("user", BEGINS), ("assistant", OPENING))
+    messages = tuple({"role": role, "content": text} for role, text in said)
+    heard = await probe.hear(replace(probe.ask, messages=messages, goes_on=True))
+    return _answered(heard) and goes_on(OPENING, heard.text)
+
+
+async def _few_shot(probe: Probe) -> bool:
+    return await _asked(probe, "few_shot")
+
+
+async def _instruction(probe: Probe) -> bool:
+    return await _asked(probe, "instruction")
+
+
+async def _asked(probe: Probe, way: str) -> bool:
+    """Whether a chat that is asked to go on with a sentence does, and says nothing else."""
+    messages = handed_over("", OPENING, way)
+    heard = await probe.hear(replace(probe.ask, messages=messages, max_tokens=3 * TOKENS))
+    seam = Seam(OPENING, way)
+    return _answered(heard) and goes_on(OPENING, seam.hear(heard.text) + seam.rest())
+
+
 async def _usage(probe: Probe) -> bool:
     heard = await probe.chat(("user", "Say yes."))
     return any(isinstance(one, Usage) for one in heard.told)
@@ -137,6 +167,9 @@ CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
     "logprobs": _logprobs,
     "system": _system,
     "prefill": _prefill,
+    "continue_final": _continue_final,
+    "few_shot": _few_shot,
+    "instruction": _instruction,
     "usage": _usage,
     "grammar": _grammar,
 }

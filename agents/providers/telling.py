@@ -22,7 +22,7 @@ class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
     `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
     which the answer is held. `blocks` are the messages but the system's once more, for
-    providers that take them apart."""
+    providers that take them apart; `goes_on`: with the last message, the model's own."""
 
     base_url: str
     model: str
@@ -34,6 +34,7 @@ class Ask:
     many: int = 1
     grammar: str = ""
     blocks: tuple[Blocks, ...] = ()
+    goes_on: bool = False
     key: str = field(default="", repr=False)
 
 

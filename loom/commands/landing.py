@@ -112,12 +112,14 @@ def land(
     error: dict[str, Any] | None = None,
     usage: dict[str, Any] | None = None,
     wrote: int = 0,
+    note: str = "",
 ) -> Node | None:
     """Ends a generation: its text becomes a node below its point (no text: no node).
 
     `finish` is "complete" or "interrupted:reason". One transaction; a second call, or one
     with a lease that was lost, changes nothing and returns the node there is. `wrote`: the
-    tokens that came, for a provider that counts none.
+    tokens that came, for a provider that counts none; `note`: what its text differs by from
+    the answer.
     """
     with transaction.atomic():
         found = Generation.objects.select_related("tree").filter(uid=generation_uid).first()
@@ -132,6 +134,7 @@ def land(
         is_candidate = not row.round  # of its rounds a turn makes one node at its end
         node = _node_of(writer, row, text, finish) if text and is_candidate else None
         row.error, row.usage = error, usage or {}
+        row.note = " · ".join(one for one in (row.note, note) if one)[:200]
         money.settle(row, text, wrote, is_whole=finish == "complete")
         _end(row, node, text=text, chunk=chunk, finish=finish)
         writer.append("generation.ended", {"generation": ended_body(row)})

@@ -26,6 +26,7 @@ class Call(Item):
     sha256 = models.CharField(max_length=64, blank=True)
     usage = models.JSONField(default=dict)
     note = models.TextField(blank=True)  # such as "read the last 1,200 tokens"
+    strategy = models.CharField(max_length=16, blank=True, default="")  # how a buffer was sent
     started_at = models.DateTimeField(auto_now_add=True)
     first_at = models.DateTimeField(null=True)
     sealed_at = models.DateTimeField(null=True)

@@ -51,6 +51,7 @@ class CallSeen:
             "sha256": call.sha256,
             "usage": call.usage,
             "note": call.note,
+            "strategy": call.strategy or None,
             "generations": list(call.generations.order_by("index").values_list("uid", flat=True)),
             "nodes": list(nodes.values_list("local_id", flat=True)),
             "started_at": instant(call.started_at),

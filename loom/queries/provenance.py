@@ -58,6 +58,7 @@ class Provenance:
             "above": [vars(one) for one in self.above],
             "left_out": self.left_out,
             "generation": generation.uid if generation else None,
+            "note": generation.note if generation else "",
             "ended_at": _told(generation.ended_at) if generation else None,
             "call": self.call.body() if self.call else None,
             "verify": {**self.report, "said": list(self.sentences)},

@@ -2,6 +2,9 @@
 
 from typing import Final
 
+# Ways to have a chat go on with a text, the best first: bench/prose.py.
+WAYS: Final = ("prefill", "continue_final", "few_shot", "instruction")
+
 CHECKS: Final = (
     "chat",
     "completion",
@@ -9,9 +12,9 @@ CHECKS: Final = (
     "n",
     "logprobs",
     "system",
-    "prefill",
+    *WAYS,
     "usage",
     "grammar",
 )
 # Of these a participant's capabilities say how it is asked.
-REMEMBERED: Final = ("prefill", "grammar")
+REMEMBERED: Final = (*WAYS, "grammar")

@@ -61,6 +61,7 @@ def add_calls(growing: Growing, given: Iterator[CallRecord], beat: Beat) -> None
                 sha256=one.sha256,
                 usage=one.usage,
                 note=one.note,
+                strategy=one.strategy,
                 first_at=_at(one.first_at),
                 sealed_at=_at(one.sealed_at),
             )

@@ -44,6 +44,7 @@ def _body(call: Call) -> Body:
         "sha256": call.sha256,
         "usage": call.usage,
         "note": call.note,
+        "strategy": call.strategy,
         "started_at": instant(call.started_at),
         "first_at": instant(call.first_at) if call.first_at else None,
         "sealed_at": instant(call.sealed_at) if call.sealed_at else None,

@@ -96,6 +96,7 @@ class CallPart(_Part):
     sha256: Hash
     usage: dict[str, Any] = {}
     note: str = ""
+    strategy: Annotated[str, Field(max_length=16)] = ""
     started_at: str
     first_at: str | None = None
     sealed_at: str

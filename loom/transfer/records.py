@@ -78,6 +78,7 @@ class CallRecord:
     sha256: str
     usage: dict[str, Any]
     note: str
+    strategy: str
     started_at: str
     first_at: str
     sealed_at: str

@@ -3,7 +3,8 @@
 import pytest
 
 from agents.context.fit import TooLong
-from agents.context.subject import Piece, Reading, Sent, arrange, strategy_of
+from agents.context.prose import ASKS, EXAMPLES, way_of
+from agents.context.subject import Piece, Reading, Sent, arrange
 
 Line = tuple[str, str]
 
@@ -99,21 +100,56 @@ def test_a_buffer_is_one_string_byte_by_byte() -> None:
     [
         ("Once upon", "USER\n(the text begins)\nASSISTANT\nOnce upon"),
         (" Once", "USER\n(the text begins)\nASSISTANT\n Once"),
-        ("Once ", "USER\nOnce "),
-        ("Once\n", "USER\nOnce\n"),
+        ("Once ", "USER\n(the text begins)\nASSISTANT\nOnce"),
+        ("Once\n\n", "USER\n(the text begins)\nASSISTANT\nOnce"),
+        (" \n", "USER\n \n"),
         ("", "USER\n(the text begins)"),
     ],
 )
-def test_a_chat_that_prefills_goes_on_with_the_buffer_itself(text: str, expected: str) -> None:
+@pytest.mark.parametrize("way", ["prefill", "continue_final"])
+def test_a_chat_that_goes_on_with_its_own_turn_is_sent_the_buffer_as_one(
+    text: str, expected: str, way: str
+) -> None:
     path = pieces(("human", text)) if text else ()
-    assert shown(arrange(Reading("buffer", "chat", path, prefill=True))) == expected
+    sent = arrange(Reading("buffer", "chat", path, way=way))
+    assert (shown(sent), sent.text) == (expected, text)
+
+
+def test_a_chat_that_must_be_asked_is_asked_and_perhaps_shown_how() -> None:
+    path = pieces(("human", "Once "))
+    asked = Reading("buffer", "chat", path, way="instruction", system_context="A tale.")
+    assert shown(arrange(asked)) == f"SYSTEM\nA tale.\n\n{ASKS}\nUSER\nOnce "
+    shot = arrange(Reading("buffer", "chat", path, way="few_shot"))
+    assert shot.messages is not None
+    assert [one["role"] for one in shot.messages] == [
+        "system",
+        *["user", "assistant"] * len(EXAMPLES),
+        "user",
+    ]
+    assert shot.messages[-1]["content"] == "Once "
+
+
+def test_what_asks_is_counted_with_what_is_sent() -> None:
+    path = pieces(("human", "word " * 400))
+    for way in ("plain", "instruction", "few_shot"):
+        sent = arrange(Reading("buffer", "chat", path, way=way, limit=400))
+        assert sent.messages is not None
+        assert sum(len(one["content"]) for one in sent.messages) <= 1600
+
+
+def test_every_example_repeats_the_end_of_its_text() -> None:
+    for end, on in EXAMPLES:
+        assert any(end.rstrip().endswith(on[:size]) for size in range(8, len(end)))
 
 
 def test_how_prose_is_handed_over_is_told() -> None:
-    assert strategy_of("buffer", "chat", prefill=True) == "prefill"
-    assert strategy_of("buffer", "chat", prefill=False) == "plain"
-    assert strategy_of("buffer", "completion", prefill=True) == "plain"
-    assert strategy_of("dialogue", "chat", prefill=True) is None
+    assert Reading("buffer", "chat", (), way="prefill").strategy == "prefill"
+    assert Reading("buffer", "chat", ()).strategy == "plain"
+    assert Reading("buffer", "completion", (), way="prefill").strategy == "plain"
+    assert Reading("dialogue", "chat", (), way="prefill").strategy is None
+    assert way_of(["grammar", "instruction", "prefill"]) == "prefill"
+    assert way_of(["instruction", "continue_final"]) == "continue_final"
+    assert way_of(["grammar"]) == "plain"
 
 
 def test_a_buffer_has_system_text_only_if_the_tree_has() -> None:

@@ -55,6 +55,7 @@ class CallBody(BaseModel):
     sha256: str
     usage: dict[str, Any]
     note: str
+    strategy: str | None
     generations: list[str]
     nodes: list[str]
     started_at: str

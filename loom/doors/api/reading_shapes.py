@@ -171,6 +171,7 @@ class Provenance(BaseModel):
     above: list[Above]
     left_out: int
     generation: str | None
+    note: str
     ended_at: str | None
     call: dict[str, Any] | None
     verify: dict[str, Any]

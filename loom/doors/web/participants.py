@@ -99,7 +99,6 @@ def _shown(one: Participant | None) -> dict[str, object]:
     return {
         **{name: getattr(one, name) for name in names},
         "stop": "\n".join(str(stop).replace("\n", "\\n") for stop in one.stop),
-        "prefill": "prefill" in one.capabilities,
     }
 
 
@@ -128,7 +127,6 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
         raise Refused("LIMIT_EXCEEDED", "A temperature is from 0 to 2.", hint="0.9 is usual")
     if not 256 <= limit <= 10_000_000 or (most is not None and not 1 <= most <= 1_000_000):
         raise Refused("LIMIT_EXCEEDED", "These token limits are out of range.", hint="4096")
-    rest = [name for name in (one.capabilities if one else []) if name != "prefill"]
     stops = text_of(request, "stop").split("\n")
     return {
         "name": word_of(request, "name"),
@@ -140,5 +138,5 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
         "max_tokens": most,
         "context_limit": limit,
         "stop": [stop.replace("\\n", "\n") for stop in stops if stop],
-        "capabilities": [*rest, "prefill"] if request.POST.get("prefill") else rest,
+        "capabilities": probing.capabilities_of(request, one),
     }

@@ -244,7 +244,7 @@ def test_a_model_is_added_changed_and_taken_out_and_its_key_is_never_shown(
         "persona": " Speak softly. \r\n",
         "stop": "\\n\\n\r\nEND",
         "context_limit": "8192",
-        "prefill": "1",
+        "way": ["instruction", "prefill"],
     }
     base = f"/groves/{grove.uid}/participants"
     assert client.post(f"{base}/new", form).status_code == 302
@@ -252,7 +252,7 @@ def test_a_model_is_added_changed_and_taken_out_and_its_key_is_never_shown(
     assert (made.persona, made.stop, made.capabilities) == (
         " Speak softly. \n",
         ["\n\n", "END"],
-        ["prefill"],
+        ["prefill", "instruction"],
     )
     assert made.sealed_key
     page = text(client, f"{base}/{made.uid}")
