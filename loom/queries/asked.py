@@ -12,13 +12,15 @@ NEAREST = 200
 
 
 def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, int]]:
-    """(where, how many of each participant by name) of what the actor asked last, at the
-    deepest node of a path (row ids, root first) where he asked anything; (None, {}) nowhere."""
+    """(where, how many of each participant by name) of the candidates that the actor asked
+    for last, at the deepest node of a path (row ids, root first) where he asked for any;
+    (None, {}) nowhere. Rounds of turns are none."""
     own = Generation.objects.filter(
         tree=tree,
         asked_by=actor.participant,
         point__in=path[-NEAREST:],
         participant__archived_at__isnull=True,
+        turn__isnull=True,
     )
     last = own.order_by("-point__depth", "-id").first()
     if last is None:

@@ -1,0 +1,25 @@
+"""Whom the composer offers again: who was asked for candidates, and not who acted."""
+
+import pytest
+
+from loom.access import Actor
+from loom.models import Node, Participant, Tree
+from loom.queries.asked import asked_on
+from tests.agents.acting import asked, went
+from tests.agents.conftest import Say, run
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_an_agent_that_acted_is_not_offered_for_candidates(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str, ask: Say
+) -> None:
+    provider.script(says("She answers."))
+    path = [Node.objects.get(tree=tree, local_id=opening).pk]
+    went(asked(actor, tree, agent, node=opening))
+    assert asked_on(actor, tree, path) == (None, {})
+    for one in ask("continue n:2"):
+        run(one)
+    assert asked_on(actor, tree, path) == (path[0], {"Marie": 2})
