@@ -37,6 +37,7 @@ def done(attempt: "_Attempt", context: Context, reply: Reply) -> "Answer":
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
         ).seq
+    _tell_line(attempt, workspace, seq)
     body = {
         "ok": True,
         "reply": reply.text,
@@ -55,7 +56,9 @@ def refused(attempt: "_Attempt", why: Refused) -> int:
     """Writes the step of a refused line, after its transaction is gone; its number."""
     with transaction.atomic():
         workspace = locked(attempt.workspace)
-        return _step(attempt, workspace, outcome=why.code, message=why.message, hint=why.hint).seq
+        step = _step(attempt, workspace, outcome=why.code, message=why.message, hint=why.hint)
+        _tell_line(attempt, workspace, step.seq)
+        return step.seq
 
 
 _LOCKED = Prepared(
@@ -141,6 +144,12 @@ def _move(attempt: "_Attempt", workspace: Workspace, context: Context) -> Node:
     if changed:
         _tell_view(attempt, workspace, changed)
     return position if moves else lookup.visible_at_or_above(position)
+
+
+def _tell_line(attempt: "_Attempt", workspace: Workspace, seq: int) -> None:
+    """Tells whoever looks on that a line of a turn was answered; a step is no change of a tree."""
+    if attempt.request.turn:
+        _tell_view(attempt, workspace, {"step": seq})
 
 
 def _tell_view(attempt: "_Attempt", workspace: Workspace, changed: dict[str, Any]) -> None:

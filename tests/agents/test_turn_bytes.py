@@ -69,9 +69,9 @@ def test_a_session_is_sent_to_the_byte(
             f"[{b}] you · {at(b, '%H:%M')} (above)\n[{c}] {owner} (human) · {at(c)}\nAnd now?",
         ),
     ]
-    view = growth.workspace_of(agent, tree)
+    revision = growth.workspace_of(agent, tree).revision  # each line and the end made one more
     workspace = f"""\
----WORKSPACE revision {view.revision - 1}
+---WORKSPACE revision {{revision}}
 ---STATUS
 {{status}}
 steps {{steps}}/100 · depth 0/10 · items {{steps}}/50 · 0:00/5:00
@@ -105,7 +105,7 @@ Human active at [{a}], depth:1
     )
     assert said == [
         *path,
-        ("user", workspace.format(status=sizes, steps=0, memory="")),
+        ("user", workspace.format(revision=revision - 2, status=sizes, steps=0, memory="")),
         ("user", "Continue."),
     ]
     said = texts(three)
@@ -123,7 +123,7 @@ Human active at [{a}], depth:1
             f"---RESULT_END #{shown.seq}\n(12 characters after your commands were dropped: "
             "results come first)\n---RESULTS_END",
         ),
-        ("user", workspace.format(status=sizes, steps=1, memory=memory)),
+        ("user", workspace.format(revision=revision - 1, status=sizes, steps=1, memory=memory)),
         ("user", "Continue."),
     ]
     marked = [

@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 from loom.commands import registry
+from loom.commands.continuing import outcome_of
 from loom.grammar.bad import Bad
+from loom.grammar.batches import prose_of, segments_of
 from loom.grammar.lines import read
 from loom.models import Generation, Step, Turn
 from loom.queries.turns import lines_of
@@ -60,7 +64,7 @@ def _round(
     one: Generation, ended: dict[str, Any] | None, steps: list[Step], *, is_open: bool
 ) -> RoundShown:
     is_live = is_open and one.status in ("queued", "running")
-    text = one.text if ended is None else str(ended.get("prose", ""))
+    text = str(ended.get("prose", "")) if ended else one.text if is_live else _prose(one.text)
     thoughts = [_thought(step) for step in steps]
     return RoundShown(
         number=one.round,
@@ -73,6 +77,11 @@ def _round(
             _line(step) for step, thought in zip(steps, thoughts, strict=True) if not thought
         ),
     )
+
+
+def _prose(text: str) -> str:
+    """What a round whose lines are being run says besides them."""
+    return prose_of(segments_of(text, registry.forms(), registry.aliases(), finished=True))
 
 
 def _thought(step: Step) -> str:
@@ -88,7 +97,7 @@ def _thought(step: Step) -> str:
 
 def _line(step: Step) -> LineShown:
     text, _, block = step.line.strip("\n").partition("\n")
-    answer, _, more = step.message.partition("\n")
+    answer, _, more = _answer(step).partition("\n")
     is_ok = step.outcome == "ok"
     return LineShown(
         text=text,
@@ -98,3 +107,15 @@ def _line(step: Step) -> LineShown:
         more=more,
         hint=step.hint,
     )
+
+
+def _answer(step: Step) -> str:
+    """What was answered; of a line that asked for candidates, how many of them have ended."""
+    asked = [uid for op in step.inverse or [] for uid in op.get("uids", ())]
+    if step.outcome != "ok" or not asked:
+        return step.message
+    is_over, reply, _ = outcome_of(asked)
+    if is_over:
+        return reply.text
+    open_ones = Generation.objects.filter(uid__in=asked, ended_at__isnull=True).count()
+    return gettext("%(done)s of %(all)s") % {"done": len(asked) - open_ones, "all": len(asked)}

@@ -19,6 +19,7 @@ from loom.doors.web.places import place_of
 from loom.doors.web.shown import age_of
 from loom.doors.web.turn_rounds import RoundShown, rounds_of
 from loom.doors.web.who import Who, cast_of
+from loom.log import streams
 from loom.models import OPEN_TURN, Generation, Node, Participant, Tree, Turn
 from loom.queries.turns import budget_of, spent_of
 from loom.queries.turns import turns as all_turns
@@ -40,7 +41,8 @@ WORDS = {
 @dataclass(frozen=True)
 class TurnShown:
     """One turn. `state` is a word for its status, `budget` the line of what it used; `error`
-    says what went wrong and what to do; `node` is its answer, `asked` what it was asked."""
+    says what went wrong and what to do; `node` is its answer, `asked` what it was asked;
+    `view` the workspace that tells of its lines, and the last event there that is drawn."""
 
     id: str
     who: Who
@@ -62,6 +64,8 @@ class TurnShown:
     stands: str
     may_stop: bool
     may_undo: bool
+    view: str
+    view_seq: int
 
 
 @never_cache
@@ -119,6 +123,8 @@ def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[Tur
 
 
 def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
+    view = growth.workspace_of(turn.participant, turn.tree)
+    view_seq = streams.head(streams.name_of(view))  # before what is read: no event is missed
     budget, spent = budget_of(turn), spent_of(turn, timezone.now())
     is_open = turn.status in OPEN_TURN
     error = turn.error or {}
@@ -144,6 +150,8 @@ def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
         stands=turn.stands_at.local_id,
         may_stop=is_open and "G" in actor.letters and not turn.stop_asked,
         may_undo=not is_open and "W" in actor.letters and (is_mine or actor.is_owner),
+        view=view.uid,
+        view_seq=view_seq,
     )
 
 

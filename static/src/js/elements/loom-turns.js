@@ -1,6 +1,6 @@
 // @ts-check
 // Turns of agents: those at the position in the text, asides beside it. What they write comes
-// live; their lines and answers are fetched while they work.
+// live; that a line was answered is told by the agent's view, and then the turn is fetched.
 
 import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
@@ -8,9 +8,9 @@ import { pageOf } from "../tree/page.js";
 import { parsed, reconcile, remember } from "../tree/reconcile.js";
 import { speak } from "../tree/speak.js";
 import { TurnTexts } from "../tree/turn-texts.js";
+import { TurnViews } from "../tree/turn-views.js";
 import { toast } from "./loom-toast.js";
 
-const EVERY_MS = 1500;
 const keyOf = (/** @type {Element} */ one) => one.getAttribute("data-turn") ?? "none";
 const partOf = (/** @type {Element} */ one) => one.getAttribute("data-part") ?? "";
 const isOurs = () => true;
@@ -22,6 +22,7 @@ export class LoomTurns extends HTMLElement {
   texts = new TurnTexts();
   /** @type {Set<string>} turns asked to stop, until they have */
   stopping = new Set();
+  views = new TurnViews(() => this.soon());
 
   connectedCallback() {
     this.page = pageOf();
@@ -38,6 +39,7 @@ export class LoomTurns extends HTMLElement {
   disconnectedCallback() {
     this.stop?.abort();
     clearTimeout(this.timer);
+    this.views.watch([]);
   }
 
   /** The lists that turns are drawn in: here, and beside the text. */
@@ -103,7 +105,6 @@ export class LoomTurns extends HTMLElement {
       if (!(error instanceof Refused)) throw error;
     } finally {
       this.busy = false;
-      if (this.working().length || this.querySelector("[data-elsewhere] *")) this.soon(EVERY_MS);
     }
   }
 
@@ -119,6 +120,7 @@ export class LoomTurns extends HTMLElement {
     const drawn = this.querySelector("[data-elsewhere]");
     if (elsewhere && drawn && elsewhere.innerHTML !== drawn.innerHTML) drawn.replaceWith(elsewhere);
     this.texts.show(this.all());
+    this.views.watch(this.working());
     const open = document.querySelector("[data-asides-working]");
     const asides = this.working().filter((one) => one.closest("[data-asides]")).length;
     if (open) open.textContent = asides ? ` (${asides})` : "";

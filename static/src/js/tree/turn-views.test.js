@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { TurnViews } from "./turn-views.js";
+
+class FakeSocket {
+  readyState = 1;
+  constructor(url) {
+    this.url = url;
+    FakeSocket.made.push(this);
+  }
+  close() {
+    this.readyState = 3;
+  }
+  says(frame) {
+    this.onmessage({ data: JSON.stringify(frame) });
+  }
+}
+
+const turn = (view, seq) => ({ getAttribute: (name) => ({ "data-view": view, "data-view-seq": String(seq) })[name] ?? null });
+const event = (seq) => ({ type: "event", event: { seq, kind: "view.changed", payload: {} } });
+
+beforeEach(() => {
+  FakeSocket.made = [];
+  globalThis.document = Object.assign(new EventTarget(), { visibilityState: "visible" });
+  globalThis.window = new EventTarget();
+  globalThis.location = { protocol: "http:", host: "h" };
+});
+
+test("each view is listened to once, from what is drawn on", () => {
+  let heard = 0;
+  const views = new TurnViews(() => (heard += 1), { open: (url) => new FakeSocket(url) });
+  views.watch([turn("v1", 7), turn("v1", 7)]);
+  views.watch([turn("v1", 9)]);
+  assert.deepEqual(FakeSocket.made.map((one) => one.url), ["ws://h/ws/workspaces/v1?since=7"]);
+  for (const seq of [8, 8, 7, 9]) FakeSocket.made[0].says(event(seq));
+  FakeSocket.made[0].says({ type: "heartbeat", seq: 12 });
+  assert.equal(heard, 2);
+  views.watch([]);
+});
+
+test("a view whose turn has ended is left alone", () => {
+  const views = new TurnViews(() => {}, { open: (url) => new FakeSocket(url) });
+  views.watch([turn("v1", 1), turn("v2", 1)]);
+  views.watch([turn("v2", 5)]);
+  assert.deepEqual(FakeSocket.made.map((one) => one.readyState), [3, 1]);
+  views.watch([]);
+  assert.equal(views.sockets.size, 0);
+});

@@ -1,0 +1,288 @@
+"""Turns as an outside tool sees them: sentences of MM §5, §5.2, §5.3 and §7, over REST alone."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.models import Generation, Participant, Tree, Turn, User
+from tests.agents.acting import went
+from tests.agents.conftest import run
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import CUT, says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Outside:
+    """Somebody with an API key, and the agent he asks."""
+
+    def __init__(self, client: APIClient, tree: Tree, agent: Participant) -> None:
+        self.client, self.tree, self.agent = client, tree, agent
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = self.client.post(f"/api/{path}", body, format="json")
+        return {"http": answer.status_code, **answer.json()}
+
+    def get(self, path: str) -> dict[str, Any]:
+        answer = self.client.get(f"/api/{path}")
+        return {"http": answer.status_code, **answer.json()}
+
+    def say(self, line: str, **more: Any) -> dict[str, Any]:
+        return self.post(f"trees/{self.tree.uid}/commands", {"line": line, **more})
+
+    def ask(self, node: str, **more: Any) -> dict[str, Any]:
+        body = {"participant": self.agent.uid, "node": node, **more}
+        return self.post(f"trees/{self.tree.uid}/turns", body)
+
+    def turn(self, node: str, **more: Any) -> dict[str, Any]:
+        """A turn that has ended."""
+        asked = self.ask(node, **more)
+        assert asked["http"] == 202, asked
+        went(Turn.objects.get(uid=asked["id"]))
+        return self.get(f"turns/{asked['id']}")
+
+    def lines(self, turn: dict[str, Any]) -> list[tuple[str, str]]:
+        """(line, outcome) of the turn's steps."""
+        rows = self.get(f"steps?turn={turn['id']}")["results"]
+        return [(one["canonical"] or one["line"], one["outcome"]) for one in rows]
+
+    def node(self, local_id: str) -> dict[str, Any]:
+        return self.get(f"trees/{self.tree.uid}/nodes/{local_id}")
+
+    def texts(self) -> list[str]:
+        """The texts of all nodes, in order of creation."""
+        rows = self.get(f"trees/{self.tree.uid}/nodes?limit=1000")["results"]
+        return [self.node(one["id"])["text"] for one in rows]
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def outside(
+    request: pytest.FixtureRequest,
+    api: Callable[..., APIClient],
+    owner: User,
+    tree: Tree,
+    agent: Participant,
+) -> Outside:
+    """The owner, whose agent sits behind one shape of provider and then the other."""
+    agent.model_ref = f"{request.param}:marie"
+    agent.save()
+    return Outside(api(owner), tree, agent)
+
+
+@pytest.fixture
+def opening(outside: Outside) -> str:
+    return str(outside.say('respond root "Who is Marie?"')["refs"][0])
+
+
+def last(provider: ScriptedProvider) -> str:
+    """All text of the last message that was sent."""
+    content = provider.seen[-1].json["messages"][-1]["content"]
+    return content if isinstance(content, str) else "\n\n".join(one["text"] for one in content)
+
+
+def test_lines_in_fences_behind_marks_and_escaped_ones_are_prose(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    said = "```\n→ prune here\n```\n> → prune here\n\\→ prune here\n⇒ prune here\n   → prune here"
+    provider.script(says(said))
+    turn = outside.turn(opening)
+    assert outside.lines(turn) == []
+    assert outside.node(turn["node"])["text"] == said.replace("\\→", "→")
+    assert not outside.node(opening)["pruned"]
+
+
+def test_a_reason_is_kept_with_its_step(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.script(says('→ tag here #cold because:"she is"'))
+    turn = outside.turn(opening)
+    (step,) = outside.get(f"steps?turn={turn['id']}")["results"]
+    assert (step["because"], step["outcome"]) == ("she is", "ok")
+
+
+@pytest.mark.parametrize("how", ["length", "cut"])
+def test_a_block_that_is_cut_off_is_not_run_and_its_text_is_kept(
+    how: str, outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    said = "Look.\n→ respond here\nShe was"
+    whole = says(said)
+    provider.script(replace(whole, finish="length") if how == "length" else says(said, CUT))
+    provider.script(says("Enough."))
+    turn = outside.turn(opening)
+    texts = outside.texts()
+    assert not any("She was" in text for text in texts)
+    if how == "cut":
+        assert (turn["status"], outside.node(turn["node"])["text"]) == ("failed", "Look.")
+        assert turn["error"]["code"] == "MODEL_ERROR"
+        return
+    (step,) = outside.get(f"steps?turn={turn['id']}")["results"]
+    assert (step["outcome"], "She was" in step["line"]) == ("INVALID_SYNTAX", True)
+    assert outside.node(turn["node"])["text"] == "Look.\n\nEnough."
+
+
+def test_a_block_that_is_open_at_the_end_of_a_whole_reply_runs(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.script(says("→ respond here\nShe was\n→ prune here\ncold."))
+    turn = outside.turn(opening)
+    assert [outcome for _, outcome in outside.lines(turn)] == ["ok"]
+    assert outside.texts()[-1] == "She was\n→ prune here\ncold."
+
+
+def test_a_thought_is_not_answered_and_nobody_is_sent_it(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.script(says('→ think "secret"\n→ list here\n'), says("Ok."))
+    outside.turn(opening)
+    assert last(provider).count("✓ thought") == 0
+    assert "secret" not in last(provider).replace('→ think "secret"', "")
+
+
+def test_lines_of_others_trees_are_refused_without_telling_whether_there_are_any(
+    outside: Outside, opening: str, provider: ScriptedProvider, agent: Participant
+) -> None:
+    agent.permissions = ["loom_aware", "loom_write"]
+    agent.save()
+    provider.script(says('→ view tree:"Nowhere" node:a2a2\n→ view q9q9\n'), says("Ok."))
+    turn = outside.turn(opening)
+    assert [outcome for _, outcome in outside.lines(turn)] == ["CROSS_TREE", "NOT_FOUND"]
+
+
+def test_a_conflict_writes_nothing_not_even_the_askers_words(
+    outside: Outside, opening: str
+) -> None:
+    assert outside.ask(opening, input="First.")["http"] == 202
+    before = outside.texts()
+    refused = outside.ask(opening, input="Second.")
+    assert (refused["http"], refused["code"], refused["ok"]) == (409, "CONFLICT", False)
+    assert "Marie" in refused["message"]
+    assert outside.texts() == before
+
+
+def test_nothing_but_a_second_turn_is_held_up_by_a_turn(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    assert outside.ask(opening)["http"] == 202
+    for line in (
+        f"view {opening}",
+        f'annotate {opening} "x"',
+        f'respond {opening} "x"',
+        f'edit {opening} "x"',
+        f'continue from {opening} using agent:"Marie"',
+    ):
+        assert outside.say(line)["http"] in (200, 202), line
+    assert outside.ask(opening, **{"as": "aside"})["http"] == 202
+
+
+def test_the_agent_stands_where_its_turn_does(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    where = f"workspaces?tree={outside.tree.uid}&participant={outside.agent.uid}"
+    asked = outside.ask(opening, input="And?")
+    assert outside.get(where)["position"] == asked["input"]
+    aside = outside.ask(opening, input="Why?", **{"as": "aside"})
+    assert outside.get(where)["position"] == opening == aside["stands"]
+    assert outside.node(aside["input"])["kind"] == "annotation"
+
+
+def test_what_a_subject_writes_is_never_run_also_where_it_is_an_agent(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.script(says(f"→ prune {opening}\n→ view root\nand more"))
+    asked = outside.say(f'continue from {opening} using agent:"Marie"')
+    row = run(Generation.objects.get(uid=asked["generations"][0]))
+    assert row.node is not None
+    assert row.node.text == f"→ prune {opening}\n→ view root\nand more"
+    assert not outside.node(opening)["pruned"]
+
+
+def test_the_text_somebody_is_editing_is_not_taken_from_him(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    mine = outside.get(f"trees/{outside.tree.uid}")["workspace"]["id"]
+    draft = {"kind": "edit", "text": "mine"}
+    put = outside.client.put(f"/api/workspaces/{mine}/drafts/{opening}", draft, format="json")
+    assert put.status_code == 200
+    provider.script(says(f'→ edit {opening} "its" as:version\n'), says("Ok."))
+    turn = outside.turn(opening)
+    assert [outcome for _, outcome in outside.lines(turn)] == ["CONFLICT"]
+    drafts = outside.client.get(f"/api/workspaces/{mine}/drafts").json()
+    assert "mine" in str(drafts)
+
+
+def test_an_older_wording_is_not_overwritten(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    outside.say(f'edit {opening} "newer" as:version')
+    provider.script(says(f'→ edit {opening} "its" as:version\n'), says("Ok."))
+    turn = outside.turn(opening)
+    assert [outcome for _, outcome in outside.lines(turn)] == ["CONFLICT"]
+
+
+def test_a_reader_asks_for_no_turn(
+    outside: Outside, opening: str, api: Callable[..., APIClient], reader: User
+) -> None:
+    refused = Outside(api(reader), outside.tree, outside.agent).ask(opening)
+    assert (refused["http"], refused["code"]) == (403, "PERMISSION_DENIED")
+
+
+def test_used_up_steps_leave_help_budget_and_thinking(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    marks = "".join(f"→ tag here #t{n}\n" for n in range(20))
+    provider.script(says(f'{marks}→ tag here #over\n→ think "hm"\n→ budget\n→ help tag\n'))
+    provider.script(says("The end."))
+    turn = outside.turn(opening, budget="quick")
+    told = [outcome for _, outcome in outside.lines(turn)]
+    assert told == ["ok"] * 20 + ["LIMIT_EXCEEDED", "ok", "ok", "ok"]
+    assert outside.node(turn["node"])["text"] == "The end."
+    assert "This is the last round" in last(provider)
+
+
+def test_the_position_goes_back_where_an_agent_walks_in_a_circle(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.default = says("→ switch to root\n→ switch to " + opening + "\n")
+    turn = outside.turn(opening)
+    assert (turn["status"], turn["finish"]) == ("halted", "interrupted:loop")
+    told = [outcome for _, outcome in outside.lines(turn)]
+    assert told.count("LOOP") >= 2 and told[-1] == "LOOP"
+    assert "the turn was halted" in outside.get(f"steps?turn={turn['id']}")["results"][-1]["hint"]
+
+
+def test_who_says_the_same_again_is_warned_and_then_halted(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.script(*(says(f"It is the father, always the father.\n→ list here depth{n}\n")
+                      for n in range(3)))  # fmt: skip
+    turn = outside.turn(opening)
+    assert turn["status"] == "halted"
+    assert "What you write is what you wrote in round 1." in last(provider)
+
+
+def test_bytes_that_were_sent_stand_in_the_call_without_the_key(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.script(says("Cold."))
+    turn = outside.turn(opening)
+    node = outside.node(turn["node"])
+    call = outside.get(f"calls/{node['call']}")
+    assert (call["turn"], call["purpose"]) == (turn["id"], "reply")
+    assert call["request"]["body"]["messages"] == provider.seen[-1].json["messages"]
+    assert call["bytes"] == "exact" and call["sealed_at"]
+    assert node["generation"] == turn["generations"][-1]
+
+
+def test_each_line_is_told_in_the_stream_of_the_agents_workspace(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.script(says("→ view here\n→ prune root\n"), says("Ok."))
+    turn = outside.turn(opening)
+    view = outside.get(f"workspaces?tree={outside.tree.uid}&participant={outside.agent.uid}")
+    events = outside.get(f"workspaces/{view['id']}/events")["events"]
+    told = [one["payload"] for one in events if one["kind"] == "view.changed"]
+    assert [one["step"] for one in told if "step" in one] == turn["steps"]
+    assert [one["revision"] for one in told] == list(range(1, len(told) + 1))
