@@ -6,6 +6,7 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -103,11 +104,15 @@ def test_the_readme_names_only_commands_that_are_there() -> None:
 
 def test_the_compose_file_starts_what_a_shared_installation_needs() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    assert services.keys() == {"prepare", "web", "worker", "proxy", "postgres", "redis"}
+    assert services.keys() == {"prepare", "web", "worker", "model", "proxy", "postgres", "redis"}
     for name in ("prepare", "web", "worker"):
         environment = services[name]["environment"]
         assert environment["DATABASE_URL"].startswith("postgresql://")
         assert environment["REDIS_URL"].startswith("redis://")
+        # What the model is asked at is what may be called.
+        asked = urlsplit(environment["HEDDLE_LOCAL_MODEL_URL"])
+        assert environment["HEDDLE_PROVIDER_ALLOW"].startswith(f"{asked.netloc},")
+        assert services["model"]["command"][-1] == str(asked.port)
     # Several web processes share the proxy's address, so none may take a port of its own.
     assert "ports" not in services["web"]
     assert "container_name" not in services["web"]
