@@ -78,6 +78,7 @@ def deepest(parents: Parents) -> int:
 
 
 def _nodes(parents: Parents, dice: random.Random) -> Iterator[dict[str, Any]]:
+    inner = set(parents)  # a pruned leaf hides nothing else
     for place, parent in enumerate(parents):
         name = name_of(place)
         yield {
@@ -88,7 +89,7 @@ def _nodes(parents: Parents, dice: random.Random) -> Iterator[dict[str, Any]]:
             "created_at": "2026-11-21T02:07:00.000000Z",
             "text": " ".join(dice.choices(WORDS, k=55)) if place else "",
             **({"parent": name_of(parent)} if place else {}),
-            **({"flags": ["pruned"]} if place > FIRST and place % 997 == 0 else {}),
+            **({"flags": ["pruned"]} if place not in inner and place % 97 == 0 else {}),
         }
 
 

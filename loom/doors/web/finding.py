@@ -1,4 +1,4 @@
-"""Looking for nodes: search in a tree, and the first words of nodes for map and outline."""
+"""Looking for nodes: search in a tree, and what map and outline tell of many nodes."""
 
 from django.http import HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET
@@ -9,6 +9,7 @@ from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.who import cast_of
 from loom.models import Node
 from loom.queries.find import Hit, find_in_tree
+from loom.queries.marks import marks_of
 from loom.rules.ids import looks_like_id
 
 MAX_HITS = 20
@@ -63,3 +64,11 @@ def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
         for local_id, text in found.values_list("local_id", "text")
     }
     return JsonResponse(words)
+
+
+@require_GET
+@person
+def marks(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{marks: [[id, kind, label, node]…]}`: the bookmarks and tags on nodes of the tree."""
+    actor, tree = access.get_tree(request.user, uid)
+    return JsonResponse({"marks": marks_of(actor, tree)})

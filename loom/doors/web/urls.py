@@ -82,6 +82,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/line", lines.run),
     path("trees/<uid:uid>/search", finding.search),
     path("trees/<uid:uid>/excerpts", finding.excerpts),
+    path("trees/<uid:uid>/marks", finding.marks),
     path("trees/<uid:uid>/bookmarks", panels.bookmarks),
     path("trees/<uid:uid>/history", panels.history),
     path("trees/<uid:uid>/nodes/<local:local_id>", panels.details),

@@ -4,9 +4,10 @@
 
 import { Camera } from "../map/camera.js";
 import { draw } from "../map/draw.js";
-import { factsOf, pathIn } from "../map/facts.js";
+import { factsOf, pathIn, sifted } from "../map/facts.js";
 import { frameFor } from "../map/frame.js";
 import { inkOf, onTheme } from "../map/ink.js";
+import { listenToPage } from "../map/news.js";
 import { listenForPointers } from "../map/pointers.js";
 import { parentsOf, Scene, slotsShown } from "../map/scene.js";
 import { pageOf } from "../tree/page.js";
@@ -43,14 +44,7 @@ export class LoomMap extends HTMLElement {
       this.ink = inkOf(this);
       this.redraw();
     }, signal);
-    const page = this.page;
-    page.addEventListener("store", () => this.layOut(), { signal });
-    page.addEventListener("changed", () => this.layOutSoon(), { signal });
-    page.addEventListener("moved", () => this.moved(), { signal });
-    page.addEventListener("here", () => this.redraw(), { signal });
-    page.addEventListener("hits", (event) => this.light(/** @type {CustomEvent} */ (event).detail), { signal });
-    page.excerpts.addEventListener("excerpts", () => this.redraw(), { signal });
-    document.addEventListener("hoist", () => this.hoist(), { signal });
+    listenToPage(this, this.page, signal);
     this.size = new ResizeObserver(() => this.resized());
     this.size.observe(/** @type {Element} */ (this.frame));
     listenForPointers(this, signal);
@@ -84,6 +78,7 @@ export class LoomMap extends HTMLElement {
     const anchor = before && this.point(before);
     this.scene = new Scene(this.asked, data);
     this.follow();
+    this.sift();
     const now = this.point(this.scene);
     // What the reader looks at stays where it is when the tree grows around it.
     if (anchor && now && this.touched) this.camera.put(now.x, now.y, this.camera.toX(anchor.x), this.camera.toY(anchor.y));
@@ -128,8 +123,7 @@ export class LoomMap extends HTMLElement {
     this.redraw();
   }
 
-  /** @param {number} factor */
-  zoom(factor) {
+  zoom(/** @type {number} */ factor) {
     const { width, height } = this.extent();
     this.camera.zoom(factor, width / 2, height / 2);
     this.redraw();
@@ -148,6 +142,15 @@ export class LoomMap extends HTMLElement {
   /** Finds the way to the reader anew: it is drawn with every frame. */
   follow() {
     if (this.scene) this.kept.path = pathIn(this.scene, this.page?.store?.slotOf(this.page.position));
+  }
+
+  /** Finds anew what is bookmarked, and what the filter lets through. */
+  sift() {
+    const { scene, page } = this;
+    const store = page?.store;
+    if (!scene || !store) return;
+    Object.assign(this.kept, sifted(page, store, scene));
+    this.redraw();
   }
 
   moved() {

@@ -2,17 +2,19 @@
 // The outline: the tree as a list for keyboard and screen reader, only the rows in sight drawn.
 
 import { make } from "../tree/forms.js";
+import { itemOf } from "../tree/outline-item.js";
 import { rowsOf } from "../tree/outline.js";
 import { pageOf } from "../tree/page.js";
 import { t } from "../t.js";
 
 const HEIGHT = 28;
 const SPARE = 8;
-const MOST_INDENT = 14;
 
 export class LoomOutline extends HTMLElement {
   /** @type {Set<number>} the slots that are unfolded */
   open = new Set();
+  /** @type {Set<number>} those that are folded out of what a filter shows */
+  shut = new Set();
   /** @type {import("../tree/outline.js").Row[]} */
   rows = [];
   active = 0;
@@ -34,6 +36,8 @@ export class LoomOutline extends HTMLElement {
     this.page.addEventListener("store", () => this.follow(), { signal });
     this.page.addEventListener("moved", () => this.follow(), { signal });
     this.page.addEventListener("changed", () => this.rebuildSoon(), { signal });
+    this.page.filter.addEventListener("filter", () => this.filtered(), { signal });
+    this.page.marks.addEventListener("marks", () => this.page?.filter.isOn && this.rebuildSoon(), { signal });
     this.page.excerpts.addEventListener("excerpts", () => this.paint(), { signal });
     this.list.addEventListener("click", (event) => this.clicked(event), { signal });
     this.list.addEventListener("keydown", (event) => this.pressed(event), { signal });
@@ -67,6 +71,13 @@ export class LoomOutline extends HTMLElement {
     this.paint();
   }
 
+  filtered() {
+    this.shut.clear();
+    this.stale = true;
+    this.wanted = true;
+    this.seen();
+  }
+
   rebuildSoon() {
     this.stale = true;
     clearTimeout(this.timer);
@@ -77,7 +88,9 @@ export class LoomOutline extends HTMLElement {
     const store = this.page?.store;
     if (!store || !this.list) return;
     const active = this.rows[this.active]?.slot;
-    this.rows = rowsOf(store, this.open);
+    this.sieve = this.page?.filter.sieve(store, this.page.marks);
+    const shut = this.sieve && this.shut;
+    this.rows = rowsOf(store, (slot) => (shut ? !shut.has(slot) : this.open.has(slot)), this.sieve?.childrenOf);
     this.active = Math.max(0, this.rows.findIndex((row) => row.slot === active));
     this.list.style.blockSize = `${this.rows.length * HEIGHT}px`;
     this.stale = false;
@@ -115,25 +128,13 @@ export class LoomOutline extends HTMLElement {
 
   /** @param {number} index @param {import("../tree/store.js").TreeStore} store @param {Set<number>} path */
   item(index, store, path) {
-    const row = /** @type {import("../tree/outline.js").Row} */ (this.rows[index]);
-    const id = store.standing(row.slot);
-    const who = this.page?.cast.get(store.authors[row.slot]);
-    const twig = make("span", { className: "twig", textContent: row.children ? (row.isOpen ? "−" : "+") : "·" });
-    twig.setAttribute("aria-hidden", "true");
-    const words = this.page?.excerpts.of(id) || "";
-    const item = make("div", { className: path.has(row.slot) ? "on-path" : "" }, twig, make("span", { className: "knot" }), make("span", { className: "excerpt", textContent: words || id }));
-    item.setAttribute("role", "treeitem");
-    item.setAttribute("aria-label", `${who?.name ?? ""}: ${words || id}${row.children ? `, ${t("{n} below", { n: row.children })}` : ""}`);
-    item.setAttribute("aria-level", String(row.level));
-    item.setAttribute("aria-setsize", String(row.size));
-    item.setAttribute("aria-posinset", String(row.place));
-    if (row.children) item.setAttribute("aria-expanded", String(row.isOpen));
-    if (id === this.page?.position) item.setAttribute("aria-current", "true");
+    const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    const row = this.rows[index];
+    const isAside = this.sieve ? !this.sieve.matches.has(row.slot) : false;
+    const item = itemOf(page, store, row, { isOnPath: path.has(row.slot), isAside });
     item.dataset.index = String(index);
-    item.dataset.who = String(who?.colour ?? 0);
     item.tabIndex = index === this.active ? 0 : -1;
     item.style.insetBlockStart = `${index * HEIGHT}px`;
-    item.style.paddingInlineStart = `${0.6 + Math.min(MOST_INDENT, row.indent) * 0.75}rem`;
     return item;
   }
 
@@ -160,8 +161,10 @@ export class LoomOutline extends HTMLElement {
   fold(isOpen) {
     const row = this.rows[this.active];
     if (!row) return;
-    if (isOpen) this.open.add(row.slot);
-    else this.open.delete(row.slot);
+    // What a filter shows is open but for what was folded; the rest is folded but for what was opened.
+    const kept = this.sieve ? this.shut : this.open;
+    if (isOpen === (kept === this.open)) kept.add(row.slot);
+    else kept.delete(row.slot);
     this.rebuild();
     this.paint();
   }

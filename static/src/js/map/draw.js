@@ -25,13 +25,15 @@ const RUNS = 0.5;
 export function draw(sight) {
   const { pen, camera, scene, facts, frame } = sight;
   pen.clearRect(0, 0, frame.width, frame.height);
+  const far = isFar(camera);
   lines(sight);
-  path(sight);
+  if (!far) path(sight);
   lit(sight);
   if (facts.matches) {
     dots(sight, scene.rows, true);
     dots(sight, facts.matches, false);
   } else dots(sight, scene.rows, false);
+  if (far) path(sight); // dots side by side would hide it
   marks(sight);
   rings(sight);
   if (camera.k >= RUNS) runs(sight);

@@ -1,6 +1,8 @@
 // @ts-check
 // What the map is drawn from besides places: colours, labels, the path, who is where.
 
+import { slotsOf } from "../tree/filter.js";
+
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 /** @typedef {import("../tree/store.js").TreeStore} TreeStore */
 /** @typedef {import("./scene.js").Scene} Scene */
@@ -23,6 +25,18 @@ export function factsOf(page, store, kept) {
     labelOf: (slot) => (store.parents[slot] === null ? "" : page.excerpts.of(store.standing(slot))),
     position: store.slotOf(page.position) ?? undefined,
     rings,
+  };
+}
+
+/** What is bookmarked, and what the filter lets through. A match in a folded run is where the run begins.
+ * @param {TreePage} page @param {TreeStore} store @param {Scene} scene @returns {Omit<Kept, "path" | "hits">} */
+export function sifted(page, store, scene) {
+  const found = page.filter.sieve(store, page.marks)?.matches;
+  const places = found && new Set([...found].map((slot) => scene.placeOf(slot)));
+  return {
+    marked: slotsOf(store, page.marks.items("bookmark")),
+    matches: places ? scene.rows.only((place) => places.has(place)) : null,
+    isMatch: (slot) => !found || found.has(slot),
   };
 }
 

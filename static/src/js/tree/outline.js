@@ -7,11 +7,11 @@
 /**
  * The rows of an outline, from above to below. A row is indented only where its parent forks,
  * so that a long chain stays a straight line. Iterative: a chain may be 100,000 deep.
- * @param {TreeStore} store @param {Set<number>} open the slots that are unfolded @returns {Row[]}
+ * @param {TreeStore} store @param {(slot: number) => boolean} isOpen whether it is unfolded
+ * @param {(slot: number) => number[]} [childrenOf] the slots shown below one @returns {Row[]}
  */
-export function rowsOf(store, open) {
+export function rowsOf(store, isOpen, childrenOf = (slot) => store.childrenOf(slot)) {
   const rows = [];
-  const tops = store.childrenOf(0);
   /** @type {Row[]} */
   const stack = [];
   const push = (/** @type {number[]} */ slots, /** @type {number} */ level, /** @type {number} */ indent) => {
@@ -19,14 +19,34 @@ export function rowsOf(store, open) {
       stack.push({ slot: slots[at], level, indent, size: slots.length, place: at + 1, children: 0, isOpen: false });
     }
   };
-  push(tops, 1, 0);
+  push(childrenOf(0), 1, 0);
   while (stack.length) {
     const row = /** @type {Row} */ (stack.pop());
-    const children = store.childrenOf(row.slot);
+    const children = childrenOf(row.slot);
     row.children = children.length;
-    row.isOpen = open.has(row.slot) && children.length > 0;
+    row.isOpen = children.length > 0 && isOpen(row.slot);
     rows.push(row);
     if (row.isOpen) push(children, row.level + 1, row.indent + (children.length > 1 ? 1 : 0));
   }
   return rows;
+}
+
+/** What a filter lets through: the slots that match, and with them the way to each.
+ * @typedef {{matches: Set<number>, childrenOf: (slot: number) => number[]}} Sieve */
+
+/** @param {TreeStore} store @param {(slot: number) => boolean} isMatch @returns {Sieve} */
+export function sieve(store, isMatch) {
+  const matches = new Set();
+  const count = store.ids.length;
+  const shown = new Uint8Array(count);
+  const hidden = new Uint8Array(count); // below something that is pruned
+  for (let slot = 1; slot < count; slot += 1) {
+    const parent = store.parents[slot];
+    if (parent === null || store.slots[slot] !== slot || store.kinds[slot] !== "text") continue;
+    hidden[slot] = Number(hidden[parent] === 1 || store.isPruned(parent));
+    if (hidden[slot] || !isMatch(slot)) continue;
+    matches.add(slot);
+    for (let at = /** @type {number | null} */ (slot); at !== null && !shown[at]; at = store.parents[at]) shown[at] = 1;
+  }
+  return { matches, childrenOf: (slot) => (store.below.get(slot) ?? []).filter((one) => shown[one]) };
 }

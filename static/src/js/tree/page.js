@@ -9,13 +9,16 @@ import { LiveSocket } from "../live/socket.js";
 import { follow, handOver, openDrafts } from "./desk.js";
 import { t } from "../t.js";
 import { Excerpts } from "./excerpts.js";
+import { Filter } from "./filter.js";
 import { Folds } from "./folds.js";
-import { TreeStore } from "./store.js";
+import { storeNow } from "./loading.js";
+import { Marks } from "./marks.js";
 import { Whereabouts } from "./whereabouts.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string}} Who */
 /** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork"}} Settings */
 /** @typedef {import("../live/outbox.js").Answer} Answer */
+/** @typedef {import("./store.js").TreeStore} TreeStore */
 
 /** Emits: `moved` (detail {from}), `store` (the skeleton is here), `changed` (the store has
  * news), `delta`, `here`, `state`, `said` (detail {answer}), `refused` (detail Refused).
@@ -44,6 +47,8 @@ export class TreePage extends EventTarget {
     this.present = null;
     this.folds = new Folds(settings.tree, localStorage);
     this.excerpts = new Excerpts(`${this.web}/excerpts`);
+    this.marks = new Marks(`${this.web}/marks`);
+    this.filter = new Filter();
     /** @type {{participant: string, node: string, buffer?: string}[]} */
     this.here = [];
     this.waiting = false;
@@ -56,6 +61,7 @@ export class TreePage extends EventTarget {
       this.present?.flag(payload);
       this.change();
     });
+    this.marks.follow(this.events);
     this.socket.addEventListener("frame", (event) => this.frame(/** @type {CustomEvent} */ (event).detail));
     this.socket.addEventListener("state", (event) => {
       if (/** @type {CustomEvent} */ (event).detail.state === "live") this.whereabouts.tell();
@@ -74,26 +80,14 @@ export class TreePage extends EventTarget {
     this.ended.abort();
   }
 
-  /** The skeleton, and the events that came while it was on its way. */
+  /** Asks for the shape of the tree, and again later where that did not come. */
   async loadStore() {
     try {
-      const skeleton = await json(`${this.api}/skeleton`);
-      const missed = /** @type {any[]} */ ([]);
-      let cursor = skeleton.seq;
-      while (cursor < this.events.seq) {
-        const page = await json(`${this.api}/events?since=${cursor}`);
-        if (!page.events.length) break;
-        missed.push(...page.events);
-        cursor = page.events.at(-1).seq;
-      }
-      const store = new TreeStore(skeleton, this.settings.versions);
-      for (const event of missed) {
-        if (event.kind === "node.added") store.add(event.payload.node);
-        if (event.kind === "node.flagged") store.flag(event.payload);
-      }
+      const store = await storeNow(this);
       store.visit(this.position);
       this.present = store;
       this.showStore(store);
+      await this.marks.load();
     } catch (error) {
       if (error instanceof Refused && error.status === 0) setTimeout(() => this.loadStore(), 3000);
       else throw error;

@@ -21,6 +21,7 @@ export class TreeStore {
     this.flags = skeleton.flags;
     this.lengths = skeleton.lengths;
     this.choices = new Map(Object.entries(choices));
+    this.changes = 0; // so far
     /** @type {Map<string, number>} */
     this.places = new Map(this.ids.map((id, place) => [id, place]));
     /** @type {Map<number, number[]>} text slots below a slot, in order of creation */
@@ -62,6 +63,7 @@ export class TreeStore {
     this.flags.push(0);
     this.lengths.push([...node.text].length);
     this.hang(place);
+    this.changes += 1;
     return true;
   }
 
@@ -69,6 +71,7 @@ export class TreeStore {
   flag({ node, flag, value }) {
     const place = this.places.get(node);
     if (place === undefined) return;
+    this.changes += 1;
     const targets = flag === "version_pruned" ? [place] : this.versionsOf(this.slots[place]);
     for (const one of targets) {
       this.flags[one] = value ? this.flags[one] | BIT[flag] : this.flags[one] & ~BIT[flag];

@@ -1,0 +1,64 @@
+// @ts-check
+// The bookmarks and tags of the tree: asked for once, kept true by events.
+
+import { json, Refused } from "../live/api.js";
+
+/** @typedef {{kind: string, label: string, item: string}} Mark */
+
+/** Emits `marks` when they have changed. */
+export class Marks extends EventTarget {
+  /** @param {string} url @param {(url: string) => Promise<any>} [fetch] */
+  constructor(url, fetch = (address) => json(address)) {
+    super();
+    this.url = url;
+    this.fetch = fetch;
+    /** @type {Map<string, Mark>} by id */
+    this.all = new Map();
+    this.heard = 0;
+  }
+
+  async load() {
+    const before = this.heard;
+    try {
+      const { marks } = await this.fetch(this.url);
+      // What was put on or taken off meanwhile may be in the answer, or not.
+      if (this.heard !== before) return void (await this.load());
+      this.all = new Map(marks.map((/** @type {string[]} */ [id, kind, label, item]) => [id, { kind, label, item }]));
+      this.changed();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+    }
+  }
+
+  /** Follows the events of a tree. @param {import("../live/events.js").Events} events */
+  follow(events) {
+    events.on("mark.added", ({ payload: { mark } }) => {
+      if (mark.kind === "bookmark" || mark.kind === "tag") this.all.set(mark.id, mark);
+      this.changed();
+    });
+    events.on("mark.removed", ({ payload: { mark } }) => {
+      this.all.delete(mark.id);
+      this.changed();
+    });
+  }
+
+  changed() {
+    this.heard += 1;
+    this.dispatchEvent(new Event("marks"));
+  }
+
+  /** The nodes that bear a bookmark, or a tag. @param {"bookmark" | "tag"} kind @param {string} [label] any, if left out */
+  items(kind, label) {
+    const items = new Set();
+    for (const mark of this.all.values()) {
+      if (mark.kind === kind && (label === undefined || mark.label === label)) items.add(mark.item);
+    }
+    return items;
+  }
+
+  /** The tags in use, in order. */
+  tags() {
+    const labels = [...this.all.values()].filter((mark) => mark.kind === "tag").map((mark) => mark.label);
+    return [...new Set(labels)].sort((one, other) => one.localeCompare(other));
+  }
+}

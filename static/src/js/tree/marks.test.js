@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Events } from "../live/events.js";
+import { Marks } from "./marks.js";
+
+const STAR = ["m1", "bookmark", "the end", "a"];
+const TAG = ["m2", "tag", "draft", "b"];
+
+test("marks come from the server, and from events after that", async () => {
+  const marks = new Marks("", async () => ({ marks: [STAR, TAG] }));
+  const events = new Events(0);
+  marks.follow(events);
+  await marks.load();
+  assert.deepEqual([...marks.items("bookmark")], ["a"]);
+  events.apply({ seq: 1, kind: "mark.added", payload: { mark: { id: "m3", kind: "tag", label: "again", item: "a" } } });
+  assert.deepEqual(marks.tags(), ["again", "draft"]);
+  assert.deepEqual([...marks.items("tag", "again")], ["a"]);
+  events.apply({ seq: 2, kind: "mark.removed", payload: { mark: { id: "m2" } } });
+  assert.deepEqual(marks.tags(), ["again"]);
+});
+
+test("what is taken off while the marks are on their way does not come back", async () => {
+  let asked = 0;
+  const events = new Events(0);
+  const marks = new Marks("", async () => {
+    asked += 1;
+    if (asked === 1) events.apply({ seq: 1, kind: "mark.removed", payload: { mark: { id: "m1" } } });
+    return { marks: asked === 1 ? [STAR, TAG] : [TAG] };
+  });
+  marks.follow(events);
+  await marks.load();
+  assert.deepEqual([...marks.items("bookmark")], []);
+});
+
+test("read marks are nobody else's business", () => {
+  const marks = new Marks("", async () => ({ marks: [] }));
+  const events = new Events(0);
+  marks.follow(events);
+  events.apply({ seq: 1, kind: "mark.added", payload: { mark: { id: "m9", kind: "read", label: "", item: "a" } } });
+  assert.equal(marks.all.size, 0);
+});
