@@ -4,10 +4,12 @@ import io
 import json
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
 import tarfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -114,8 +116,12 @@ def test_a_second_start_changes_nothing_but_the_link() -> None:
     assert (Event.objects.count(), Participant.objects.count()) == rows
     assert second[-1] != first[-1]
     APIClient().post(second[-1].removeprefix("http://testserver"))
+    assert "/signin/" in said("firststart")[-1]
+    owner = User.objects.get()
+    owner.set_password("a password to come in with")
+    owner.save()
     assert said("firststart") == ["Sign in at http://testserver/signin"]
-    assert SigninLink.objects.count() == 2
+    assert SigninLink.objects.count() == 3
 
 
 def test_somebody_called_owner_becomes_the_operator() -> None:
@@ -165,6 +171,23 @@ def test_a_backup_brings_everything_back(
     said("restore", lines[0].split()[-1])
     assert Node.objects.filter(text="after").exists()
     execute(actor, tree, Request('respond "and on"'))
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_is_restored_on_a_new_machine(
+    actor: Actor, tree: Tree, tmp_path: Path, settings: Any
+) -> None:
+    execute(actor, tree, Request('respond "carried over"'))
+    said("backup", str(tmp_path / "one.backup"))
+    env = {"HEDDLE_DATA": str(tmp_path / "new"), "PATH": os.environ["PATH"]}
+    command = [sys.executable, "manage.py", "restore", str(tmp_path / "one.backup")]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "Restored. Start Heddle again.\n"), done.stderr
+    with closing(sqlite3.connect(tmp_path / "new" / "heddle.sqlite3")) as rows:
+        texts = {text for (text,) in rows.execute("SELECT text FROM loom_node")}
+    assert texts == {"", "carried over"}
+    assert (tmp_path / "new" / "secret").read_text() == settings.SECRET_KEY
 
 
 @pytest.mark.django_db(transaction=True)

@@ -31,13 +31,13 @@ class Command(BaseCommand):
     help = "Makes what a new installation begins with, and prints a one-time sign-in link."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prints a link while the owner has never signed in, else how to get one."""
+        """Prints a link while the owner has no password, else where to sign in."""
         keep_address()
         with transaction.atomic():
             owner = _owner()
             if not Grove.objects.filter(memberships__user=owner).exists():
                 _plant(owner)
-        if owner.last_login is None:
+        if not owner.has_usable_password():
             self.stdout.write("Sign in once with this link, within 24 hours:")
             self.stdout.write(signin_link(owner))
         else:

@@ -52,7 +52,8 @@ class Command(BaseCommand):
         with dumped.open("wb") as out:
             shutil.copyfileobj(_member(tar, archives.DATABASE), out)
         secret = _member(tar, archives.SECRET).read()
-        self.stdout.write(f"What there is now is kept in {_kept()}")
+        if archives.applied():  # on a new machine there is nothing yet
+            self.stdout.write(f"What there is now is kept in {_kept()}")
         archives.load(dumped)
         self._put_secret(secret)
 
