@@ -1,6 +1,7 @@
 """One exchange with a provider as somebody may see it: whole, or its size and sections."""
 
 import gzip
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,18 +10,25 @@ from django.db.models import Q
 from loom.models import Call, Node
 from loom.rules.hashes import instant
 
+DAMAGED = "The stored answer cannot be read."
 SHOWN_BYTES = 1024 * 1024  # of an answer's text; `…/response` gives all of it
 Body = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class CallSeen:
-    """A call for one reader. Not `is_open`: no texts, only how long they are (MM §7)."""
+    """A call for one reader. Not `is_open`: no texts, only how long they are (MM §7).
+    `answer`: None where the stored bytes are damaged."""
 
     call: Call
     is_open: bool
-    response: bytes
+    answer: bytes | None
     sections: tuple[Body, ...]
+
+    @property
+    def response(self) -> bytes:
+        """The bytes of the answer, as far as they can be read."""
+        return self.answer or b""
 
     @property
     def shown(self) -> str:
@@ -50,7 +58,7 @@ class CallSeen:
             "headers": call.headers if self.is_open else {},
             "sha256": call.sha256,
             "usage": call.usage,
-            "note": call.note,
+            "note": call.note if self.answer is not None else DAMAGED,
             "strategy": call.strategy or None,
             "generations": list(call.generations.order_by("index").values_list("uid", flat=True)),
             "nodes": list(nodes.values_list("local_id", flat=True)),
@@ -74,9 +82,13 @@ def seen(call: Call, *, is_open: bool) -> CallSeen:
     return CallSeen(call, is_open, response_of(call), tuple(_sections(call.request)))
 
 
-def response_of(call: Call) -> bytes:
-    """The body's bytes as they were kept; none before the call is sealed."""
-    return gzip.decompress(bytes(call.response)) if call.response else b""
+def response_of(call: Call) -> bytes | None:
+    """The body's bytes as they were kept; none before the call is sealed, None where somebody
+    has damaged them."""
+    try:
+        return gzip.decompress(bytes(call.response)) if call.response else b""
+    except (OSError, EOFError, zlib.error):
+        return None
 
 
 def _sections(request: Body) -> list[Body]:

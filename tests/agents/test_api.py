@@ -69,6 +69,19 @@ def test_the_bytes_of_a_call_hash_to_what_it_says(
 
 
 @live
+def test_a_call_whose_stored_answer_is_damaged_says_so(
+    ask: Say, api: Api, reader: User, provider: ScriptedProvider
+) -> None:
+    row = run(ask()[0])
+    assert row.call is not None
+    Call.objects.filter(pk=row.call.pk).update(response=b"no gzip")
+    shown = api(reader).get(f"/api/calls/{row.call.uid}").json()
+    assert (shown["response"], shown["note"]) == ("", "The stored answer cannot be read.")
+    answer = api(reader).get(f"/api/calls/{row.call.uid}/response")
+    assert (answer.status_code, answer.json()["code"]) == (503, "UNAVAILABLE")
+
+
+@live
 def test_stop_keeps_what_came(
     ask: Say, api: Api, writer: User, tree: Tree, provider: ScriptedProvider
 ) -> None:

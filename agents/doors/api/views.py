@@ -111,7 +111,11 @@ def response(request: Request, uid: str) -> HttpResponse:
         )
     if row.sealed_at is None:
         raise Refused("UNAVAILABLE", "The answer has not ended yet.", hint="Ask again later.")
-    answer = HttpResponse(calls.response_of(row), content_type="application/octet-stream")
+    found = calls.response_of(row)
+    if found is None:
+        hint = "GET …/verify says what it is evidence of"
+        raise Refused("UNAVAILABLE", calls.DAMAGED, hint=hint, retryable=False)
+    answer = HttpResponse(found, content_type="application/octet-stream")
     answer["Content-Disposition"] = f'attachment; filename="{row.uid}.bin"'
     return answer
 
