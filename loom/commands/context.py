@@ -53,7 +53,8 @@ class Context:
         """What `here` means: `at`, else the version that stands where the workspace is, or
         at the nearest node above that is not hidden."""
         if not self.at:
-            visible = lookup.visible_at_or_above(lookup.by_id(self.workspace.position_id))
+            stands = lookup.by_id(self.workspace.position_id)
+            visible = lookup.visible_at_or_above(stands, self.workspace)
             return lookup.standing(visible.slot_id, self.workspace) or visible
         node = lookup.find_node(self.tree, self.at.lower())
         if node is None:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from loom.commands.args import Args, RefField, Written
 from loom.commands.context import Context, Reply, touched
 from loom.commands.phrases import counted, header, line_of
+from loom.commands.records import position_ref
 from loom.commands.registry import command
 from loom.commands.resolve import get_node
 from loom.commands.stretches import is_stretch, view_stretch, view_tree
@@ -46,7 +47,8 @@ def view(context: Context, args: View) -> Reply:
     if args.with_annotations:
         lines += [line_of(one, context.now) for one in beside.annotations_of(node)]
     lines.append(_foot(context, node))
-    return Reply("\n".join(lines), refs=(node.local_id,), items=touched(node))
+    refs = (position_ref(node, context.tree.pk),)
+    return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 
 def _text(node: Node, args: View) -> str:
@@ -144,7 +146,8 @@ def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply
     lines += [line_of(_standing(context, one, kind), context.now) for one in found]
     if more:
         lines.append("  … (→ tree shows further)")
-    return Reply("\n".join(lines), refs=tuple(one.local_id for one in found), items=touched(node))
+    refs = tuple(position_ref(one, context.tree.pk) for one in found)
+    return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 
 def _standing(context: Context, node: Node, kind: str) -> Node:
@@ -160,12 +163,17 @@ def _links(context: Context, node: Node, kind: str) -> Reply:
     name = "links" if kind == "links" else f"[{kind}] links"
     head = counted(len(seen), name.removesuffix("s")) if seen else f"no {name}"
     lines = [f"[{node.local_id}] → {head}{':' if seen else ''}"]
+    refs = []
     for one in seen[:MAX_LINES]:
-        end = f"[{one.node.local_id}]" if one.node else f'tree:"{one.tree_title}"'
-        words = f" {quote(one.node.text)}" if one.node else ""
-        lines.append(f"  {link_types.arrow(one.type)} {end}{words}")
-    refs = tuple(one.node.local_id for one in seen[:MAX_LINES] if one.node)
-    return Reply("\n".join(lines), refs=refs, items=touched(node))
+        if one.node is None:
+            end = f'tree:"{one.tree_title}"'
+        else:
+            home = one.node.tree
+            where = "" if home == context.tree else f' in tree:"{home.title or home.uid}"'
+            end = f"[{one.node.local_id}]{where} {quote(one.node.text)}"
+        lines.append(f"  {link_types.arrow(one.type)} {end}")
+        refs.append(position_ref(one.node, context.tree.pk) if one.node else f"tree:{one.tree_uid}")
+    return Reply("\n".join(lines), refs=tuple(refs), items=touched(node))
 
 
 def _affordances(context: Context, node: Node) -> Reply:

@@ -43,7 +43,7 @@ def switch(context: Context, args: Switch) -> Reply:
     return Reply(
         f"✓ switched to [{shown}]\n"
         f"  depth:{node.depth} · {counted(below, 'continuation')} · path: {_path(context, node)}",
-        refs=(node.local_id,),
+        refs=(shown,),
         items=touched(node),
     )
 

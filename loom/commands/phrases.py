@@ -16,6 +16,12 @@ def counted(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
+def in_one_line(canonical: str) -> str:
+    """A line whose content is a block, without it: `→ respond a7x2 …`."""
+    first, block, _ = canonical.partition("\n")
+    return f"{first} …" if block else first
+
+
 def header(node: Node, now: datetime) -> str:
     """`[a7x2] Ada (human) · 3m ago · depth:7`."""
     return (

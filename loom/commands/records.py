@@ -143,7 +143,7 @@ def _move(attempt: "_Attempt", workspace: Workspace, context: Context) -> Node:
         }
     if changed:
         _tell_view(attempt, workspace, changed)
-    return position if moves else lookup.visible_at_or_above(position)
+    return position if moves else lookup.visible_at_or_above(position, workspace)
 
 
 def _tell_line(attempt: "_Attempt", workspace: Workspace, seq: int) -> None:

@@ -46,7 +46,8 @@ def tree(context: Context, args: TreeArgs) -> Reply:
             bars.append("   " if line.is_last else "│  ")
     if drawn.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
-    refs = tuple(line.row.local_id for line in drawn.lines)
+    home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
+    refs = tuple(f"{home}{line.row.local_id}" for line in drawn.lines)
     return Reply("\n".join(lines), refs=refs)
 
 
@@ -100,8 +101,14 @@ def find(context: Context, args: FindArgs) -> Reply:
     lines = [f"{counted(found.total, 'hit')} for {quote(args.query)}"]
     for hit in found.hits:
         lines.append(_hit(context.tree, hit, args.context))
-    refs = tuple(hit.node.local_id if hit.node else f"tree:{hit.tree.uid}" for hit in found.hits)
-    return Reply("\n".join(lines), refs=refs)
+    return Reply("\n".join(lines), refs=tuple(_ref(context.tree, hit) for hit in found.hits))
+
+
+def _ref(here: Tree, hit: search.Hit) -> str:
+    if hit.node is None:
+        return f"tree:{hit.tree.uid}"
+    home = "" if hit.tree == here else f"tree:{hit.tree.uid} node:"
+    return f"{home}{hit.node.local_id}"
 
 
 def _mark(context: Context, query: str, found: search.Found) -> None:

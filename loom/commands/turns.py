@@ -103,7 +103,7 @@ def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
         node = lookup.find_node(tree, local_id.lower())
     else:
         view = growth.workspace_of(actor.participant, tree)
-        here = lookup.visible_at_or_above(lookup.rows().get(pk=view.position_id))
+        here = lookup.visible_at_or_above(lookup.rows().get(pk=view.position_id), view)
         node = lookup.standing(here.slot_id, view) or here
     if node is None or node.tree_id != tree.pk:
         raise not_found(f"[{local_id}]" if local_id else "Your position here")

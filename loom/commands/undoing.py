@@ -13,6 +13,7 @@ from loom import access
 from loom.commands import inverse, records, registry
 from loom.commands.args import Args, RefField, Written
 from loom.commands.context import Context, Reply
+from loom.commands.phrases import in_one_line
 from loom.commands.registry import command
 from loom.commands.undoing_turns import undo_turn
 from loom.models import Step
@@ -147,7 +148,7 @@ def _undo_one(context: Context, step: Step) -> str:
     step.is_undone = True
     step.save(update_fields=["is_undone"])
     _write(context, f"→ undo step:{step.seq}", before, inverse=reverse, undoes=step)
-    return step.canonical
+    return in_one_line(step.canonical)
 
 
 def _redo_one(context: Context, undone: Step) -> str:
@@ -160,7 +161,7 @@ def _redo_one(context: Context, undone: Step) -> str:
     original.is_undone, original.inverse = False, again
     original.save(update_fields=["is_undone", "inverse"])
     _write(context, "→ redo", before, inverse=None, undoes=None)
-    return original.canonical
+    return in_one_line(original.canonical)
 
 
 def _write(

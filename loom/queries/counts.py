@@ -81,7 +81,8 @@ def workspace_part(tree: Tree, workspace: Workspace | None) -> dict[str, Any] | 
 
 def position_of(tree: Tree, workspace: Workspace) -> str:
     """Where the workspace stands: a local id, with its tree where that is another one."""
-    node = lookup.visible_at_or_above(lookup.rows().get(pk=workspace.position_id))
+    stands = lookup.rows().get(pk=workspace.position_id)
+    node = lookup.visible_at_or_above(stands, workspace)
     if node.tree_id == tree.pk:
         return node.local_id
     return f"tree:{node.tree.uid} node:{node.local_id}"

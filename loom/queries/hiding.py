@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from loom.models import Node, Tree
-from loom.queries import lookup
+from loom.models import Tree
 from loom.queries.rows import fetch, listed
 
 # UNION, not UNION ALL: a slot reached twice is walked once, and a ring ends the walk.
@@ -69,8 +68,3 @@ def _marked(asked: set[int], above: dict[int, int | None], pruned: set[int]) -> 
             hidden[one] = verdict
             verdict = verdict or one in pruned
     return {slot for slot in asked if hidden[slot]}
-
-
-def position_or_visible(node: Node) -> Node:
-    """The node, or where it is hidden the nearest node above that is not."""
-    return lookup.visible_at_or_above(node)

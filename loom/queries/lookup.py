@@ -111,9 +111,10 @@ def slots_above(node: Node) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def visible_at_or_above(node: Node) -> Node:
-    """The node, or where it is hidden the nearest node above that is not."""
+def visible_at_or_above(node: Node, workspace: Workspace | None) -> Node:
+    """The node, or where it is hidden the nearest node above that is not: there the version
+    that stands for the workspace."""
     hiding = hidden_by(node)
     if hiding is None or hiding.parent_slot_id is None:
         return node
-    return standing(hiding.parent_slot_id, None) or node
+    return standing(hiding.parent_slot_id, workspace) or node

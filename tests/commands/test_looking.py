@@ -94,6 +94,22 @@ def test_another_trees_node_is_cross_tree(say: Say, write: Write, actor: Actor) 
     assert say(f'view {a} in tree:"Marie"', into=other).body["ok"]
 
 
+def test_a_node_of_another_tree_is_named_with_its_tree(
+    say: Say, write: Write, actor: Actor
+) -> None:
+    a = write("far away")
+    other = growth.make_tree(actor, title="Other")
+    b = write("near", into=other)
+    far = f"tree:{actor.grove.trees.get(title='Marie').uid} node:{a}"
+    say(f'link {b} to tree:"Marie" node:{a} as:supports', into=other)
+    listed = say(f"list {b} links", into=other)
+    assert f'──[supports]──→ [{a}] in tree:"Marie" "far away"' in listed.reply
+    assert listed.body["refs"] == [far]
+    for line in (f"view {far}", 'find "far" in:grove', f"tree from {far}", f"switch to {far}"):
+        assert say(line, into=other).body["refs"] == [far], line
+    assert say(f"view {listed.body['refs'][0]}", into=other).body["ok"]
+
+
 def test_what_comes_later_is_unavailable(say: Say, write: Write) -> None:
     write("a")
     for line in ('view doc:"notes"', "view #3", 'find "a" open'):

@@ -97,6 +97,20 @@ def test_nothing_left_is_rejected_and_others_steps_are_not_mine(say: Say, writer
     assert refused.value.code == "REJECTED"
 
 
+def test_a_line_with_a_block_is_told_in_one_line(say: Say) -> None:
+    say("respond root\nfirst\nsecond\n←")
+    assert say("undo").reply == "✓ undid → respond root …"
+    assert say("redo").reply == "✓ redid → respond root …"
+
+
+def test_undo_leads_back_to_the_version_that_was_chosen(say: Say, write: Write) -> None:
+    a = write("a")
+    say(f'edit {a} "b" as:version')
+    say(f"switch to {a}")
+    say('respond "below"')
+    assert say("undo").body["position"] == a
+
+
 def test_a_step_is_undone_by_its_number(say: Say, write: Write) -> None:
     a = write("a")
     step = say(f"exclude {a}").body["step"]

@@ -242,5 +242,5 @@ def position_of(tree: Tree, workspace: Workspace | None) -> Node:
     if workspace is not None:
         node = lookup.rows().get(pk=workspace.position_id)
         if node.tree_id == tree.pk:
-            return lookup.visible_at_or_above(node)
+            return lookup.visible_at_or_above(node, workspace)
     return lookup.root_of(tree)

@@ -30,7 +30,7 @@ def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Plac
     position = lookup.rows().get(pk=workspace.position_id)
     if position.tree_id != tree.pk:
         position = lookup.root_of(tree)
-    visible = lookup.visible_at_or_above(position)
+    visible = lookup.visible_at_or_above(position, workspace)
     if workspace.revision == 0 and visible.parent_slot_id is None:
         visible = _first_fork(visible)
     return Place(actor, tree, workspace, lookup.standing(visible.slot_id, workspace) or visible)
