@@ -1,8 +1,6 @@
 """The one door: every line, from whomever, is read, permitted, run and logged here."""
 
 import contextlib
-import logging
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +11,7 @@ from loom.access import Actor
 from loom.commands import growth, receipts, records, registry
 from loom.commands.context import Context
 from loom.commands.registry import Command
+from loom.commands.request import Answer, Attempt, Request
 from loom.grammar.bad import Bad
 from loom.grammar.lines import Line, read
 from loom.log import streams
@@ -20,53 +19,7 @@ from loom.models import Tree, Workspace
 from loom.models.prepared import Given, Prepared
 from loom.rules.refusals import Refused, not_found
 
-log = logging.getLogger("heddle.commands")
-
-
-@dataclass(frozen=True)
-class Request:
-    """One line and how it was sent (MM §14.3): `at` is what `here` means, `key` makes a
-    repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of
-    which turn it is: the step of a place is taken once, and with it all that the line does."""
-
-    line: str
-    key: str = ""
-    at: str = ""
-    dry_run: bool = False
-    origin: str = ""
-    turn: str = ""
-    place: str = ""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a line that ran answers; `body` is the JSON of MM §14.3."""
-
-    body: dict[str, Any]
-    running: bool = False
-
-    @property
-    def reply(self) -> str:
-        """The text a person or model reads."""
-        return str(self.body["reply"])
-
-
-@dataclass
-class _Attempt:
-    """What is known about a line so far, for the step that records it."""
-
-    actor: Actor
-    tree: Tree
-    workspace: Workspace
-    request: Request
-    line: Line | None = None
-    command: Command | None = None
-    seqs: list[int] = field(default_factory=list)
-    stood: str = ""
-
-    @property
-    def canonical(self) -> str:
-        return self.line.canonical if self.line else ""
+__all__ = ["Answer", "Request", "execute"]
 
 
 class _DryRun(Exception):
@@ -92,7 +45,7 @@ def execute(
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
     own = workspace or growth.workspace_of(actor.participant, tree)
-    attempt = _Attempt(actor, tree, own, request)
+    attempt = Attempt(actor, tree, own, request)
     attempt.stood = request.at or own.position.local_id
     try:
         return _run(attempt, refusal)
@@ -105,7 +58,7 @@ def execute(
         raise
 
 
-def _run(attempt: _Attempt, refusal: Refused | None) -> Answer:
+def _run(attempt: Attempt, refusal: Refused | None) -> Answer:
     if refusal is not None:
         with contextlib.suppress(Refused):
             attempt.line = _read(attempt.request.line)
@@ -144,7 +97,7 @@ def _args(command: Command, line: Line) -> Any:
     return command.args.model_construct(**values)
 
 
-def _under_lock(attempt: _Attempt, command: Command) -> Answer:
+def _under_lock(attempt: Attempt, command: Command) -> Answer:
     """Lock, look for an earlier answer to the same key, run, write; all or nothing."""
     request = attempt.request
     origin = request.key or request.origin
@@ -187,7 +140,7 @@ def _see_anew(tree: Tree) -> None:
     tree.archived_at, tree.title, tree.mode = found
 
 
-def _context(attempt: _Attempt, writer: streams.Writer | None) -> Context:
+def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
     return Context(
         actor=attempt.actor,
         tree=attempt.tree,

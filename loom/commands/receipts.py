@@ -1,17 +1,15 @@
 """Answers kept by the caller's key: a repeat is answered, not run again (MM §14.3, 5)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from loom.access import Actor
+from loom.commands.request import Request
 from loom.models import Receipt, Tree
 from loom.rules.hashes import digest
 from loom.rules.refusals import Refused
 
-if TYPE_CHECKING:
-    from loom.commands.execute import Request
 
-
-def find(actor: Actor, tree: Tree, request: "Request") -> dict[str, Any] | None:
+def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
     """The kept answer to this key and line; CONFLICT where the key came with another line."""
     if not request.key or request.dry_run:
         return None
@@ -27,7 +25,7 @@ def find(actor: Actor, tree: Tree, request: "Request") -> dict[str, Any] | None:
     return dict(kept.answer)
 
 
-def keep(actor: Actor, tree: Tree, request: "Request", answer: dict[str, Any]) -> None:
+def keep(actor: Actor, tree: Tree, request: Request, answer: dict[str, Any]) -> None:
     """Keeps an answer for good. Refusals are not kept: the line is tried anew."""
     if not request.key:
         return

@@ -1,25 +1,21 @@
 """What execute writes besides the world: the step, the view's changes, and the answer."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from loom.commands.context import Context, Reply
+from loom.commands.request import Answer, Attempt
 from loom.log import streams
 from loom.models import Node, Step, VersionChoice, Workspace
 from loom.models.prepared import Given, Prepared
 from loom.queries import lookup
 from loom.rules.refusals import Refused, not_found
 
-if TYPE_CHECKING:
-    from loom.commands.execute import Answer, _Attempt
 
-
-def done(attempt: "_Attempt", context: Context, reply: Reply) -> "Answer":
+def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     """Writes the step and the moves of a line that ran; its answer. In a transaction."""
-    from loom.commands.execute import Answer
-
     workspace = attempt.workspace
     position = _move(attempt, workspace, context)
     if context.steps:
@@ -52,7 +48,7 @@ def done(attempt: "_Attempt", context: Context, reply: Reply) -> "Answer":
     return Answer(body, running=reply.running)
 
 
-def refused(attempt: "_Attempt", why: Refused) -> int:
+def refused(attempt: Attempt, why: Refused) -> int:
     """Writes the step of a refused line, after its transaction is gone; its number."""
     with transaction.atomic():
         workspace = locked(attempt.workspace)
@@ -99,7 +95,7 @@ def position_ref(node: Node, tree_id: int) -> str:
     return f"tree:{node.tree.uid} node:{node.local_id}"
 
 
-def _step(attempt: "_Attempt", workspace: Workspace, **fields: Any) -> Step:
+def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
     actor = attempt.actor
     return _numbered(
         workspace,
@@ -125,7 +121,7 @@ def _numbered(workspace: Workspace, **fields: Any) -> Step:
     )
 
 
-def _move(attempt: "_Attempt", workspace: Workspace, context: Context) -> Node:
+def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
     """Moves the workspace to where the line led, chooses versions, tells the workspace's
     stream; returns the position."""
     position = context.moved_to or (context.here if context.at else workspace.position)
@@ -146,13 +142,13 @@ def _move(attempt: "_Attempt", workspace: Workspace, context: Context) -> Node:
     return position if moves else lookup.visible_at_or_above(position, workspace)
 
 
-def _tell_line(attempt: "_Attempt", workspace: Workspace, seq: int) -> None:
+def _tell_line(attempt: Attempt, workspace: Workspace, seq: int) -> None:
     """Tells whoever looks on that a line of a turn was answered; a step is no change of a tree."""
     if attempt.request.turn:
         _tell_view(attempt, workspace, {"step": seq})
 
 
-def _tell_view(attempt: "_Attempt", workspace: Workspace, changed: dict[str, Any]) -> None:
+def _tell_view(attempt: Attempt, workspace: Workspace, changed: dict[str, Any]) -> None:
     """Keeps what changed of the view and tells its stream."""
     workspace.outline = changed.get("outline", workspace.outline)
     workspace.revision += 1
