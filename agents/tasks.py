@@ -41,6 +41,14 @@ def probe(uid: str) -> None:
     probes.start(uid)
 
 
+@shared_task(name="agents.tasks.list_models")
+def list_models(uid: str) -> None:
+    """Asks an address which models it has."""
+    from agents import catalogue
+
+    catalogue.start(uid)
+
+
 _sweepers: list[Sweeper] = []
 
 

@@ -32,8 +32,8 @@ EXAMPLES: Final = (
         "out of the tube.\n- Lift the tyre over the rim with a lever.\n",
     ),
     (
-        "„Das hätte ich dir gesagt“, sagte Thomas, „aber du hast nie",
-        "aber du hast nie gefragt.“ Danach schwiegen beide, bis der Zug hielt.",
+        "“I would have told you,” said Thomas, “but you never",
+        "but you never asked.” After that neither of them spoke until the train had stopped.",
     ),
 )
 

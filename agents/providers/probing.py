@@ -9,10 +9,10 @@ import httpx
 
 from agents.context.prose import BEGINS, handed_over
 from agents.context.seam import Seam, goes_on
-from agents.providers.answers import value_of
+from agents.providers.answers import refusal, value_of
 from agents.providers.attempt import Attempt
 from agents.providers.exchange import Clock, Exchange, Limits, broken_by
-from agents.providers.failures import Failure
+from agents.providers.failures import Broken, Failure
 from agents.providers.registry import Provider
 from agents.providers.telling import Ask, Delta, Finished, Told, Usage
 
@@ -183,8 +183,13 @@ async def first_failure(probe: Probe) -> Failure | None:
     return None if (await probe.completion("One, two,")).failure is None else chat.failure
 
 
-async def models_of(probe: Probe) -> list[str]:
-    """The models an endpoint lists, at most `MODELS`; none where it lists none."""
+def _without(key: str, failure: Failure) -> Failure:
+    return replace(failure, said=failure.said.replace(key, "…")) if key else failure
+
+
+async def models_of(probe: Probe, *, strict: bool = False) -> list[str]:
+    """The models an endpoint lists, at most `MODELS`; none where it lists none. `strict`: a
+    refusal raises Broken."""
     headers = probe.provider.adapter().outgoing(probe.ask, {}).headers
     request = httpx.Request(
         "GET",
@@ -196,7 +201,10 @@ async def models_of(probe: Probe) -> list[str]:
         response = await probe.transport.handle_async_request(request)
     try:
         body = bytearray()
-        async for chunk in Exchange(response, LIMITS, Clock(LIMITS)).chunks():
+        came = Exchange(response, LIMITS, Clock(LIMITS))
+        if strict and response.status_code != 200:
+            raise Broken(_without(probe.ask.key, await refusal(came)))
+        async for chunk in came.chunks():
             body += chunk
     finally:
         await response.aclose()

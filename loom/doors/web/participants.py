@@ -12,7 +12,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import participants
 from loom.commands.participants import Changes
-from loom.doors.web import allowing, costing, probing
+from loom.doors.web import allowing, costing, models_there, probing
 from loom.doors.web.fields import number_of, text_of, whole_of, word_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
@@ -80,16 +80,26 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
         **allowing.form_of(request, one),
         **costing.form_of(request, one),
         **probing.form_of(request, one),
+        **models_there.kinds_of(request, one),
     }
     if request.method == "POST":
         try:
             made = _store(request, actor, one)
             messages.success(request, gettext("%(name)s is saved.") % {"name": made.name})
-            return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants")
+            return HttpResponseRedirect(_next(request, actor, one, made))
         except Refused as refused:
             context |= {"refused": refused, "given": request.POST}
     status = 400 if "refused" in context else 200
     return render(request, "pages/participant.html", context, status=status)
+
+
+def _next(request: HttpRequest, actor: Actor, one: Participant | None, made: Participant) -> str:
+    """Where a saved form leads: to the list, or to what a new one's endpoint can do."""
+    people = f"/groves/{actor.grove.uid}/participants"
+    if one is not None or not request.POST.get("probe"):
+        return people
+    participants.ask_probe(actor, made)
+    return f"{people}/{made.uid}#probe"
 
 
 def _shown(one: Participant | None) -> dict[str, object]:
@@ -130,8 +140,7 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
     stops = text_of(request, "stop").split("\n")
     return {
         "name": word_of(request, "name"),
-        "model_ref": word_of(request, "model_ref"),
-        "base_url": word_of(request, "base_url"),
+        **models_there.address_of(request),
         "endpoint": endpoint,
         "persona": text_of(request, "persona"),
         "temperature": temperature,

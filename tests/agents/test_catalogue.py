@@ -1,0 +1,108 @@
+"""Lists of models: asked by a worker, kept for a day, without the key."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+
+from agents import catalogue
+from loom.access import Actor
+from loom.commands import catalogues
+from loom.commands.catalogues import Source, ask_models, listing_of
+from loom.rules.refusals import Refused
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import fails, raw
+
+pytestmark = pytest.mark.django_db(transaction=True)
+KEY = "sk-very-secret"
+
+
+@pytest.fixture(autouse=True)
+def _forgets() -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def lists(*names: str) -> Any:
+    """An endpoint's list of models."""
+    body = json.dumps({"data": [{"id": name} for name in names]}).encode()
+    return raw(body, kind="application/json")
+
+
+def found(actor: Actor, source: Source, *, anew: bool = False) -> dict[str, Any]:
+    """What is told once a worker has done what was asked."""
+    uid = ask_models(actor, source, anew=anew)["id"]
+    catalogue.run(uid)
+    return listing_of(actor, uid)
+
+
+def test_an_address_says_which_models_it_has(actor: Actor, provider: ScriptedProvider) -> None:
+    provider.script(lists("m-1", "m-2"))
+    told = found(actor, Source("custom", provider.url, KEY))
+    assert (told["status"], told["models"], told["error"]) == ("done", ["m-1", "m-2"], None)
+    (seen,) = provider.seen
+    assert (seen.method, seen.path) == ("GET", "/v1/models")
+    assert seen.header("authorization") == f"Bearer {KEY}"
+
+
+def test_what_was_found_is_kept_until_somebody_asks_anew(
+    actor: Actor, provider: ScriptedProvider
+) -> None:
+    source = Source("custom", provider.url, KEY)
+    provider.script(lists("m-1"), lists("m-2"), lists("m-3"))
+    assert found(actor, source)["models"] == ["m-1"]
+    assert found(actor, source)["models"] == ["m-1"]
+    assert len(provider.seen) == 1
+    assert found(actor, source, anew=True)["models"] == ["m-2"]
+    assert found(actor, Source("custom", provider.url, "another"))["models"] == ["m-3"]
+
+
+def test_a_key_is_kept_sealed_and_only_until_the_answer(
+    actor: Actor, provider: ScriptedProvider
+) -> None:
+    provider.script(fails(401, f"no such key: {KEY}"))
+    source = Source("custom", provider.url, KEY)
+    waiting = ask_models(actor, source)
+    assert waiting["sealed"] and KEY not in json.dumps(waiting)
+    told = found(actor, source)
+    assert (told["status"], told["sealed"]) == ("failed", "")
+    assert told["error"]["reason"] == "auth" and KEY not in json.dumps(told)
+    provider.script(lists("m-1"))
+    assert found(actor, source)["models"] == ["m-1"]
+
+
+def test_anthropics_shape_is_asked_in_its_own_way(actor: Actor, provider: ScriptedProvider) -> None:
+    provider.script(lists("claude"))
+    told = found(actor, Source("anthropic", provider.url, KEY))
+    assert (told["error"], told["models"]) == (None, ["claude"])
+    assert provider.seen[0].path == "/v1/models"
+    assert provider.seen[0].header("x-api-key") == KEY
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        (Source("custom"), "INVALID_SYNTAX"),
+        (Source("litellm"), "REJECTED"),
+        (Source("ollama"), "REJECTED"),
+        (Source("custom", "http://169.254.169.254/v1"), "REJECTED"),
+    ],
+)
+def test_what_cannot_or_must_not_be_asked_is_refused(
+    actor: Actor, source: Source, code: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        ask_models(actor, source)
+    assert refused.value.code == code and refused.value.hint
+
+
+def test_a_list_of_another_grove_is_not_there(actor: Actor, provider: ScriptedProvider) -> None:
+    told = ask_models(actor, Source("custom", provider.url))
+    catalogues.note_models({**told, "grove": "another"}, ["m"], None)
+    with pytest.raises(Refused):
+        listing_of(actor, told["id"])
+    with pytest.raises(Refused):
+        listing_of(actor, "nothing")
