@@ -6,6 +6,7 @@ Nothing here waits for a model: what ends enqueues the turn again. Source: model
 """
 
 import logging
+from functools import lru_cache
 from typing import Any
 
 from agents.assembling import assembled, place_of
@@ -123,13 +124,22 @@ def _hear(turn: Turn) -> bool:
 
 def reply_of(said: Generation) -> Reply:
     """What a round said, read from its row alone: the same however often it is read."""
-    return read_reply(said.text, language(), finished=said.finish == "complete")
+    return _read(said.text, said.finish == "complete")
+
+
+@lru_cache(maxsize=8)
+def _read(text: str, finished: bool) -> Reply:
+    """Kept, since it is asked for once a line."""
+    return read_reply(text, language(), finished=finished)
 
 
 def _execute(turn: Turn) -> bool:
     assert turn.generation is not None
     said = reply_of(turn.generation)
-    if turn.waits_for or len(turn.replies) < len(said.commands):
+    over = len(said.commands) - budgets.most_lines(budget_of(turn))
+    is_halted = any(one["halts"] for one in turn.replies)
+    left = len(said.commands) - max(over, 0) - len(turn.replies)
+    if turn.waits_for or (left > 0 and not is_halted):
         return next_line(turn, said)
     told = turn.replies
     asks = any(one["asks"] for one in told)
@@ -139,11 +149,11 @@ def _execute(turn: Turn) -> bool:
         "prose": said.prose,
         "told": told,
         "dropped": said.dropped,
-        "notes": [],
+        "notes": [f"! {over:,} lines more were not run."] if over > 0 else [],
         "changed": any(one["changed"] for one in told),
     }
     rounds = [*turn.rounds, kept]
-    if any(one["halts"] for one in told) or _repeats(rounds):
+    if is_halted or _repeats(rounds):
         return turning.keep(
             turn, rounds=rounds, replies=[], status="finishing", finish="interrupted:loop"
         )

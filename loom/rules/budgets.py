@@ -14,6 +14,7 @@ Next = Literal["go on", "conclude", "end"]
 STEPS_A_DAY: Final = 1000  # of one agent in one tree, in 24 hours
 HOURS_OF_A_DAY: Final = 24
 TOKENS: Final = 100_000
+BEYOND: Final = 20  # lines of a round beyond the steps of a turn
 DEFAULT: Final[Preset] = "standard"
 # What runs when everything is used up: to see what is left, and to think of an end.
 ALWAYS: Final = frozenset({"help", "budget", "think"})
@@ -107,6 +108,12 @@ def refusal(budget: Budget, spent: Spent, verb: str) -> Refused | None:
     return Refused(
         "LIMIT_EXCEEDED", over, hint="write your answer now, without further lines; → budget"
     )
+
+
+def most_lines(budget: Budget) -> int:
+    """How many lines of one round are looked at: what may still run when all is used up, and
+    what is refused, has an end too."""
+    return budget.steps + BEYOND
 
 
 def next_round(budget: Budget, spent: Spent, *, concluding: bool) -> Next:

@@ -2,60 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
 
-from loom.models import Generation, Participant, Tree, Turn, User
-from tests.agents.acting import went
+from loom.models import Generation, Participant, Tree, User
 from tests.agents.conftest import run
+from tests.agents.outside import Outside
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import CUT, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-class Outside:
-    """Somebody with an API key, and the agent he asks."""
-
-    def __init__(self, client: APIClient, tree: Tree, agent: Participant) -> None:
-        self.client, self.tree, self.agent = client, tree, agent
-
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = self.client.post(f"/api/{path}", body, format="json")
-        return {"http": answer.status_code, **answer.json()}
-
-    def get(self, path: str) -> dict[str, Any]:
-        answer = self.client.get(f"/api/{path}")
-        return {"http": answer.status_code, **answer.json()}
-
-    def say(self, line: str, **more: Any) -> dict[str, Any]:
-        return self.post(f"trees/{self.tree.uid}/commands", {"line": line, **more})
-
-    def ask(self, node: str, **more: Any) -> dict[str, Any]:
-        body = {"participant": self.agent.uid, "node": node, **more}
-        return self.post(f"trees/{self.tree.uid}/turns", body)
-
-    def turn(self, node: str, **more: Any) -> dict[str, Any]:
-        """A turn that has ended."""
-        asked = self.ask(node, **more)
-        assert asked["http"] == 202, asked
-        went(Turn.objects.get(uid=asked["id"]))
-        return self.get(f"turns/{asked['id']}")
-
-    def lines(self, turn: dict[str, Any]) -> list[tuple[str, str]]:
-        """(line, outcome) of the turn's steps."""
-        rows = self.get(f"steps?turn={turn['id']}")["results"]
-        return [(one["canonical"] or one["line"], one["outcome"]) for one in rows]
-
-    def node(self, local_id: str) -> dict[str, Any]:
-        return self.get(f"trees/{self.tree.uid}/nodes/{local_id}")
-
-    def texts(self) -> list[str]:
-        """The texts of all nodes, in order of creation."""
-        rows = self.get(f"trees/{self.tree.uid}/nodes?limit=1000")["results"]
-        return [self.node(one["id"])["text"] for one in rows]
 
 
 @pytest.fixture(params=["openai", "anthropic"])
@@ -242,6 +199,16 @@ def test_used_up_steps_leave_help_budget_and_thinking(
     assert "This is the last round" in last(provider)
 
 
+def test_a_reply_of_lines_without_end_is_looked_at_as_far_as_its_budget_reaches(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    lines = "".join(f"→ tag here #t{n}\n" for n in range(300))
+    provider.script(says(lines), says("The end."))
+    turn = outside.turn(opening, budget="quick")
+    assert len(turn["steps"]) == 40
+    assert "! 260 lines more were not run." in last(provider)
+
+
 def test_the_position_goes_back_where_an_agent_walks_in_a_circle(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
@@ -251,6 +218,15 @@ def test_the_position_goes_back_where_an_agent_walks_in_a_circle(
     told = [outcome for _, outcome in outside.lines(turn)]
     assert told.count("LOOP") >= 2 and told[-1] == "LOOP"
     assert "the turn was halted" in outside.get(f"steps?turn={turn['id']}")["results"][-1]["hint"]
+
+
+def test_lines_after_the_one_that_halts_a_turn_are_not_run(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.script(says("→ view here\n" * 4 + "→ prune here\n"))
+    turn = outside.turn(opening)
+    assert [outcome for _, outcome in outside.lines(turn)] == ["ok", "ok", "LOOP", "LOOP"]
+    assert (turn["status"], outside.node(opening)["pruned"]) == ("halted", False)
 
 
 def test_who_says_the_same_again_is_warned_and_then_halted(

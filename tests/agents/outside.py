@@ -1,0 +1,50 @@
+"""Somebody who knows Heddle by its REST API alone, and asks an agent for turns."""
+
+from typing import Any
+
+from rest_framework.test import APIClient
+
+from loom.models import Participant, Tree, Turn
+from tests.agents.acting import went
+
+
+class Outside:
+    """Somebody with an API key, and the agent he asks."""
+
+    def __init__(self, client: APIClient, tree: Tree, agent: Participant) -> None:
+        self.client, self.tree, self.agent = client, tree, agent
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = self.client.post(f"/api/{path}", body, format="json")
+        return {"http": answer.status_code, **answer.json()}
+
+    def get(self, path: str) -> dict[str, Any]:
+        answer = self.client.get(f"/api/{path}")
+        return {"http": answer.status_code, **answer.json()}
+
+    def say(self, line: str, **more: Any) -> dict[str, Any]:
+        return self.post(f"trees/{self.tree.uid}/commands", {"line": line, **more})
+
+    def ask(self, node: str, **more: Any) -> dict[str, Any]:
+        body = {"participant": self.agent.uid, "node": node, **more}
+        return self.post(f"trees/{self.tree.uid}/turns", body)
+
+    def turn(self, node: str, **more: Any) -> dict[str, Any]:
+        """A turn that has ended."""
+        asked = self.ask(node, **more)
+        assert asked["http"] == 202, asked
+        went(Turn.objects.get(uid=asked["id"]))
+        return self.get(f"turns/{asked['id']}")
+
+    def lines(self, turn: dict[str, Any]) -> list[tuple[str, str]]:
+        """(line, outcome) of the turn's steps."""
+        rows = self.get(f"steps?turn={turn['id']}")["results"]
+        return [(one["canonical"] or one["line"], one["outcome"]) for one in rows]
+
+    def node(self, local_id: str) -> dict[str, Any]:
+        return self.get(f"trees/{self.tree.uid}/nodes/{local_id}")
+
+    def texts(self) -> list[str]:
+        """The texts of all nodes, in order of creation."""
+        rows = self.get(f"trees/{self.tree.uid}/nodes?limit=1000")["results"]
+        return [self.node(one["id"])["text"] for one in rows]
