@@ -12,7 +12,7 @@ from loom.doors.live import ring, socket
 from loom.doors.live.handshake import Guest
 from loom.doors.live.hub import Hub
 from loom.doors.live.reading import Pass
-from loom.log import announce, present, streams
+from loom.log import announce, streams
 from loom.models import Event, Generation, Node, Participant, Tree, User, Workspace
 from tests.live.conftest import Line, Opener, bearer, in_db, write
 
@@ -152,26 +152,6 @@ async def test_other_processes_are_told_and_asked(
     assert frame["here"] == []
     await other.close()
     await served
-
-
-async def test_lists_of_trees_are_told_who_comes_and_goes(
-    connect: Opener, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loop, told = asyncio.get_running_loop(), asyncio.Queue[dict[str, list[str]]]()
-    tell, name = present.tell, streams.name_of(tree)
-
-    def heard(stream: str, here: list[str]) -> None:
-        tell(stream, here)
-        loop.call_soon_threadsafe(told.put_nowait, present.present([name]))
-
-    monkeypatch.setattr(present, "tell", heard)
-    root = await in_db(lambda: Node.objects.get(tree=tree).local_id)()
-    line = await connect(tree, await in_db(bearer)(owner))
-    await line.say({"type": "presence", "node": root})
-    me = await in_db(lambda: Participant.objects.get(user=owner).uid)()
-    assert await told.get() == {name: [me]}
-    await line.cut()
-    assert await told.get() == {}
 
 
 def _guest(tree: Tree, user: User) -> Guest:
