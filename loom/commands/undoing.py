@@ -16,7 +16,7 @@ from loom.commands.context import Context, Reply
 from loom.commands.phrases import in_one_line
 from loom.commands.registry import command
 from loom.commands.undoing_turns import undo_turn
-from loom.models import Step
+from loom.models import Participant, Step
 from loom.rules.refusals import Refused, not_found
 
 MAX = 20
@@ -29,9 +29,10 @@ class Undo(Args):
 
 
 class UndoRef(Args):
-    """Which step of one's own, or which turn."""
+    """Which step, one's own or by whom; or which turn."""
 
     ref: Annotated[RefField, Written("ref", refs=("step", "turn"))]
+    by: Annotated[str, Written("option", key="by", value="quoted")] = ""
 
 
 class Redo(Args):
@@ -48,10 +49,11 @@ def undo(context: Context, args: Undo) -> Reply:
 
 @command("undo", group="Make", klass="write", letters="A", world=True)
 def undo_ref(context: Context, args: UndoRef) -> Reply:
-    """Takes back one step of yours, or all of a turn that you asked for."""
+    """Takes back one step of yours (an owner: of anybody), or all of a turn you asked for."""
     if args.ref.kind == "turn":
         return undo_turn(context, args.ref.id, _undo_one)
-    step = _own_steps(context).filter(seq=int(args.ref.id)).first()
+    steps = _steps_by(context, args.by) if args.by else _own_steps(context)
+    step = steps.filter(seq=int(args.ref.id)).first()
     if step is None:
         raise not_found(f"step:{args.ref.id}", "your steps are listed under History")
     if step.inverse is None or step.undoes_id is not None:
@@ -97,6 +99,26 @@ def _repeated(
 def _own_steps(context: Context) -> QuerySet[Step]:
     return Step.objects.select_for_update().filter(
         workspace=context.workspace, actor=context.actor.participant, outcome="ok"
+    )
+
+
+def _steps_by(context: Context, name: str) -> QuerySet[Step]:
+    """The steps of a participant of the grove in this tree; for owners, else one's own."""
+    grove = context.tree.grove
+    who = Participant.objects.filter(grove=grove, name__iexact=name).first()
+    if who == context.actor.participant:
+        return _own_steps(context)
+    if not context.actor.is_owner:
+        raise Refused(
+            "PERMISSION_DENIED",
+            "Only owners undo what others did.",
+            hint="→ undo takes back your own last change",
+        )
+    if who is None:
+        raise not_found(f'by:"{name}"', "participants are listed under Participants")
+    context.agent = who
+    return Step.objects.select_for_update(of=("self",)).filter(
+        workspace__tree=context.tree, workspace__participant=who, actor=who, outcome="ok"
     )
 
 

@@ -124,6 +124,43 @@ def test_a_step_is_undone_by_its_number(say: Say, write: Write) -> None:
         say(f"undo step:{step}")
 
 
+def test_an_owner_undoes_what_another_did_and_may_redo_it(
+    say: Say, write: Write, writer: User
+) -> None:
+    a = write("a")
+    step = say(f"exclude {a}", by=writer).body["step"]
+    assert say(f'undo step:{step} by:"wRiter"').reply == f"✓ undid → exclude {a}"
+    assert not Node.objects.get(local_id=a).excluded
+    with pytest.raises(Refused) as refused:
+        say("undo", by=writer)
+    assert refused.value.code == "REJECTED"
+    say("redo")
+    assert Node.objects.get(local_id=a).excluded
+
+
+def test_an_owner_undoes_a_text_that_only_its_author_has_gone_on_from(
+    say: Say, writer: User
+) -> None:
+    said = say('respond root "first"', by=writer)
+    first = said.body["refs"][0]
+    say(f'respond {first} "and on"', by=writer)
+    say(f'undo step:{said.body["step"]} by:"Writer"')
+    assert Node.objects.get(local_id=first).pruned
+
+
+def test_only_owners_undo_what_others_did(say: Say, write: Write, writer: User) -> None:
+    a = write("a")
+    step = say(f"exclude {a}").body["step"]
+    with pytest.raises(Refused) as refused:
+        say(f'undo step:{step} by:"Owner"', by=writer)
+    assert refused.value.code == "PERMISSION_DENIED"
+    own = say(f"bookmark {a}", by=writer).body["step"]
+    assert say(f'undo step:{own} by:"Writer"', by=writer).reply == f"✓ undid → bookmark {a}"
+    with pytest.raises(Refused) as refused:
+        say(f'undo step:{step} by:"Nobody"')
+    assert refused.value.code == "NOT_FOUND"
+
+
 def test_a_new_change_clears_redo(say: Say, write: Write) -> None:
     a = write("a")
     say(f"exclude {a}")

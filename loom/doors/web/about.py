@@ -13,6 +13,7 @@ from loom.commands.execute import Request, execute
 from loom.doors.web.fields import text_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
+from loom.doors.web.lines import quoted
 from loom.doors.web.listing import tags_on
 from loom.models import Tree
 from loom.queries.counts import size_of
@@ -74,7 +75,7 @@ def _retag(actor: Actor, tree: Tree, given: str) -> str:
     names = {name.casefold(): name for part in given.split(",") if (name := _tag_of(part))}
     before = {tag.casefold(): tag for tag in tags_on(tree)}
     for verb, wanted, others in (("tag", names, before), ("untag", before, names)):
-        written = [_quoted(name) for key, name in wanted.items() if key not in others]
+        written = [f"#{quoted(name)}" for key, name in wanted.items() if key not in others]
         if written:
             execute(actor, tree, Request(line=f"{verb} tree:{tree.uid} {' '.join(written)}"))
     return gettext("Saved.")
@@ -82,11 +83,6 @@ def _retag(actor: Actor, tree: Tree, given: str) -> str:
 
 def _tag_of(part: str) -> str:
     return " ".join(part.split()).removeprefix("#").strip()
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'#"{escaped}"'
 
 
 def _erase(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:

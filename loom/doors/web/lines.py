@@ -19,11 +19,16 @@ from loom.rules.refusals import Refused
 _COMMAND = re.compile(r" {0,2}(→|->)")
 
 
+def quoted(text: str) -> str:
+    """A quoted string of the line's grammar."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
 def respond_line(text: str) -> str:
     """The line that writes `text` below here; its block cannot be ended by the text."""
     if any(line.strip() == "←" for line in text.split("\n")):
-        escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'respond "{escaped}"'
+        return f"respond {quoted(text)}"
     return f"respond\n{text}\n←"
 
 
@@ -42,8 +47,7 @@ def continue_lines(request: PersonRequest) -> list[str]:
     lines = []
     for count, names in (by_count or {usual: []}).items():
         parts = ["continue", *([f"n:{count}"] if count else []), *shared]
-        agents = [name.replace("\\", "\\\\").replace('"', '\\"') for name in names]
-        parts += ["using", *(f'agent:"{name}"' for name in agents)] if agents else []
+        parts += ["using", *(f"agent:{quoted(name)}" for name in names)] if names else []
         lines.append(" ".join(parts))
     return lines
 

@@ -1,21 +1,18 @@
-"""Parts beside the path: one node's details, bookmarks, what happened, a whole text."""
+"""Parts beside the path: one node's details, bookmarks, a whole text."""
 
 from dataclasses import dataclass
 
-from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from loom import access
-from loom.access import Actor
 from loom.commands import growth
-from loom.doors.web import sentences
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.places import known_node
 from loom.doors.web.shown import age_of, nodes_shown
 from loom.doors.web.who import cast_of
-from loom.models import Event, Generation, Mark, Node, Step, Tree, Workspace
+from loom.models import Generation, Mark, Node, Tree
 from loom.queries import beside
 from loom.queries.calls import call_of
 from loom.queries.rows import row_of
@@ -24,7 +21,6 @@ from loom.rules import addresses
 from loom.rules.refusals import not_found
 
 MAX_BOOKMARKS = 500
-MAX_HISTORY = 40
 
 
 @dataclass(frozen=True)
@@ -123,29 +119,3 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
                 BookmarkShown(node.local_id, mark.label, who.shown, who.colour, node.text[:120])
             )
     return render(request, "parts/bookmarks.html", {"bookmarks": shown, "tree": tree})
-
-
-@require_GET
-@person
-def history(request: PersonRequest, uid: str) -> HttpResponse:
-    """What the reader did here, each step to be undone; and what everybody's changes were."""
-    actor, tree = access.get_tree(request.user, uid)
-    cast = cast_of(actor)
-    rows = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("-seq")
-    events = list(rows[:MAX_HISTORY])
-    context = {
-        "steps": [(step, age_of(step.at)) for step in _own_steps(actor, tree)],
-        "events": [one for event in events if (one := sentences.told(event, cast)) is not None],
-        "head": events[0].seq if events else 1,
-        "tree": tree,
-        "can": access.abilities(actor, tree),
-    }
-    return render(request, "parts/history.html", context)
-
-
-def _own_steps(actor: Actor, tree: Tree) -> list[Step]:
-    """The reader's last steps that changed this tree."""
-    workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
-    rows = Step.objects.filter(workspace=workspace, outcome="ok", inverse__isnull=False)
-    rows = rows.filter(Q(stream=f"tree:{tree.uid}"), undoes__isnull=True)
-    return list(rows.order_by("-seq")[:MAX_HISTORY])
