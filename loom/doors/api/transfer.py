@@ -26,7 +26,7 @@ from loom.doors.api.schema import operation
 from loom.log.jobs import enqueue
 from loom.models import Grove, Import, Tree, User, Workspace
 from loom.rules.refusals import Refused, not_found
-from loom.transfer import own_writing, prose
+from loom.transfer import branches, own_writing, prose
 from loom.transfer.checking import MAX_FILE
 from loom.transfer.importing import READERS, ask_stop, folder
 
@@ -157,24 +157,29 @@ def _body(row: Import) -> dict[str, Any]:
     asks=(
         OpenApiParameter("format", OpenApiTypes.STR, enum=_FORMATS, default="heddle"),
         OpenApiParameter("node", OpenApiTypes.STR, description="The end of the path."),
+        OpenApiParameter("whole", OpenApiTypes.BOOL, description="All branches, not one path."),
     ),
 )
 @api_view(["GET"])
 def export(request: Request, uid: str) -> StreamingHttpResponse:
-    """`heddle` the whole tree, `markdown` and `text` the path to `node`, else the position."""
+    """`heddle` the whole tree, `markdown` and `text` the path to `node`, else the position;
+    with `whole=1` every branch."""
     actor, tree = access.get_tree(user_of(request), uid)
     kind, named = request.query_params.get("format", "heddle"), request.query_params.get("node")
+    whole = request.query_params.get("whole") in ("1", "true")
     if kind not in _FORMATS:
         raise Refused("INVALID_SYNTAX", "There is no such format.", hint=" or ".join(_FORMATS))
     if kind == "zip":
         raise Refused("UNAVAILABLE", "The archive is not here yet.", hint="format=heddle")
+    if named and (whole or kind == "heddle"):
+        hint = "leave out whole" if whole else "format=markdown or format=text"
+        raise Refused("INVALID_SYNTAX", "A whole tree has no end.", hint=hint)
     if kind == "heddle":
-        if named:
-            raise Refused(
-                "INVALID_SYNTAX", "A whole tree has no end.", hint="format=markdown or format=text"
-            )
         return _streamed(request, own_writing.pieces(actor, tree), tree, kind)
     workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
+    if whole:
+        every = branches.tree_as_markdown if kind == "markdown" else branches.tree_as_text
+        return _streamed(request, every(actor, tree, workspace), tree, kind)
     end = get_node(tree, named) if named else position_of(tree, workspace)
     make = prose.as_markdown if kind == "markdown" else prose.as_text
     return _streamed(request, make(actor, tree, workspace, end), tree, kind)
