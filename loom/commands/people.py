@@ -23,6 +23,7 @@ from loom.rules.refusals import Refused, not_found
 LINK_HOURS = 24
 MAX_NAME = 80
 MAX_KEY_NAME = 80
+MAX_SHOWN = 80
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -181,6 +182,24 @@ def prefer(user: User, given: dict[str, Any]) -> None:
         before = preferences.read(fresh.preferences)
         user.preferences = preferences.changed(before, given).stored
         user.save(update_fields=["preferences"])
+
+
+def show_as(user: User, *, name: str | None = None, theme: str | None = None) -> None:
+    """Keeps the name that others see, and the theme; what is None stays."""
+    if name is not None:
+        if len(name) > MAX_SHOWN:
+            raise Refused(
+                "LIMIT_EXCEEDED",
+                f"A name has at most {MAX_SHOWN} characters.",
+                hint="choose a shorter one",
+            )
+        user.display_name = name
+    if theme is not None:
+        if theme not in preferences.THEMES:
+            hint = f"one of {', '.join(preferences.THEMES)}"
+            raise Refused("INVALID_SYNTAX", f"theme cannot be {theme!r}.", hint=hint)
+        user.theme = theme
+    user.save(update_fields=["display_name", "theme"])
 
 
 def end_session(user: User, uid: str) -> None:

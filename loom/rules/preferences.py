@@ -1,5 +1,6 @@
 """How one person likes the page: fonts, nodes, defaults. Kept as plain values per user."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
@@ -12,6 +13,8 @@ Size = Literal["small", "medium", "large", "larger"]
 Width = Literal["narrow", "medium", "wide"]
 Nodes = Literal["full", "quiet", "plain"]
 Edits = Literal["ask", "version", "fork"]
+Theme = Literal["system", "light", "dark"]
+THEMES: tuple[str, ...] = get_args(Theme)
 CHOICES: dict[str, tuple[str, ...]] = {
     "prose": get_args(Prose),
     "size": get_args(Size),
@@ -21,9 +24,13 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8}){0,2}")
+
+
 @dataclass(frozen=True)
 class Preferences:
-    """The choices of one person. `temperature`: 0 to 2, or None for the model's own."""
+    """The choices of one person. `temperature`: 0 to 2, or None for the model's own;
+    `language`: the code of one, or "" for what the browser asks for."""
 
     prose: Prose = "serif"
     size: Size = "medium"
@@ -32,6 +39,7 @@ class Preferences:
     temperature: float | None = None
     edits: Edits = "ask"
     verbose: bool = False
+    language: str = ""
     keys: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -55,6 +63,8 @@ def _fits(name: str, value: object) -> bool:
     if name == "temperature":
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return value is None or (is_number and 0 <= value <= 2)  # type: ignore[operator]
+    if name == "language":
+        return isinstance(value, str) and (not value or bool(_LANGUAGE.fullmatch(value)))
     if name == "verbose":
         return isinstance(value, bool)
     is_table = isinstance(value, dict)

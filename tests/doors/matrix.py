@@ -12,6 +12,8 @@ PEOPLE = ("owner", "writer", "reader", "outsider", "nobody")
 
 TABLE = """
 GET    me                              200 200 200 200 401
+GET    settings                        200 200 200 200 401
+PATCH  settings                        200 200 200 200 401  {"theme": "dark"}
 POST   me/password                     200 200 200 200 401  {"old":"{me}-password","new":"birch-90"}
 GET    me/sessions                     200 200 200 200 401
 DELETE me/sessions/{session}           200 404 404 404 401

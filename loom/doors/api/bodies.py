@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from loom.commands import forest, invitations, participants, people, public_links
 from loom.doors.api.body import Body, Part
+from loom.rules import preferences
 
 Role = Literal["reader", "writer", "owner"]
 MAX_TEXT = 1_000_000
@@ -82,6 +83,22 @@ class GroveChanged(Part):
 
     name: str = Field("", max_length=200)
     settings: dict[str, Any] = {}
+
+
+class SettingsChanged(Part):
+    """What changes of the caller's own settings; values as `GET settings` gives them."""
+
+    name: str = Field("", max_length=people.MAX_SHOWN)
+    theme: preferences.Theme = "system"
+    language: str = Field("", max_length=20)
+    prose: preferences.Prose = "serif"
+    size: preferences.Size = "medium"
+    width: preferences.Width = "medium"
+    nodes: preferences.Nodes = "full"
+    temperature: float | None = Field(None, ge=0, le=2)
+    edits: preferences.Edits = "ask"
+    verbose: bool = False
+    keys: dict[str, str] = {}
 
 
 class MemberSent(Body):

@@ -14,6 +14,7 @@ from loom.doors.api import (
     members,
     participants,
     public_links,
+    settings,
     trees,
     turns,
     workspaces,
@@ -30,6 +31,7 @@ register_converter(Uid, "id")
 
 _api: list[URLPattern | URLResolver] = [
     path("me", account.me),
+    path("settings", settings.settings),
     path("me/password", account.password),
     path("me/sessions", account.sessions),
     path("me/sessions/<id:uid>", account.session),

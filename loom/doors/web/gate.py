@@ -5,8 +5,10 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 from urllib.parse import quote
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
 from loom.models import User
@@ -35,12 +37,22 @@ def person(view: PersonView[P]) -> OpenView[P]:
             if is_part(request):
                 return HttpResponse(gettext("Sign in again to go on."), status=401)
             return HttpResponseRedirect(f"/signin?next={quote(request.get_full_path())}")
+        _speak(request)
         try:
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
         except Refused as refused:
             return refusal(request, refused)
 
     return gated
+
+
+def _speak(request: HttpRequest) -> None:
+    """Speaks the language that the person chose, where there is a catalogue of it still.
+    What Django chose for the request ends with it, and so does this."""
+    chosen = request.user.likes.language if isinstance(request.user, User) else ""
+    if chosen and chosen in dict(settings.LANGUAGES):
+        translation.activate(chosen)
+        request.LANGUAGE_CODE = chosen
 
 
 def anybody(view: OpenView[P]) -> OpenView[P]:

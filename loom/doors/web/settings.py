@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from django.conf import settings as conf
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -28,6 +29,7 @@ THEMES = {
 def _you(request: PersonRequest) -> dict[str, object]:
     return {
         "themes": [(value, gettext(words)) for value, words in THEMES.items()],
+        "languages": conf.LANGUAGES,
         "has_password": request.user.has_usable_password(),
         "groves": visible_groves(request.user),
     }
@@ -73,17 +75,11 @@ def page(request: PersonRequest) -> HttpResponse:
 
 
 def _profile(request: PersonRequest) -> str:
-    user = request.user
-    theme = request.POST.get("theme", "system")
-    name = word_of(request, "display_name")
-    if theme not in THEMES or len(name) > 80:
-        raise Refused(
-            "INVALID_SYNTAX",
-            "There is no such theme, or the name is too long.",
-            hint="Choose a theme of the list, and at most 80 characters.",
-        )
-    user.display_name, user.theme = name, theme
-    user.save(update_fields=["display_name", "theme"])
+    theme, language = word_of(request, "theme") or "system", word_of(request, "language")
+    if language and language not in dict(conf.LANGUAGES):
+        raise Refused("NOT_FOUND", gettext("This language is not here."), hint=gettext("Choose."))
+    people.prefer(request.user, {"language": language})
+    people.show_as(request.user, name=word_of(request, "display_name"), theme=theme)
     return gettext("Saved.")
 
 

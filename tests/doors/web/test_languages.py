@@ -21,7 +21,7 @@ NAMES = """
     Heddle Marie Owner owner The grove One Two Three father Muse
     Django Channels REST framework Celery LiteLLM xllamacpp CodeMirror htmx Garamond Inter
     JetBrains Mono BSD Clause MIT Apache OFL seq local smollm openai gpt mini https UTC chat
-    completion Markdown JSON
+    completion Markdown JSON English Pseudo
 """.split()
 SHOWN = ("aria-label", "placeholder", "title", "alt")
 HIDDEN = {"script", "style", "code", "kbd", "textarea", "input", "time"}
@@ -152,3 +152,21 @@ def test_lines_are_answered_in_english_whatever_is_spoken(
     body = {"line": "respond\nOne.\n←"}
     answer = client.post(f"/api/trees/{tree.uid}/commands", body, content_type="application/json")
     assert answer.json()["reply"].startswith("✓ created")
+
+
+def test_the_language_that_somebody_chose_goes_before_the_browsers(
+    owner: User, visitor: Visitor, speaking: Callable[[Client], Client]
+) -> None:
+    client = speaking(visitor(owner))
+    chosen = {"theme": "system", "language": "en"}
+    assert client.post("/settings/profile", chosen).status_code == 302
+    client.get("/settings")  # which says, in the language of before, that it is saved
+    page = client.get("/settings").content.decode()
+    assert '<html lang="en" dir="ltr"' in page
+    assert "⟦" not in page
+    client.post("/settings/profile", {"theme": "system", "language": "ar"})
+    client.defaults["HTTP_ACCEPT_LANGUAGE"] = "en"
+    assert '<html lang="ar" dir="rtl"' in client.get("/settings").content.decode()
+    client.post("/settings/profile", {"theme": "system", "language": "tlh"})
+    owner.refresh_from_db()
+    assert owner.likes.language == "ar"
