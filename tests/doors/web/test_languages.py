@@ -21,7 +21,7 @@ NAMES = """
     Heddle Marie Owner owner The grove One Two Three father Muse
     Django Channels REST framework Celery LiteLLM xllamacpp CodeMirror htmx Garamond Inter
     JetBrains Mono BSD Clause MIT Apache OFL seq local smollm openai gpt mini https UTC chat
-    completion Markdown JSON English Pseudo
+    completion Markdown JSON English Pseudo OpenAI Anthropic OpenRouter Ollama llama cpp
 """.split()
 SHOWN = ("aria-label", "placeholder", "title", "alt")
 HIDDEN = {"script", "style", "code", "kbd", "textarea", "input", "time"}
