@@ -29,7 +29,7 @@ from loom.models import (
 from loom.models.prepared import Given, Prepared
 from loom.rules import addresses
 from loom.rules.hashes import digest
-from loom.rules.permissions import LETTERS, OF_ROLE, ROLES, Letter, Role, lacking
+from loom.rules.permissions import LETTERS, OF_ROLE, ROLES, Letter, Role, lacking, remedy
 from loom.rules.refusals import Refused, not_found
 
 
@@ -187,10 +187,11 @@ def demand(actor: Actor, letters: frozenset[Letter], what: str) -> None:
     """Refuses PERMISSION_DENIED where the actor lacks one of `letters`; `what` is the verb."""
     missing = lacking(letters, actor.letters)
     if missing:
+        asker = "" if actor.participant == actor.person else actor.person.name
         raise Refused(
             "PERMISSION_DENIED",
             f"{what} needs {', '.join(missing)}.",
-            hint="Ask an owner of the grove for the role writer.",
+            hint=remedy(letters, actor.role, asked_by=asker),
         )
 
 

@@ -39,6 +39,16 @@ def lacking(needed: frozenset[Letter], held: frozenset[Letter]) -> list[str]:
     return [NAMES[letter] for letter in NAMES if letter in needed and letter not in held]
 
 
+def remedy(needed: frozenset[Letter], role: Role, *, asked_by: str = "") -> str:
+    """What to do about a right that is lacking, for a person of that role, or for an agent in
+    a turn that somebody of that role asked for."""
+    if not asked_by:
+        return "Ask an owner of the grove for the role writer."
+    if lacking(needed, OF_ROLE[role]):
+        return f"{asked_by}, who asked for this turn, may not either; conclude without it."
+    return "An owner of the grove can give you that permission; → help marks with * what you lack."
+
+
 def preset_of(names: Iterable[str]) -> Preset | None:
     """The preset that gives exactly these permissions."""
     held = set(names)

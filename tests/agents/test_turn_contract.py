@@ -1,12 +1,16 @@
 """Turns as an outside tool sees them: sentences of MM §5, §5.2, §5.3 and §7, over REST alone."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from rest_framework.test import APIClient
 
-from loom.models import Generation, Participant, Tree, User
+from loom.commands import growth
+from loom.models import Generation, Participant, Step, Tree, User
 from tests.agents.conftest import run
 from tests.agents.outside import Outside
 from tests.providers.scripted import ScriptedProvider
@@ -262,3 +266,34 @@ def test_each_line_is_told_in_the_stream_of_the_agents_workspace(
     told = [one["payload"] for one in events if one["kind"] == "view.changed"]
     assert [one["step"] for one in told if "step" in one] == turn["steps"]
     assert [one["revision"] for one in told] == list(range(1, len(told) + 1))
+
+
+def test_a_refusal_tells_an_agent_whether_it_or_who_asked_lacks_the_right(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    outside.agent.permissions = ["loom_aware"]
+    outside.agent.save()
+    provider.script(says("→ help\n→ prune here\n"), says("Ok."))
+    turn = outside.turn(opening)
+    helped, refused = outside.get(f"steps?turn={turn['id']}")["results"]
+    assert "→ prune* REF" in helped["message"] and "→ view REF" in helped["message"]
+    assert "An owner of the grove can give you that permission" in refused["hint"]
+    assert "hint: An owner of the grove" in last(provider)
+
+
+def test_a_thousand_steps_in_a_day_are_all_there_are(
+    outside: Outside, opening: str, provider: ScriptedProvider, tree: Tree
+) -> None:
+    view = growth.workspace_of(outside.agent, tree)
+    old = timezone.now() - timedelta(hours=25)
+    row = Step(workspace=view, actor=outside.agent, turn_uid="t", line="→ budget", outcome="ok")
+    before = [copy(row) for _ in range(1_001)]
+    for number, one in enumerate(before, 1):
+        one.seq, one.uid, one.at = number, f"s{number}", old if number < 3 else timezone.now()
+    Step.objects.bulk_create(before)
+    type(view).objects.filter(pk=view.pk).update(steps_made=1_001)
+    provider.script(says("→ tag here #one\n→ tag here #two\n→ tag here #three\n"), says("Ok."))
+    turn = outside.turn(opening)
+    told = [outcome for _, outcome in outside.lines(turn)]
+    assert told == ["ok", "LIMIT_EXCEEDED", "LIMIT_EXCEEDED"]
+    assert "All 1,000 steps of this agent here in 24 hours are used." in last(provider)
