@@ -110,6 +110,7 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     if kept is not None:
         return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
     attempt.workspace = records.locked(attempt.workspace)
+    writer.origin = writer.origin or records.next_step(attempt.workspace)
     context = _context(attempt, writer)
     assert attempt.line is not None
     reply = command.run(context, _args(command, attempt.line))

@@ -74,9 +74,15 @@ def locked(workspace: Workspace) -> Workspace:
     return found
 
 
+def next_step(workspace: Workspace) -> str:
+    """The reference of the step that a locked workspace will have next."""
+    return f"step:{workspace.steps_made + 1}"
+
+
 def write_step(context: Context, **fields: Any) -> Step:
     """A step that a command writes itself (undo: one for each inverse)."""
     actor = context.actor
+    is_told_by_steps = context.world.origin == next_step(context.workspace)
     step = _numbered(
         context.workspace,
         actor=actor.participant,
@@ -85,6 +91,8 @@ def write_step(context: Context, **fields: Any) -> Step:
         **fields,
     )
     context.steps.append(step)
+    if is_told_by_steps:
+        context.world.origin = next_step(context.workspace)
     return step
 
 

@@ -30,7 +30,7 @@ class Event(models.Model):
     seq = models.BigIntegerField()
     kind = models.CharField(max_length=24)
     actor = models.CharField(max_length=32, blank=True)  # a participant's uid
-    origin = models.CharField(max_length=80, blank=True)  # step:N, or the request's key
+    origin = models.CharField(max_length=80, blank=True)  # the key, turn:ID, step:N
     payload = models.JSONField()
     at = models.DateTimeField()
 

@@ -148,6 +148,18 @@ def test_null_is_what_is_left_out(send: Send, tree: Tree) -> None:
     assert (answer.status_code, answer.json()["step"]) == (200, 1)
 
 
+def test_an_event_names_the_step_or_the_key_it_came_from(
+    send: Send, owner: User, tree: Tree, api: Client
+) -> None:
+    send("view root")
+    first = send('respond "a"').json()["step"]
+    send('respond "b"', key="a key")
+    last = send("undo n:2").json()["step"]
+    seen = api(owner).get(f"/api/trees/{tree.uid}/events?since=2").json()["events"]
+    assert (first, last) == (2, 5)
+    assert [one["origin"] for one in seen] == ["step:2", "a key", "step:4", "step:5"]
+
+
 def test_a_step_names_what_it_touched_as_its_reader_would(
     send: Send, owner: User, tree: Tree, api: Client
 ) -> None:
