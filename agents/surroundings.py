@@ -7,7 +7,7 @@ from agents.context.sections import plain
 from agents.context.view import Deed, Near, Twig
 from loom.access import Actor
 from loom.grammar.shown import age, quote
-from loom.models import Event, Node, Participant, Step, Tree, Workspace
+from loom.models import Event, Mark, Node, Participant, Step, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.margins import margins_of
 from loom.queries.outline import outline
@@ -47,26 +47,28 @@ def near(
     tree: Tree, rows: Sequence[NodeRow], workspace: Workspace, now: datetime
 ) -> tuple[Near, ...]:
     """What may have changed about the last nodes of a path, and about those with a mark."""
-    margins = margins_of(tree, rows, workspace)
-    told = []
-    for at, row in enumerate(rows):
-        margin = margins[row.id]
-        is_marked = bool(margin.bookmarks or margin.tags)
-        if at < len(rows) - STOPS and not is_marked:
-            continue
-        told.append(
-            Near(
-                row.local_id,
-                row.author_name,
-                row.author_kind,
-                age(now, row.created_at),
-                margin.children,
-                len(margin.notes),
-                bool(margin.bookmarks),
-                tuple(margin.tags),
-            )
+    marked = _marked(tree)
+    told = [row for at, row in enumerate(rows) if at >= len(rows) - STOPS or row.id in marked]
+    margins = margins_of(tree, told, workspace)
+    return tuple(
+        Near(
+            row.local_id,
+            row.author_name,
+            row.author_kind,
+            age(now, row.created_at),
+            margins[row.id].children,
+            len(margins[row.id].notes),
+            bool(margins[row.id].bookmarks),
+            tuple(margins[row.id].tags),
         )
-    return tuple(told)
+        for row in told
+    )
+
+
+def _marked(tree: Tree) -> set[int | None]:
+    """The nodes of a tree that hold a bookmark or a tag."""
+    found = Mark.objects.filter(tree=tree, kind__in=("bookmark", "tag"), removed_at__isnull=True)
+    return {addresses.node_id(item) for item in found.values_list("item", flat=True).distinct()}
 
 
 def deeds(workspace: Workspace) -> tuple[Deed, ...]:

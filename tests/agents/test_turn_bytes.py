@@ -134,3 +134,18 @@ Human active at [{a}], depth:1
         if "cache_control" in part
     ]
     assert marked == [path[2][1]] * 2
+
+
+def test_path_tells_the_last_twelve_nodes_and_every_marked_one(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    ids = [opening]
+    for number in range(20):
+        ids += execute(actor, tree, Request(f'respond {ids[-1]} "{number}"')).body["refs"]
+    execute(actor, tree, Request(f"tag {ids[3]} #turning"))
+    provider.script(says("Ok."))
+    went(asked(actor, tree, agent, node=ids[-1]))
+    said = texts(provider.seen[-1].json)[-2][1]
+    section = said.partition("---PATH\n")[2].partition("\n---PATH_END")[0].split("\n")
+    assert [line[1:5] for line in section] == [ids[3], *ids[-12:]]
+    assert section[0].endswith("(human) · now · 1 continuation · #turning")
