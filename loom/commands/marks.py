@@ -7,6 +7,7 @@ from loom.commands.context import Context, Op, Reply
 from loom.commands.registry import command
 from loom.commands.resolve import get_own_node, tree_of
 from loom.models import Mark
+from loom.queries.filters import is_tag
 from loom.rules import addresses
 from loom.rules.refusals import Refused
 
@@ -122,14 +123,11 @@ def unbookmark(context: Context, args: Unbookmark) -> Reply:
 
 def _spelling(context: Context, name: str) -> str:
     """A tag as the grove already spells it: names are unique whatever their case."""
-    known = (
-        Mark.objects.filter(
-            tree__grove=context.tree.grove_id, kind="tag", label__iexact=name, removed_at=None
-        )
-        .values_list("label", flat=True)
-        .first()
-    )
-    return known or name
+    known = Mark.objects.filter(tree__grove=context.tree.grove_id, kind="tag", removed_at=None)
+    if name.isascii():  # SQLite folds no other letters
+        known = known.filter(label__iexact=name)
+    labels = known.order_by().values_list("label", flat=True).distinct()
+    return next((label for label in labels.iterator() if is_tag(label, name)), name)
 
 
 def _tags_on(address: str) -> dict[str, Mark]:

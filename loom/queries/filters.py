@@ -99,5 +99,18 @@ def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
 
 
 def _tagged(name: str, items: set[str]) -> set[str]:
-    rows = Mark.objects.filter(kind="tag", label=name, item__in=items, removed_at__isnull=True)
-    return set(rows.values_list("item", flat=True))
+    rows = Mark.objects.filter(kind="tag", item__in=items, removed_at__isnull=True)
+    return {item for item, label in rows.values_list("item", "label") if is_tag(label, name)}
+
+
+def is_tag(label: str, name: str) -> bool:
+    """Whether a tag is meant by a name: their case does not matter."""
+    return label.casefold() == name.casefold()
+
+
+def bearing(tag: str, trees: Iterable[int]) -> set[str]:
+    """The addresses of all nodes and trees that bear a tag, in these trees."""
+    rows = Mark.objects.filter(tree__in=list(trees), kind="tag", removed_at__isnull=True)
+    if tag.isascii():  # SQLite folds no other letters
+        rows = rows.filter(label__iexact=tag)
+    return {item for item, label in rows.values_list("item", "label") if is_tag(label, tag)}

@@ -8,10 +8,11 @@ from loom.access import Actor
 from loom.models import ORDINAL_BITS, Node, Tree, Workspace
 from loom.queries import hiding
 from loom.queries.candidates import Candidate, Scope, candidates
-from loom.queries.filters import EVERYTHING, Filters, Passing, passing
+from loom.queries.filters import EVERYTHING, Filters, Passing, bearing, passing
 from loom.queries.ranking import Match, fold, match
 from loom.queries.rows import NodeRow, fetch, in_chunks, listed, rows_of
 from loom.queries.standing import standing_of
+from loom.rules import addresses
 from loom.rules.refusals import Refused
 
 MAX_QUERY = 500
@@ -54,21 +55,39 @@ def find_in_tree(
 
 def find_in_grove(actor: Actor, query: str, *, limit: int = 5, only: Filters = EVERYTHING) -> Found:
     """Texts, annotations and titles of all trees of the actor's grove, as far as `only` lets
-    them through."""
-    _demand_query(query)
+    them through; without a query all that bear its tag."""
+    if query.strip() or not only.tag:
+        _demand_query(query)
     trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).select_related("grove")
     if only.archived is not None:
         trees = trees.filter(archived_at__isnull=not only.archived)
     by_id = {tree.pk: tree for tree in trees}
     own = Workspace.objects.filter(participant=actor.participant, tree__in=by_id)
     workspaces: dict[int, Workspace | None] = {one.tree_id: one for one in own}
-    matches = _node_matches(query, Scope(tuple(by_id)), workspaces, by_id.values())
-    folded = fold(query)
-    titles = {key: found for key, tree in by_id.items() if (found := match(folded, tree.title))}
+    if query.strip():
+        matches = _node_matches(query, Scope(tuple(by_id)), workspaces, by_id.values())
+        folded = fold(query)
+        titles = {key: found for key, tree in by_id.items() if (found := match(folded, tree.title))}
+    else:
+        matches, titles = _bearers(only.tag, workspaces, by_id)
     kept = passing(only, matches, titles)
     matches = {key: one for key, one in matches.items() if key in kept.nodes}
     titles = {key: one for key, one in titles.items() if key in kept.trees}
     return _best(matches, titles, by_id, limit, None if only.sort == "best" else kept)
+
+
+def _bearers(
+    tag: str, workspaces: dict[int, Workspace | None], trees: dict[int, Tree]
+) -> tuple[dict[int, Match], dict[int, Match]]:
+    """What bears a tag: nodes that stand and are not hidden, and trees. All match alike."""
+    found = bearing(tag, trees)
+    ids = [key for item in found if (key := addresses.node_id(item)) is not None]
+    rows = Node.objects.filter(pk__in=ids, kind__in=("text", "annotation"), version_pruned=False)
+    every = [Candidate(*row) for row in rows.values_list("id", "slot_id", "length")]
+    alike = Match(0, 1, 1.0)
+    nodes = {one.id: alike for one in _seen(every, workspaces, trees.values())}
+    titles = {key: alike for item in found if (key := addresses.tree_id(item)) in trees}
+    return nodes, {key: one for key, one in titles.items() if key is not None}
 
 
 def _demand_query(query: str) -> None:

@@ -38,6 +38,12 @@ def test_tags_are_unique_whatever_their_case(say: Say, write: Write) -> None:
     assert say(f"untag {a} #tone").reply == f"✓ untagged [{a}] #Tone"
 
 
+def test_tags_in_other_scripts_are_unique_as_well(say: Say, write: Write) -> None:
+    a, b = write("a"), write("b")
+    say(f"tag {a} #Öl #Река")
+    assert say(f"tag {b} #öl #река").reply == f"✓ tagged [{b}] #Öl #Река"
+
+
 def test_a_link_is_stored_once_and_read_from_both_ends(say: Say, write: Write) -> None:
     a, b = write("a"), write("b")
     assert say(f"link {a} to {b}").reply == f"✓ linked [{a}] ↔ [{b}]"

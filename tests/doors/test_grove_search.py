@@ -54,6 +54,14 @@ def test_filters_let_through_what_they_say(
     assert set(texts(found(since="2001-01-01"))) == everything
 
 
+def test_a_name_is_an_author_and_a_tag_needs_no_words(found: Callable[..., Any]) -> None:
+    assert set(texts(found(author="WRITER"))) == {"A river, a river.", "Which river?"}
+    assert texts(found(author="nobody")) == []
+    assert texts(found(q="", tag="WATER")) == ["A river, a river."]
+    assert texts(found(q="", tag="water", type="annotation")) == []
+    assert texts(found(q="", tag="dry")) == []
+
+
 def test_by_time_they_come_in_the_order_of_writing(found: Callable[..., Any]) -> None:
     oldest = texts(found(sort="oldest", type="text"))
     assert oldest == ["The river came down.", "A river, a river."]

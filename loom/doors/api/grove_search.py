@@ -11,7 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
-from loom.doors.api.asking import a_number, a_truth, an_id, word
+from loom.access import Actor
+from loom.doors.api.asking import a_number, a_truth
 from loom.doors.api.auth import user_of
 from loom.doors.api.reading import number, truth
 from loom.doors.api.schema import operation
@@ -44,15 +45,15 @@ class FoundPage(BaseModel):
     results: list[Found]
 
 
-def _text(name: str, says: str, *, required: bool = False) -> OpenApiParameter:
-    return OpenApiParameter(name, OpenApiTypes.STR, description=says, required=required)
+def _text(name: str, says: str) -> OpenApiParameter:
+    return OpenApiParameter(name, OpenApiTypes.STR, description=says)
 
 
 ASKS = (
-    _text("q", "What to look for, part of a word is enough.", required=True),
+    _text("q", "What to look for, part of a word is enough. Without it: all that bear the tag."),
     OpenApiParameter("type", OpenApiTypes.STR, enum=["text", "annotation", "tree"]),
     _text("tag", "Only what bears this tag."),
-    an_id("author", "Only what this participant wrote."),
+    _text("author", "Only what this participant wrote: an id or a name."),
     _text("since", "Only from this day or instant on."),
     a_truth("archived", "true: only the archive; false: without it; left out: both."),
     OpenApiParameter("sort", OpenApiTypes.STR, enum=list(get_args(Sort)), default="best"),
@@ -69,7 +70,7 @@ def search(request: Request, uid: str) -> Response:
     only = Filters(
         type=_one_of(given.get("type", ""), get_args(Kind), "type"),  # type: ignore[arg-type]
         tag=given.get("tag", "").removeprefix("#"),
-        author=word(request, "author"),
+        author=_author(actor, given.get("author", "")),
         since=_since(given.get("since", "")),
         archived=truth(request, "archived") if "archived" in given else None,
         sort=_one_of(given.get("sort", "best"), get_args(Sort), "sort"),  # type: ignore[arg-type]
@@ -79,6 +80,14 @@ def search(request: Request, uid: str) -> Response:
         raise Refused("INVALID_SYNTAX", "tag holds U+0000.", hint="tag=NAME")
     found = find_in_grove(actor, given.get("q", ""), limit=limit, only=only)
     return Response({"count": found.total, "results": [_body(hit) for hit in found.hits]})
+
+
+def _author(actor: Actor, given: str) -> str:
+    """The id of the participant meant; what names none is looked for as an id."""
+    if "\0" in given:
+        raise Refused("INVALID_SYNTAX", "author holds U+0000.", hint="author=ID")
+    names = actor.grove.participants.filter(name__iexact=given).values_list("uid", flat=True)
+    return names.first() or given if given else ""
 
 
 def _one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
