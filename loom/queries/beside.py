@@ -60,6 +60,11 @@ class Seen:
     note: str
     tree_uid: str = ""
 
+    @property
+    def shown(self) -> str:
+        """The type in words."""
+        return self.type.replace("_", " ")
+
 
 def links_of(actor: Actor, node: Node) -> list[Seen]:
     """The links of a node from its side, oldest first; ends the actor may not see left out."""

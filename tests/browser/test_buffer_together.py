@@ -149,3 +149,14 @@ def test_an_edit_kept_from_before_somebodys_version_says_so(
     page.get_by_role("button", name="Put back").click()
     expect(page.locator(".book")).to_contain_text("Hers.")
     assert nodes_of(page)[0] == "Hers."
+
+
+def test_a_note_on_a_text_shows_in_the_editor_as_it_comes(
+    heddle: Heddle, visit: Open, house: str
+) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    expect(page.locator(".book .marked")).to_have_count(0)
+    heddle.line(house, 'annotate here "which gate?" as:question')
+    expect(page.locator(".book .marked")).to_have_text(HOUSE[-1])
+    heddle.line(house, "undo")
+    expect(page.locator(".book .marked")).to_have_count(0)

@@ -3,6 +3,7 @@
 // what is written, as far as it goes on from that.
 
 import { t } from "../t.js";
+import { isMac } from "../tree/combos.js";
 import { make } from "../tree/forms.js";
 import { speak } from "../tree/speak.js";
 
@@ -34,7 +35,7 @@ export class Wheel {
       made.addEventListener("click", () => this.pick(step));
       return made;
     };
-    const keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), ` ${t("take")} · `, make("kbd", { textContent: "Alt ↑↓" }), ` ${t("choose")}`);
+    const keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), ` ${t("take")} · `, make("kbd", { textContent: isMac ? "⌃⌥ ↑↓" : "Alt ↑↓" }), ` ${t("choose")}`);
     const bar = make("p", { className: "wheel" }, turn(t("Candidate before"), "‹", -1), this.drawCount(), turn(t("Next candidate"), "›", 1), keys);
     host.append(bar);
     return bar;

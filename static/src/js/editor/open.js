@@ -167,7 +167,7 @@ export class BufferEditor {
   /** The working buffer becomes a node's stretch, on its way under a name of its own. @param {string} name */
   sendTail(name) {
     const { nodes, lengths } = this.book;
-    this.rebind({ nodes: [...nodes, { id: "", slot: name, excluded: false, fork: false }], lengths: [...lengths, 0] });
+    this.rebind({ nodes: [...nodes, { id: "", slot: name, excluded: false, fork: false, noted: false }], lengths: [...lengths, 0] });
   }
 
   /** It was refused: the stretch is part of the working buffer again. @param {string} name */

@@ -13,6 +13,7 @@ import { book, rebound } from "./book.js";
 const MOST_BLANKS = 80;
 const BOUND = Decoration.mark({ class: "bound" });
 const FORK = Decoration.mark({ class: "bound fork" });
+const NOTED = Decoration.mark({ class: "marked" });
 const LEFT_OUT = Decoration.mark({ class: "excluded" });
 
 /** @param {Cast} cast */
@@ -77,6 +78,7 @@ function addNodes(view, range, found) {
       if (at > 0) addBound(view, at, end, node?.fork ? FORK : BOUND, found);
       const [from, to] = [Math.max(at, range.from), Math.min(end, range.to)];
       if (node?.excluded && to > from) found.push(LEFT_OUT.range(from, to));
+      if (node?.noted && to > from) found.push(NOTED.range(from, to));
     }
     at = end;
   }

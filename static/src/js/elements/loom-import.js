@@ -78,14 +78,14 @@ export class LoomImport extends HTMLElement {
     const report = state.report ?? {};
     const facts = make("dl", {}, ...this.facts(report));
     const open = make("a", { className: "button primary", href: `/trees/${state.tree}`, textContent: t("Open the tree") });
-    this.draw(make("div", { className: "report" }, make("b", { textContent: `${name} is here` }), facts, open));
+    this.draw(make("div", { className: "report" }, make("b", { textContent: t("{name} is here", { name }) }), facts, open));
     open.focus();
   }
 
   /** The report as pairs. @param {any} report */
   facts(report) {
     const listed = (/** @type {any} */ value) => (Array.isArray(value) ? value.join(", ") : value && typeof value === "object" ? Object.entries(value).map(([key, count]) => `${key} ${count}`).join(", ") : String(value ?? ""));
-    const rows = [[t("Format"), report.format], [t("Nodes"), report.nodes?.toLocaleString?.("en")], [t("Kept"), report.kept], [t("Kept aside"), report.unknown], [t("Left out"), report.dropped], ["Notes", report.warnings]];
+    const rows = [[t("Format"), report.format], [t("Nodes"), report.nodes?.toLocaleString?.(language())], [t("Kept"), report.kept], [t("Kept aside"), report.unknown], [t("Left out"), report.dropped], [t("Notes"), report.warnings]];
     return rows.filter(([, value]) => listed(value)).flatMap(([label, value]) => [make("dt", { className: "soft", textContent: String(label) }), make("dd", { textContent: listed(value) })]);
   }
 

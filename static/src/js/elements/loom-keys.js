@@ -33,7 +33,10 @@ export class LoomKeys extends HTMLElement {
 
   open() {
     if (!this.dialog) this.build();
-    if (!this.dialog?.open) this.dialog?.showModal();
+    if (this.dialog?.open) return;
+    this.dialog?.showModal();
+    // The way out has the focus, and stands below; reading begins above.
+    if (this.dialog) this.dialog.scrollTop = 0;
   }
 
   build() {

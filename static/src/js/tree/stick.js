@@ -14,6 +14,10 @@ export class Stick {
       if (thread.scrollHeight === this.height) this.on = this.left() < NEAR;
     };
     thread.addEventListener("scroll", this.scrolled, { passive: true });
+    // What somebody writes in must not be scrolled away by what grows below it.
+    column.addEventListener("focusin", (event) => {
+      if (/** @type {Element} */ (event.target).closest("form.inline-form")) this.release();
+    });
     this.size = new ResizeObserver(() => this.grown());
     this.size.observe(column);
     this.size.observe(thread);

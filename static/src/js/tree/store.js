@@ -28,6 +28,8 @@ export class TreeStore {
     this.below = new Map();
     /** @type {Map<number, number[]>} all versions of a slot that has several */
     this.versions = new Map();
+    /** @type {Map<number, number[]>} annotations on a slot that has some */
+    this.notes = new Map();
     /** @type {Map<number, number>} the slot below that was last visited */
     this.visited = new Map();
     for (let place = 0; place < this.ids.length; place += 1) this.hang(place);
@@ -43,7 +45,9 @@ export class TreeStore {
       return;
     }
     const parent = this.parents[place];
-    if (parent === null || this.kinds[place] !== "text") return;
+    if (parent === null) return;
+    if (this.kinds[place] === "annotation") this.notes.set(parent, [...(this.notes.get(parent) ?? []), place]);
+    if (this.kinds[place] !== "text") return;
     const siblings = this.below.get(parent);
     if (siblings) siblings.push(place);
     else this.below.set(parent, [place]);
@@ -102,6 +106,11 @@ export class TreeStore {
   /** Whether a slot itself is pruned. @param {number} slot */
   isPruned(slot) {
     return (this.flags[slot] & PRUNED) !== 0;
+  }
+
+  /** Whether somebody has written a note on a slot that is not pruned. @param {number} slot */
+  isNoted(slot) {
+    return (this.notes.get(slot) ?? []).some((one) => !this.isPruned(one));
   }
 
   /** The text slots below one that are not pruned. @param {number} slot */

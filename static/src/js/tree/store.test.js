@@ -117,3 +117,12 @@ test("a chain of 100,000 nodes is walked without recursion", () => {
   assert.equal(store.leafBelow(0), count - 1);
   assert.equal(store.size().branches, 1);
 });
+
+test("a slot is noted while a note on it is not pruned", () => {
+  const store = tree();
+  assert.deepEqual([store.isNoted(1), store.isNoted(2)], [true, false]);
+  store.add(node("m", "b", "m", "annotation"));
+  assert.equal(store.isNoted(2), true);
+  store.flag({ node: "n", flag: "pruned", value: true });
+  assert.equal(store.isNoted(1), false);
+});
