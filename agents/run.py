@@ -16,7 +16,7 @@ from agents.providers.failures import Failure
 from agents.providers.telling import Delta, Finished, Told
 from agents.reply import Cutter
 from agents.taking import Held
-from agents.writing import Ending, begin, keep_alive, land, more_money, put_back, seal
+from agents.writing import Ending, begin, keep_alive, land, more_money, put_back, seal, tell_wait
 from loom.commands.money import used_up
 from loom.models import Call
 
@@ -25,6 +25,7 @@ log = logging.getLogger("heddle.run")
 WRITE_S = 0.25  # rows of growing text are written at most so often
 HEARTBEAT_S = 1.0  # and so often where nothing came
 STOPPED = "interrupted:stopped"
+TOLD_S = 2.0  # shorter pauses between attempts are not worth a word
 PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
 
 
@@ -116,8 +117,16 @@ class Run:
                 wait = wait_before_next(failure, made, self._backoff_s)
                 if wait is None:
                     return failure
+                await self._say(
+                    f"{failure.error['message']} · tried again after {wait:.0f} s", wait
+                )
                 await asyncio.sleep(wait)
             await self._seal()
+
+    async def _say(self, why: str, wait: float) -> None:
+        """Has those who wait for long read why, until the next attempt begins."""
+        for candidate in self._open if wait >= TOLD_S else ():
+            await in_thread(tell_wait, candidate.uid, self._lease, why)
 
     async def _try(self, attempt: Attempt) -> Failure | None:
         """One attempt, from its call's row to the last thing told."""

@@ -83,6 +83,11 @@ def more_money(uid: str, lease: str, needed: int) -> int | None:
     return _persistently(lambda: money.more(uid, lease=lease, needed=needed))
 
 
+def tell_wait(uid: str, lease: str, why: str) -> None:
+    """Says beside a generation why nothing comes yet."""
+    landing.tell(uid, lease=lease, note=why)
+
+
 def put_back(uid: str, lease: str) -> None:
     """Gives the lease up at once, so that another worker may begin anew."""
     landing.progress(uid, lease=lease, text="", chunk=0, seconds=0)

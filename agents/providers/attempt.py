@@ -124,12 +124,11 @@ def _public(headers: dict[str, str]) -> dict[str, str]:
 def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> float | None:
     """How many seconds to wait before another attempt after `made` of them; None: no other.
 
-    Only before the first text came. Server and network three tries, timeout one more, rate
-    as the provider asks. Source: requirements AG-47.
+    Only before the first text came. Server, network and rate three tries, timeout one more;
+    after the time the provider asks for, if it says one. Source: requirements AG-47.
     """
     if made >= _TRIES.get(failure.kind, 1):
         return None
-    if failure.kind == "rate":
-        asked = failure.retry_after_s if failure.retry_after_s is not None else 4 * backoff_s
-        return asked if asked <= PATIENCE_S else None
-    return backoff_s * 2.0 ** (made - 1)
+    if failure.retry_after_s is not None:
+        return failure.retry_after_s if failure.retry_after_s <= PATIENCE_S else None
+    return 4 * backoff_s if failure.kind == "rate" else backoff_s * 2.0 ** (made - 1)

@@ -1,5 +1,6 @@
 """Failures of providers, as values: what kind, what was said, when to come again."""
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -7,6 +8,7 @@ from typing import Any, Literal
 Kind = Literal[
     "auth",
     "rate",
+    "credit",
     "context",
     "not_found",
     "invalid",
@@ -23,6 +25,10 @@ RETRYABLE: frozenset[Kind] = frozenset({"rate", "server", "network", "timeout", 
 _SAID: dict[Kind, tuple[str, str]] = {
     "auth": ("The provider refused the key", "An owner gives the participant a valid key."),
     "rate": ("The provider asks to come again later", "Wait, then try again."),
+    "credit": (
+        "The provider's account has no credit left",
+        "Its owner tops it up; or continue with another participant.",
+    ),
     "context": ("The text is too long for the model", "Continue from a shorter path."),
     "not_found": ("The provider does not know the model", "An owner corrects the model's name."),
     "invalid": ("The provider refused the request", "An owner checks the participant's settings."),
@@ -64,7 +70,16 @@ class Failure:
         if self.kind == "absent":
             return "UNAVAILABLE", self.said, "Start it, or continue with another participant."
         message, hint = _SAID[self.kind]
+        if self.retry_after_s:
+            hint = f"Wait {_long(self.retry_after_s)}, then try again."
         return "MODEL_ERROR", f"{message}: {self.said}" if self.said else f"{message}.", hint
+
+
+def _long(seconds: float) -> str:
+    """A time to wait in words."""
+    if seconds < 100:
+        return f"{math.ceil(seconds)} s"
+    return f"{math.ceil(seconds / 60)} min"
 
 
 class Broken(Exception):
@@ -80,10 +95,15 @@ _CONTEXT = re.compile(
     r"prompt is too long|exceed_context",
     re.IGNORECASE,
 )
+_CREDIT = re.compile(
+    r"insufficient.{0,3}(quota|credit|balance|funds)|credit balance|billing|payment required|"
+    r"exceeded your current quota",
+    re.IGNORECASE,
+)
 _FILTERED = re.compile(r"content.?(filter|policy)|moderation|safety", re.IGNORECASE)
 _OF_STATUS: dict[int, Kind] = {
     401: "auth",
-    402: "auth",
+    402: "credit",
     403: "auth",
     404: "not_found",
     408: "timeout",
@@ -100,6 +120,8 @@ def of_status(status: int, said: str, *, code: str = "", retry_after: str = "") 
 
 
 def _kind(status: int, words: str) -> Kind:
+    if status in (400, 402, 403, 429) and _CREDIT.search(words):
+        return "credit"
     if status in (400, 413, 422) and _CONTEXT.search(words):
         return "context"
     if status in (400, 403) and _FILTERED.search(words):
@@ -122,6 +144,7 @@ def of_words(said: str, code: str = "") -> Failure:
 
 
 _WORDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
+    (_CREDIT, "credit"),
     (_CONTEXT, "context"),
     (_FILTERED, "filtered"),
     (re.compile(r"rate.?limit|quota|too many requests", re.IGNORECASE), "rate"),

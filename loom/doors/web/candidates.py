@@ -41,6 +41,8 @@ class Card:
     broken: str = ""
     note: str = ""
     failed: str = ""
+    hint: str = ""  # what to do about it
+    again: str = ""  # the line that asks for a failed one again; "": that would not help
     is_excluded: bool = False
     is_mine: bool = False  # asked for by the reader
     before: int = 0  # candidates that begin before this one
@@ -200,13 +202,24 @@ def _failed(actor: Actor, tree: Tree, node: Node) -> list[Generation]:
 
 def _lost(one: Generation, cast: dict[str, Who]) -> Card:
     error = one.error or {}
+    pays = error.get("retryable", True)
     return Card(
         who=cast[one.participant.uid],
         text="",
         is_cut=False,
         generation=one.uid,
         failed=str(error.get("message") or gettext("Nothing came.")),
+        hint=str(error.get("hint") or ""),
+        again=_again(one) if pays else "",
     )
+
+
+def _again(one: Generation) -> str:
+    """The line that asks the same participant for one more, with the same settings."""
+    name = one.participant.name.replace("\\", "\\\\").replace('"', '\\"')
+    tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
+    temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
+    return f'continue n:1{tokens}{temperature} using agent:"{name}"'
 
 
 def _stream(actor: Actor, one: Generation, cast: dict[str, Who], before: int) -> Card:

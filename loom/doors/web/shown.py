@@ -26,7 +26,16 @@ REASONS = {
     "money": gettext_noop("cut where today's money was used up; what had come is kept"),
     "stopped": gettext_noop("stopped; what had come is kept"),
     "length": gettext_noop("cut at the token limit"),
-    "lost": gettext_noop("cut off when the worker went away; what had come is kept"),
+    "worker lost": gettext_noop("cut off when the worker went away; what had come is kept"),
+    "worker stopped": gettext_noop("cut off when Heddle was stopped; what had come is kept"),
+    "worker error": gettext_noop("cut off by an error of Heddle's own; what had come is kept"),
+    "too long": gettext_noop("cut where a node can hold no more"),
+    "network": gettext_noop("cut off when the connection broke; what had come is kept"),
+    "timeout": gettext_noop("cut off when nothing more came in time; what had come is kept"),
+    "server": gettext_noop("cut off when the provider failed; what had come is kept"),
+    "rate": gettext_noop("cut off when the provider asked to wait; what had come is kept"),
+    "credit": gettext_noop("cut off where the provider's credit ended; what had come is kept"),
+    "filtered": gettext_noop("cut off by the provider's filter; what had come is kept"),
 }
 
 

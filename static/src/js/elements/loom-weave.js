@@ -13,7 +13,7 @@ import { t } from "../t.js";
 const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
 const isOurs = (/** @type {Element} */ card) => card.matches(".card");
 const isComing = (/** @type {Element} */ card) => card.classList.contains("coming");
-const isBehind = (/** @type {Element} */ card) => card.hasAttribute("data-before") && !card.querySelector("[data-text]")?.textContent;
+const isSilent = (/** @type {Element} */ card) => isComing(card) && !card.querySelector("[data-text]")?.textContent;
 
 export class LoomWeave extends HTMLElement {
   /** @type {Map<string, string>} texts of running generations as far as they came */
@@ -68,7 +68,7 @@ export class LoomWeave extends HTMLElement {
     } else {
       adopt(section, fresh);
       list.setAttribute("data-count", freshList.getAttribute("data-count") ?? "");
-      reconcile(list, [...freshList.children], { isOurs, keyOf, mayReplace: (old, now) => !(isComing(old) && isComing(now)) || isBehind(old) });
+      reconcile(list, [...freshList.children], { isOurs, keyOf, mayReplace: (old, now) => !(isComing(old) && isComing(now)) || (isSilent(old) && old.textContent !== now.textContent) });
     }
     this.finishDrawing();
   }
@@ -82,8 +82,8 @@ export class LoomWeave extends HTMLElement {
     if (hint) hint.textContent = hintFor(this.page?.settings.keys ?? [], this.page?.can.continue === true, this.coming().length > 0);
     showRest(this);
     clearTimeout(this.looking);
-    // Places in the queue change with what is asked in other trees, too.
-    if (this.querySelector("[data-before]")) this.looking = setTimeout(() => this.page?.emit("redraw"), 4000);
+    // Places in the queue change with what is asked elsewhere, and a provider may ask to wait.
+    if (this.cards().some(isSilent)) this.looking = setTimeout(() => this.page?.emit("redraw"), 4000);
     this.page?.emit("weave", madeOf(this));
     this.light();
   }
@@ -143,7 +143,7 @@ export class LoomWeave extends HTMLElement {
     else if (act === "dismiss") this.dismiss(card);
     else if (act === "again") {
       this.dismiss(card);
-      this.more(1);
+      this.page?.say(card.querySelector("[data-line]")?.getAttribute("data-line") ?? "").catch(() => {});
     } else if (isComing(card)) this.take(card);
   }
 
@@ -190,11 +190,8 @@ export class LoomWeave extends HTMLElement {
     if (/^\s*(→|->)?\s*continue\b/.test(line) && !this.asked.includes(line)) this.asked = [line.replace(/ from \S+/, "")];
   }
 
-  /** Asks for more of the same kind: as was asked last, else as this place was asked.
-   * @param {number} [n] */
-  more(n) {
-    const lines = this.asked.length ? this.asked : linesOf(this);
-    const counted = n ? [`${lines[0].replace(/ n:\d+/, "")} n:${n}`] : lines;
-    for (const line of counted) this.page?.say(line).catch(() => {});
+  /** Asks for more of the same kind: as was asked last, else as this place was asked. */
+  more() {
+    for (const line of this.asked.length ? this.asked : linesOf(this)) this.page?.say(line).catch(() => {});
   }
 }

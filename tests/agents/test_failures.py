@@ -1,0 +1,137 @@
+"""What goes wrong at a provider is told at the node: what it was, what to do, and whether asking
+again may help."""
+
+import asyncio
+
+import pytest
+
+from agents import worker
+from agents.loop import the_loop
+from agents.providers.attempt import wait_before_next
+from agents.providers.exchange import Limits
+from agents.providers.failures import Failure, of_status
+from loom.access import Actor
+from loom.commands import growth, landing
+from loom.doors.web.candidates import Card, weave_of
+from loom.doors.web.shown import broken_reason
+from loom.doors.web.who import cast_of
+from loom.models import Generation, Participant, Tree
+from tests.agents.conftest import Running, Say, a_moment, again, run
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import Script, cuts, fails, nothing, says, stalls
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def card_of(actor: Actor, tree: Tree, row: Generation) -> Card:
+    """What the page shows of a generation."""
+    workspace = growth.workspace_of(actor.participant, tree)
+    cards = weave_of(actor, tree, workspace, row.point, cast_of(actor)).cards
+    return next(one for one in cards if one.generation == row.uid)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason", "said", "next_step", "helps"),
+    [
+        (fails(401, "bad key"), "auth", "refused the key: bad key", "a valid key", False),
+        (fails(429, "slow down", retry_after="75"), "rate", "come again later", "Wait 75 s", True),
+        (fails(429, "slow down", retry_after="600"), "rate", "later", "Wait 10 min", True),
+        (
+            fails(429, "You exceeded your current quota", code="insufficient_quota"),
+            "credit",
+            "no credit left",
+            "tops it up",
+            False,
+        ),
+        (fails(402, "Payment required"), "credit", "no credit left", "tops it up", False),
+        (
+            fails(400, "Your credit balance is too low", code="invalid_request_error"),
+            "credit",
+            "no credit left",
+            "tops it up",
+            False,
+        ),
+        (fails(400, "maximum context length"), "context", "too long", "shorter path", False),
+        (says(finish="content_filter"), "filtered", "filter stopped", "Change the text", False),
+        (fails(404, "no such model"), "not_found", "does not know the model", "owner", False),
+        (fails(400, "nonsense"), "invalid", "refused the request", "settings", False),
+        (fails(500, "oh"), "server", "The provider failed: oh", "Try again.", True),
+        (cuts(), "network", "could not be reached", "Try again.", True),
+        (nothing(), "empty", "answered nothing", "Try again.", True),
+        (stalls(), "timeout", "took too long", "Try again.", True),
+    ],
+)
+def test_every_failure_is_told_at_the_node(
+    ask: Say,
+    provider: ScriptedProvider,
+    actor: Actor,
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+    script: Script,
+    reason: str,
+    said: str,
+    next_step: str,
+    helps: bool,
+) -> None:
+    monkeypatch.setattr(worker, "LIMITS", Limits(first_s=1.0 if reason == "timeout" else 30))
+    provider.default = script
+    row = run(ask("continue n:1 tokens:9")[0])
+    assert row.error is not None and row.error["reason"] == reason
+    card = card_of(actor, tree, row)
+    assert said in card.failed
+    assert next_step in card.hint
+    assert card.again == ('continue n:1 tokens:9 using agent:"Echo"' if helps else "")
+
+
+def test_a_failed_one_is_asked_again_of_the_same_participant(
+    ask: Say, provider: ScriptedProvider, actor: Actor, tree: Tree, model: Participant
+) -> None:
+    model.name = 'Echo "the \\ quiet"'
+    model.save()
+    provider.default = cuts()
+    first = run(ask()[0])
+    (second,) = ask(card_of(actor, tree, first).again)
+    assert (second.participant, second.point_id) == (model, first.point_id)
+
+
+def test_who_waits_for_a_provider_reads_why_and_can_stop(
+    ask: Say, provider: ScriptedProvider, actor: Actor, tree: Tree
+) -> None:
+    provider.default = fails(429, "slow down", retry_after="50")
+    generation = ask()[0]
+    running = Running(generation)
+
+    async def told() -> None:
+        while not await asyncio.to_thread(lambda: again(generation).note):
+            await a_moment()
+
+    the_loop().run(asyncio.wait_for(told(), 10))
+    card = card_of(actor, tree, again(generation))
+    assert card.note == (
+        "The provider asks to come again later: slow down · tried again after 50 s"
+    )
+    assert not card.failed
+    landing.ask_stop(generation)
+    assert running.ended().status == "stopped"
+    assert len(provider.seen) == 1
+
+
+def test_what_a_provider_asks_to_wait_is_kept_whatever_failed() -> None:
+    assert wait_before_next(Failure("server", retry_after_s=7), 1) == 7
+    assert wait_before_next(Failure("rate", retry_after_s=61), 1) is None
+    assert wait_before_next(Failure("rate"), 1, 0.5) == 2
+    assert [wait_before_next(Failure("server"), made, 0.5) for made in (1, 2, 3)] == [0.5, 1, None]
+    assert wait_before_next(Failure("credit"), 1) is None
+
+
+def test_a_rate_is_told_from_an_empty_account() -> None:
+    assert of_status(429, "Rate limit reached for requests per min").kind == "rate"
+    assert of_status(429, "quota", code="insufficient_quota").kind == "credit"
+    assert of_status(403, "forbidden").kind == "auth"
+
+
+@pytest.mark.parametrize(
+    "kind", ["network", "timeout", "server", "rate", "credit", "filtered", "worker lost"]
+)
+def test_a_text_that_broke_off_says_why_in_words(kind: str) -> None:
+    assert broken_reason(f"interrupted:{kind}").startswith("cut off ")
