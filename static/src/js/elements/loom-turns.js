@@ -11,6 +11,7 @@ import { TurnTexts } from "../tree/turn-texts.js";
 import { TurnViews } from "../tree/turn-views.js";
 import { toast } from "./loom-toast.js";
 
+const AGAIN_MS = 2000; // after a fetch that failed while somebody works
 const keyOf = (/** @type {Element} */ one) => one.getAttribute("data-turn") ?? "none";
 const partOf = (/** @type {Element} */ one) => one.getAttribute("data-part") ?? "";
 const isOurs = () => true;
@@ -103,6 +104,7 @@ export class LoomTurns extends HTMLElement {
       else this.soon(0);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
+      if (this.working().length) this.soon(AGAIN_MS);
     } finally {
       this.busy = false;
     }
