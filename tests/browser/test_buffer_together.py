@@ -1,6 +1,7 @@
 """A buffer while others write in it, or the line is cut: nothing jumps and nothing is lost."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import expect
@@ -160,3 +161,27 @@ def test_a_note_on_a_text_shows_in_the_editor_as_it_comes(
     expect(page.locator(".book .marked")).to_have_text(HOUSE[-1])
     heddle.line(house, "undo")
     expect(page.locator(".book .marked")).to_have_count(0)
+
+
+def test_an_empty_text_of_another_program_can_be_reached_and_written(
+    heddle: Heddle, visit: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "hollow.json"
+    end = '{"text": " Three.", "children": []}'
+    file.write_text(f'{{"text": "One.", "children": [{{"text": "", "children": [{end}]}}]}}')
+    page = visit("/")
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    page.get_by_role("link", name="Open the tree").click()
+    opened(page)
+    page.keyboard.press("Escape")
+    page.locator("#main").press("End")
+    empty = page.locator(".book .void")
+    expect(book(page)).to_contain_text("∅ Three.")
+    empty.click()
+    details = page.locator(f".details[data-id='{empty.get_attribute('data-id')}']")
+    details.get_by_role("button", name="Edit").click()
+    details.get_by_role("textbox").fill(" Two.")
+    details.get_by_role("combobox").select_option("version")
+    details.get_by_role("button", name="Save").click()
+    expect(empty).to_have_count(0)
+    expect(book(page)).to_contain_text("One. Two. Three.")

@@ -3,7 +3,8 @@
 // Only the part of the text near the screen is looked at.
 
 import { RangeSet } from "@codemirror/state";
-import { Decoration, ViewPlugin } from "@codemirror/view";
+import { Decoration, ViewPlugin, WidgetType } from "@codemirror/view";
+import { t } from "../t.js";
 import { book, rebound } from "./book.js";
 
 /** @typedef {import("@codemirror/view").EditorView} EditorView */
@@ -15,6 +16,32 @@ const BOUND = Decoration.mark({ class: "bound" });
 const FORK = Decoration.mark({ class: "bound fork" });
 const NOTED = Decoration.mark({ class: "marked" });
 const LEFT_OUT = Decoration.mark({ class: "excluded" });
+
+/** Stands where a node holds no text: there is nothing else to press. */
+class Hollow extends WidgetType {
+  /** @param {string} id */
+  constructor(id) {
+    super();
+    this.id = id;
+  }
+
+  /** @param {WidgetType} other */
+  eq(other) {
+    return other instanceof Hollow && other.id === this.id;
+  }
+
+  toDOM() {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "run void", textContent: "∅" });
+    button.dataset.id = this.id;
+    button.title = t("{id} is empty", { id: this.id });
+    button.setAttribute("aria-label", t("{id} is empty: show it beside", { id: this.id }));
+    return button;
+  }
+
+  ignoreEvent() {
+    return true;
+  }
+}
 
 /** @param {Cast} cast */
 export function painter(cast) {
@@ -74,6 +101,7 @@ function addNodes(view, range, found) {
   for (let place = 0; place < lengths.length && at <= range.to; place += 1) {
     const end = at + lengths[place];
     const node = nodes[place];
+    if (node?.id && end === at && at >= range.from) found.push(Decoration.widget({ widget: new Hollow(node.id), side: -1 }).range(at));
     if (end >= range.from && end > at) {
       if (at > 0) addBound(view, at, end, node?.fork ? FORK : BOUND, found);
       const [from, to] = [Math.max(at, range.from), Math.min(end, range.to)];
