@@ -10,16 +10,26 @@ ROOT = Path(__file__).resolve().parents[2]
 @cache
 def files(*suffixes: str) -> tuple[Path, ...]:
     """The project's files with one of the suffixes (all without), in order of name."""
-    asked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    done = subprocess.run(asked, cwd=ROOT, capture_output=True, check=False)
-    if done.returncode == 0:
-        names = [name for name in done.stdout.decode().split("\0") if name]
-    else:  # a copy without its history
-        skipped = {".venv", "node_modules", "var", "dist", "__pycache__", ".git"}
-        found = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
-        names = [str(path) for path in found if not skipped & set(path.parts)]
-    paths = (ROOT / name for name in sorted(set(names)))
+    paths = (ROOT / name for name in sorted(set(_listed() or _found())))
     return tuple(p for p in paths if p.is_file() and (not suffixes or p.suffix in suffixes))
+
+
+def _listed() -> list[str]:
+    """What git lists; nothing where there is none, or the copy is without its history."""
+    asked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        done = subprocess.run(asked, cwd=ROOT, capture_output=True, check=False)
+    except FileNotFoundError:
+        return []
+    return [name for name in done.stdout.decode().split("\0") if name]
+
+
+def _found() -> list[str]:
+    """What lies here, without what is made."""
+    made = (ROOT / ".gitignore").read_text().split()
+    skipped = {name.strip("/") for name in made if "*" not in name} | {".git", "dist"}
+    found = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
+    return [str(path) for path in found if not skipped & set(path.parts)]
 
 
 def name_of(path: Path) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx
 
+from tests.kills.children import children_of
+
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 90
 
@@ -77,14 +79,7 @@ class Heddle:
     def pids(self, word: str) -> list[int]:
         """The supervisor's children whose command line holds `word`."""
         assert self._process is not None
-        listed = subprocess.run(
-            ["ps", "-o", "pid=,args=", "--ppid", str(self._process.pid)],
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout
-        rows = [line.strip().split(maxsplit=1) for line in listed.splitlines()]
-        return [int(pid) for pid, args in rows if word in args]
+        return [pid for pid, words in children_of(self._process.pid).items() if word in words]
 
     def kill(self, word: str) -> None:
         """SIGKILL to the children whose command line holds `word`; there must be one."""

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from config.supervisor.options import free_port
+from tests.kills.children import children_of
 
 START_S = 60
 
@@ -86,12 +87,7 @@ class Postgres:
     def kill_backend(self) -> None:
         """SIGKILL to one backend in the middle of what it does. The server then throws all
         others out and recovers."""
-        listed = subprocess.run(
-            ["ps", "-o", "pid=,args=", "--ppid", str(self._pid)],
-            capture_output=True, text=True, check=False,
-        ).stdout  # fmt: skip
-        rows = [line.split(maxsplit=1) for line in listed.splitlines()]
-        mine = [int(pid) for pid, words in rows if "heddle postgres" in words]
+        mine = [pid for pid, words in children_of(self._pid).items() if "heddle postgres" in words]
         if mine:
             try:
                 os.kill(mine[-1], signal.SIGKILL)
