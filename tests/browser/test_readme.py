@@ -1,0 +1,49 @@
+"""The README's five minutes, step by step: each is done as it says, and comes out so."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Heddle, Open
+from tests.browser.test_two_people import live
+from tests.house.processes import ROOT
+from tests.providers.scripts import HOLD, holds
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_options_it_names_are_those_there_are() -> None:
+    line = next(line for line in README.splitlines() if line.startswith("script/server ["))
+    command = [sys.executable, "-m", "config.supervisor", "--help"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    told = set(re.findall(r"--[a-z-]+", said)) - {"--help"}
+    assert set(re.findall(r"--[a-z-]+", line)) == told
+
+
+def test_the_five_minutes_come_out_as_they_are_told(
+    heddle: Heddle, visit: Open, tmp_path: Path
+) -> None:
+    page = visit("/")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    written = re.search(r'`(\{"text": "…", "children": \[ … \]\})`', README)
+    assert written, "step 2 names the form of a file"
+    file = tmp_path / "mine.json"
+    leaf = '{"text": " There.", "children": []}'
+    file.write_text(written[1].replace("…", "Here.", 1).replace("[ … ]", f"[{leaf}]"))
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    page.get_by_role("link", name="Open the tree").click()
+    live(page)
+    heddle.provider.script(*(holds(f" Words {n}", HOLD, " more") for n in (1, 2, 3)))
+    page.get_by_role("button", name="Continue", exact=True).last.click()
+    expect(page.locator(".card.coming", has_text="Words")).to_have_count(3)
+    page.get_by_role("button", name="Stop all").click()
+    expect(page.locator(".card:not(.coming)", has_text="Words")).to_have_count(3)
+    heddle.provider.release()
+    page.keyboard.press("Control+k")
+    bar = page.get_by_role("combobox", name="Search or command")
+    bar.fill("→ help")
+    bar.press("Enter")
+    expect(page.locator(".command-answer")).to_contain_text("continue")
