@@ -1,94 +1,35 @@
-"""The tree page of a tree of 100,000 nodes in Chromium: opening, map, panning, moving, memory.
+"""The tree page of trees of 100,000 nodes in Chromium: opening, map, moving, outline, memory.
 
-Run: python -m bench.page [nodes] [moves]. Needs the browser's files built, and Chromium.
+Run: python -m bench.page [--nodes 100000] [--moves 1000] [SHAPE…] (all in bench.shapes).
+Needs the browser's files built, and Chromium. CPU is the page's own, and says more than the
+clock where other work is done on the machine.
 """
 
-import json
-import random
+import argparse
 import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
+from bench import deeds, shapes
+from bench.deeds import Cost, Watched
 from tests.browser.house import Heddle, come_in, give
 from tests.house.processes import server
 from tests.providers.scripted import ScriptedProvider
 from tests.skips import chromium
 
-WORDS = "the river came down from the hills and nobody asked where it had been before".split()
-BELOW = 2_000
 ROUNDS = 5
+SWITCHES = 21
 PATIENCE_MS = 120_000  # what misses its aim is measured all the same
-FIRST = """() => new Promise(done => {
-    const look = () => document.querySelector(".stretch > [data-id] .text")
-        ? done(performance.now()) : requestAnimationFrame(look);
-    look();
-})"""
-SENT = """first => [...performance.getEntriesByType("navigation"),
-    ...performance.getEntriesByType("resource")].filter(one => one.responseStart <= first)
-    .reduce((sum, one) => sum + one.transferSize, 0)"""
-FRAMES = """async () => {
-    const canvas = document.querySelector("loom-map canvas");
-    const fire = (name, x) => canvas.dispatchEvent(new PointerEvent(name,
-        {pointerId: 1, clientX: x, clientY: 300, bubbles: true}));
-    canvas.setPointerCapture = () => {};
-    fire("pointerdown", 100);
-    const began = performance.now();
-    let frames = 0;
-    while (performance.now() - began < 2000) {
-        fire("pointermove", 100 + frames % 120);
-        await new Promise(requestAnimationFrame);
-        frames += 1;
-    }
-    fire("pointerup", 100);
-    return frames / 2;
-}"""
-GO = """id => new Promise(done => {
-    const began = performance.now();
-    document.addEventListener("drawn", () => requestAnimationFrame(
-        () => done(performance.now() - began)), {once: true});
-    document.querySelector("loom-tree").page.go(id);
-})"""
+LONG = 200  # ms that no task of the page should take
+FLAGS = ["--no-sandbox", "--disable-gpu", "--enable-precise-memory-info"]
 
 
-def nodes(count: int) -> Iterator[dict[str, Any]]:
-    """The nodes of a file of Heddle's own: two siblings, one with 2,000 nodes below it."""
-    dice = random.Random(7)
-    names = [_name(place) for place in range(count)]
-    for place, name in enumerate(names):
-        parent = None
-        if place in (1, 2, 3):
-            parent = names[min(place - 1, 1)]
-        elif place > 3:
-            first = 4 if place < 4 + BELOW else 4 + BELOW
-            top = 2 if first == 4 else 0
-            parent = names[dice.randrange(first, place) if place > first else top]
-        text = " ".join(dice.choices(WORDS, k=55)) if place else ""
-        yield {
-            "id": name,
-            "slot": name,
-            "kind": "text",
-            "author": "Ada",
-            "created_at": "2026-11-21T02:07:00.000000Z",
-            "text": text,
-            **({"parent": parent} if parent else {}),
-        }
-
-
-def _name(place: int) -> str:
-    letters, digits = "abcdefghjkmnpqrstvwxyz", "23456789"
-    a, place = letters[place % 22], place // 22
-    b, place = digits[place % 8], place // 8
-    c, place = letters[place % 22], place // 22
-    return a + b + c + digits[place % 8] + (letters[place // 8] + "2" if place >= 8 else "")
-
-
-def _brought_in(made: Heddle, file: Path) -> str:
+def brought_in(made: Heddle, file: Path) -> str:
+    """The id of the tree that a file became."""
     with made.client() as client, file.open("rb") as sent:
         asked = client.post("/api/import", files={"file": sent}, timeout=600).json()["id"]
         while True:
@@ -100,29 +41,36 @@ def _brought_in(made: Heddle, file: Path) -> str:
             time.sleep(0.5)
 
 
-def _visit(chrome: Browser, made: Heddle, address: str) -> tuple[BrowserContext, Page]:
+def _visit(chrome: Browser, made: Heddle, address: str) -> tuple[BrowserContext, Watched]:
     """A fresh browser at an address, nothing of it kept from before."""
     context = chrome.new_context(viewport={"width": 1440, "height": 900})
     give(context, made.owner, made.url)
+    context.add_init_script(deeds.WATCH)
     page = context.new_page()
+    # From one of ours: Chromium would begin another process, with other counters, else.
+    page.goto(f"{made.url}/static/img/mark.svg")
+    watched = Watched(page)
     page.goto(made.url + address, wait_until="commit")
-    return context, page
+    return context, watched
 
 
 def _open(chrome: Browser, made: Heddle, address: str) -> dict[str, float]:
-    context, page = _visit(chrome, made, address)
-    first = float(page.evaluate(FIRST))
+    context, watched = _visit(chrome, made, address)
+    page = watched.page
+    first = float(page.evaluate(deeds.FIRST))
     page.wait_for_selector("loom-map[data-ready]", timeout=PATIENCE_MS)
-    ready = float(page.evaluate("performance.now()"))
-    sent = float(page.evaluate(SENT, first)) / 1000
-    frames = float(page.evaluate(FRAMES))
+    found = {
+        "first": first,
+        "map": float(page.evaluate("performance.now()")),
+        "sent": float(page.evaluate(deeds.SENT, first)) / 1000,
+        "cpu": watched.metrics()["TaskDuration"] * 1000,
+        "longest": float(page.evaluate("() => Math.max(0, ...window.long)")),
+        "near": float(page.evaluate(deeds.FRAMES)),
+    }
+    page.evaluate(deeds.FIT)
+    found["far"] = float(page.evaluate(deeds.FRAMES))
     context.close()
-    return {"first node": first, "sent before it": sent, "map": ready, "frames": frames}
-
-
-def _heap(page: Page) -> float:
-    page.context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
-    return float(page.evaluate("performance.memory.usedJSHeapSize")) / 1e6
+    return found
 
 
 def _tell(name: str, value: float, unit: str, aim: float, *, least: bool = False) -> None:
@@ -131,51 +79,93 @@ def _tell(name: str, value: float, unit: str, aim: float, *, least: bool = False
     print(f"  {name:<44} {value:9.1f} {unit:<5} aim {sign} {aim:g} {'met' if met else 'MISSED'}")
 
 
-def _measure(chrome: Browser, made: Heddle, tree: str, moves: int) -> None:
-    names = [_name(place) for place in (2, 3)]
-    address = f"/trees/{tree}?node={names[0]}"
+def _opening(chrome: Browser, made: Heddle, where: str, address: str) -> None:
+    """Prints how long a page takes to open at a place; medians."""
     _open(chrome, made, address)
     opened = [_open(chrome, made, address) for _ in range(ROUNDS)]
     median = {name: statistics.median(one[name] for one in opened) for name in opened[0]}
-    _tell("first node readable", median["first node"], "ms", 1500)
-    _tell("sent before it", median["sent before it"], "kB", 300)
+    print(f" at {where}: {median['cpu']:.0f} ms of CPU until the map is drawn")
+    _tell("first node readable", median["first"], "ms", 1500)
+    _tell("sent before it", median["sent"], "kB", 300)
     _tell("map drawn", median["map"], "ms", 3000)
-    _tell("panning", median["frames"], "fps", 30, least=True)
-    context, page = _visit(chrome, made, address)
+    _tell("longest task", median["longest"], "ms", LONG)
+    _tell("panning, from near", median["near"], "fps", 30, least=True)
+    _tell("panning, the whole map", median["far"], "fps", 30, least=True)
+
+
+def _cost(name: str, costs: Sequence[Cost], aim: float | None = None) -> None:
+    took, cpu, longest = (
+        statistics.median(getattr(one, part) for one in costs)
+        for part in ("took", "cpu", "longest")
+    )
+    print(
+        f"  {name:<44} {took:9.1f} ms    {cpu:.0f} ms of CPU, longest task {longest:.0f} ms", end=""
+    )
+    print("" if aim is None else f", aim ≤ {aim:g} {'met' if took <= aim else 'MISSED'}")
+
+
+def _deeds(chrome: Browser, made: Heddle, address: str, moves: int) -> None:
+    """Prints what moving, looking and searching cost, and what a long visit leaves behind."""
+    context, watched = _visit(chrome, made, address)
+    page = watched.page
     page.wait_for_selector("loom-map[data-ready]", timeout=PATIENCE_MS)
-    times = [float(page.evaluate(GO, names[(at + 1) % 2])) for at in range(20)]
-    _tell(f"to a sibling with {BELOW:,} nodes below", statistics.median(times), "ms", 200)
-    for at in range(20, 100):
-        page.evaluate(GO, names[(at + 1) % 2])
-    before = _heap(page)
+    siblings = [shapes.name_of(place) for place in (3, 2)]
+    switches = [watched.do(deeds.GO, siblings[at % 2]) for at in range(SWITCHES)]
+    _cost(f"to a sibling with {shapes.BELOW:,} nodes below", switches[1::2], 200)
+    _cost("search, hits lit on the map", [watched.do(deeds.FIND) for _ in range(ROUNDS)])
+    _cost("outline shown", [watched.do(deeds.OUTLINE)])
+    _cost("outline unfolded whole", [watched.do(deeds.UNFOLD)])
+    _cost("outline, to its last row", [watched.do(deeds.TO_END)])
+    filtered = []
+    for _ in range(ROUNDS):
+        filtered.append(watched.do(deeds.FILTER))
+        page.evaluate(deeds.UNFILTER)
+    _cost("filtered by author, a third of all", filtered)
+    shares = [0.3, 0.9, 0.5, 0.7, 0.4]
+    _cost("time slider to another moment", [watched.do(deeds.PAST, share) for share in shares])
+    page.evaluate(deeds.NOW)
+    for at in range(SWITCHES, 100):
+        page.evaluate(deeds.GO, siblings[at % 2])
+    before = watched.kept()
     for at in range(moves):
-        page.evaluate(GO, names[(at + 1) % 2])
-    _tell(f"memory after {moves:,} moves / before", _heap(page) / before, "×", 1.1)
+        page.evaluate(deeds.GO, siblings[at % 2])
+    for name, value in watched.kept().items():
+        _tell(f"{name} after {moves:,} moves / before", value / before[name], "×", 1.1)
     context.close()
 
 
-def main(count: int, moves: int) -> None:
-    """Starts a Heddle, brings the tree in, and prints medians with their aims."""
+def measure(chrome: Browser, made: Heddle, tree: str, parents: shapes.Parents, moves: int) -> None:
+    """Prints medians of one tree with their aims."""
+    top, low = shapes.name_of(2), shapes.name_of(shapes.deepest(parents))
+    _opening(chrome, made, "the top", f"/trees/{tree}?node={top}")
+    _opening(chrome, made, "the deepest node", f"/trees/{tree}?node={low}")
+    print(" then")
+    _deeds(chrome, made, f"/trees/{tree}?node={top}", moves)
+
+
+def main(names: Sequence[str], count: int, moves: int) -> None:
+    """Starts a Heddle, brings a tree of each shape in, and measures it."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        chrome = playwright.chromium.launch(
-            executable_path=chromium(),
-            args=["--no-sandbox", "--disable-gpu", "--enable-precise-memory-info"],
-        )
+        chrome = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         file = Path(folder) / "tree.json"
-        head: dict[str, Any] = {"heddle": 1, "tree": {"title": "Big", "mode": "dialogue"}}
-        head |= {"participants": [{"name": "Ada", "kind": "human"}], "nodes": list(nodes(count))}
-        file.write_text(json.dumps(head | {"marks": [], "links": []}))
         with ScriptedProvider() as provider, server(Path(folder) / "data", "--no-model") as run:
             link = run.until(r"(http://\S+/signin/\S+)")[1]
             made = Heddle(run.ready(), provider)
             made.owner = come_in(chrome, link)
-            began = time.monotonic()
-            tree = _brought_in(made, file)
-            print(f"a tree of {count:,} nodes, brought in in {time.monotonic() - began:.0f} s")
-            _measure(chrome, made, tree, moves)
+            for name in names:
+                parents = shapes.write(file, name, count)
+                began = time.monotonic()
+                tree = brought_in(made, file)
+                took = time.monotonic() - began
+                print(f"{name}: {count:,} nodes, brought in in {took:.0f} s")
+                measure(chrome, made, tree, parents, moves)
         chrome.close()
 
 
 if __name__ == "__main__":
-    given = [int(one) for one in sys.argv[1:]]
-    main(*(given + [100_000, 1_000][len(given) :]))
+    reader = argparse.ArgumentParser(description="Measures the tree page.")
+    reader.add_argument("shapes", nargs="*", metavar="SHAPE", help=", ".join(shapes.SHAPES))
+    reader.add_argument("--nodes", type=int, default=100_000)
+    reader.add_argument("--moves", type=int, default=1_000)
+    given = reader.parse_args()
+    main(given.shapes or list(shapes.SHAPES), given.nodes, given.moves)
