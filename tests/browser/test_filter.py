@@ -95,6 +95,7 @@ def test_the_filter_is_used_by_keys_alone(visit: Open, tree: str) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
+    expect(page.get_by_role("combobox", name="Tagged")).to_be_enabled()
     page.keyboard.press("Tab")
     expect(page.get_by_role("combobox", name="Written by")).to_be_focused()
     page.keyboard.press("Tab")

@@ -5,6 +5,9 @@ import { part, Refused } from "../live/api.js";
 import { showAges } from "../pages.js";
 import { pageOf } from "../tree/page.js";
 
+const SOON_MS = 150;
+const REST_MS = 400; // after a move the text comes first, and says when it is drawn
+
 export class LoomPanel extends HTMLElement {
   node = "";
   drawn = "";
@@ -15,7 +18,8 @@ export class LoomPanel extends HTMLElement {
     const { signal } = this.stop;
     this.node = this.page.position;
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
-    this.page.addEventListener("moved", () => this.look(this.page?.position ?? ""), { signal });
+    this.page.addEventListener("moved", () => this.look(this.page?.position ?? "", REST_MS), { signal });
+    document.addEventListener("drawn", () => this.dataset.ofNode !== undefined && this.soon(30), { signal });
     this.page.addEventListener("redraw", () => this.look(this.node), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });
     this.soon();
@@ -26,12 +30,12 @@ export class LoomPanel extends HTMLElement {
     clearTimeout(this.timer);
   }
 
-  /** Shows another node, where this panel is about one. @param {string} node */
-  look(node) {
+  /** Shows another node, where this panel is about one. @param {string} node @param {number} [ms] */
+  look(node, ms) {
     if (this.dataset.ofNode === undefined) return;
     this.node = node;
     this.drawn = "";
-    this.soon();
+    this.soon(ms);
   }
 
   /** @param {{kind: string}} event */
@@ -42,9 +46,9 @@ export class LoomPanel extends HTMLElement {
     this.soon();
   }
 
-  soon() {
+  soon(ms = SOON_MS) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.draw(), 150);
+    this.timer = setTimeout(() => this.draw(), ms);
   }
 
   async draw() {

@@ -12,6 +12,7 @@ import { TurnViews } from "../tree/turn-views.js";
 import { toast } from "./loom-toast.js";
 
 const AGAIN_MS = 2000; // after a fetch that failed while somebody works
+const REST_MS = 400; // after a move, where nothing says that it is drawn
 const keyOf = (/** @type {Element} */ one) => one.getAttribute("data-turn") ?? "none";
 const partOf = (/** @type {Element} */ one) => one.getAttribute("data-part") ?? "";
 const isOurs = () => true;
@@ -31,7 +32,9 @@ export class LoomTurns extends HTMLElement {
     const { signal } = this.stop;
     this.page.addEventListener("delta", (event) => this.texts.grow(/** @type {CustomEvent} */ (event).detail, this.all()), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
-    this.page.addEventListener("moved", () => this.soon(0), { signal });
+    // The text comes first: what is asked for beside it would only make it wait.
+    this.page.addEventListener("moved", () => this.soon(REST_MS), { signal });
+    document.addEventListener("drawn", () => this.soon(0), { signal });
     document.addEventListener("click", (event) => this.clicked(event), { signal });
     if (!this.firstElementChild) this.append(...["turns", "elsewhere"].map(holder));
     this.soon(0);
