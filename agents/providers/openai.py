@@ -15,6 +15,7 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 GOES_ON: Body = {"continue_final_message": True, "add_generation_prompt": False}
 # Reasons that mean the answer was cut off rather than ended.
 _FILTERS = ("content_filter", "safety", "moderation")
+MOST_OF_PROMPT = 2048  # AG-45; left to itself a completion endpoint ends after 16 tokens
 
 
 class OpenAI:
@@ -30,8 +31,9 @@ class OpenAI:
         body["stream_options"] = {"include_usage": True}
         if ask.temperature is not None:
             body["temperature"] = ask.temperature
-        if ask.max_tokens is not None:
-            body["max_tokens"] = ask.max_tokens
+        most = MOST_OF_PROMPT if ask.max_tokens is None and ask.messages is None else ask.max_tokens
+        if most is not None:
+            body["max_tokens"] = most
         if ask.stop:
             body["stop"] = list(ask.stop)
         if ask.many > 1:

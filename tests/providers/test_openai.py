@@ -46,6 +46,7 @@ async def test_a_completion_is_sent_byte_by_byte(provider: ScriptedProvider) -> 
     told, _ = await ask(provider, completion(provider, prompt))
     assert provider.seen[0].path == "/v1/completions"
     assert provider.seen[0].json["prompt"] == prompt
+    assert provider.seen[0].json["max_tokens"] == 2048
     assert text_of(told) == "word1 word2 word3 "
 
 
