@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
@@ -13,6 +15,12 @@ from loom.commands import growth
 from loom.log import streams
 from loom.models import Grove, Membership, Participant, Tree, User
 from tests.triggers import _flush_without_triggers  # noqa: F401 (a fixture for all)
+
+# How slowly a busy machine draws examples says nothing about what is tested.
+hypothesis_settings.register_profile(
+    "heddle", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("heddle")
 
 
 @pytest.fixture(scope="session", autouse=True)

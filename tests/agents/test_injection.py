@@ -143,10 +143,15 @@ def test_an_obeying_model_stays_within_rights_and_can_be_undone(
     if role == "reader":
         events = Event.objects.filter(stream__name=streams.name_of(tree), seq__gt=head)
         made = events.exclude(kind__regex="^(turn|generation|call)\\.")
-        kinds = [one.payload["node"]["kind"] for one in made]
+        kinds = [one.payload["node"]["kind"] for one in made.filter(kind="node.added")]
         assert sorted(kinds) == sorted(
             [*["thought"] * _thoughts(turn.uid), *["text"] * (turn.node is not None)]
         )
+        # Besides, a thought of its own may be taken back.
+        rest = made.exclude(kind="node.added")
+        assert {one.kind for one in rest} <= {"node.flagged"}
+        flagged = tree.nodes.filter(local_id__in=[one.payload["node"] for one in rest])
+        assert {(one.kind, one.author_id) for one in flagged} <= {("thought", agent.pk)}
     _undo_all(asker, tree, turn)
     assert _standing(world(tree)) == _standing(before)
 
