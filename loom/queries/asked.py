@@ -26,5 +26,7 @@ def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None,
     if last is None:
         return None, {}
     go = own.filter(point=last.point_id, created_at__gte=last.created_at - AT_ONCE)
-    names = go.order_by("id").values_list("participant__name", flat=True)
-    return last.point_id, dict(Counter(names))
+    rows = list(go.order_by("id").values_list("participant__name", "batch"))
+    # One line asks each of them: who failed and was asked again at once is counted once.
+    newest = dict(rows)
+    return last.point_id, dict(Counter(name for name, batch in rows if newest[name] == batch))

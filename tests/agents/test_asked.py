@@ -23,3 +23,12 @@ def test_an_agent_that_acted_is_not_offered_for_candidates(
     for one in ask("continue n:2"):
         run(one)
     assert asked_on(actor, tree, path) == (path[0], {"Marie": 2})
+
+
+def test_who_is_asked_again_at_once_is_counted_once(
+    actor: Actor, tree: Tree, agent: Participant, opening: str, ask: Say
+) -> None:
+    path = [Node.objects.get(tree=tree, local_id=opening).pk]
+    ask("continue n:3")
+    ask("continue n:1")
+    assert asked_on(actor, tree, path) == (path[0], {"Marie": 1})
