@@ -60,7 +60,7 @@ def test_the_sibling_rail_compares_and_a_number_takes(
     expect(dialog(page).get_by_role("button", name="Close")).to_be_focused()
     page.keyboard.press("3")
     expect(dialog(page)).to_have_count(0)
-    expect(page.locator(f"article.node[data-id={nodes[0]}]")).to_have_count(0)
+    expect(page.locator(f"article.node[data-id='{nodes[0]}']")).to_have_count(0)
     expect(page.locator("article.node").last.get_by_label("Siblings")).to_contain_text("/ 4")
 
 
@@ -68,10 +68,10 @@ def test_another_one_is_the_measure(gates: tuple[str, list[str]], visit: Open) -
     tree, nodes = gates
     page = live(visit(f"/trees/{tree}?node={nodes[0]}"))
     page.locator("main").press("c")
-    other = dialog(page).locator(f"article[data-id={nodes[1]}]")
+    other = dialog(page).locator(f"article[data-id='{nodes[1]}']")
     other.get_by_role("button", name="Compare with this").click()
     expect(dialog(page).locator("article").first).to_have_attribute("data-id", nodes[1])
-    expect(dialog(page).locator(f"article[data-id={nodes[0]}] mark")).to_have_count(0)
+    expect(dialog(page).locator(f"article[data-id='{nodes[0]}'] mark")).to_have_count(0)
 
 
 def test_any_two_nodes_of_the_tree_are_compared(heddle: Heddle, visit: Open) -> None:

@@ -20,7 +20,7 @@ def test_a_file_of_another_program_is_dropped_and_becomes_a_tree(
     page.locator("loom-import input[type=file]").set_input_files(file)
     page.get_by_role("link", name="Open the tree").click()
     page.wait_for_url(re.compile("/trees/"))
-    expect(page.locator(".stretch")).to_contain_text("The lighthouse")
+    expect(page.locator("main")).to_contain_text("The lighthouse")
 
 
 def test_a_file_in_the_wrong_format_says_so(heddle: Heddle, visit: Open, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_the_list_shows_who_has_a_tree_open_and_narrows_by_tag(
     heddle.line(tree, f"tag tree:{tree} #visited")
     live(visit(f"/trees/{tree}", who=ada))
     page = visit("/?tag=visited")
-    row = page.locator(f"a[data-tree={tree}]")
+    row = page.locator(f"a[data-tree='{tree}']")
     expect(row.locator(".face")).to_have_attribute("title", "ada is here now", timeout=20_000)
     expect(page.locator(".tree-row")).to_have_count(1)
     page.get_by_role("link", name="#visited Show all trees again").click()

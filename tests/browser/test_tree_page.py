@@ -221,6 +221,12 @@ def test_on_a_phone_three_panes_are_three_tabs(heddle: Heddle, visit: Open) -> N
     expect(page.locator("article.node").first).to_be_visible()
     wide: bool = page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert not wide
+    sideways: int = page.locator("main").evaluate("main => main.scrollWidth - main.clientWidth")
+    assert sideways == 0
+    node = page.locator("article.node").last
+    node.get_by_label("More for").click()
+    node.get_by_role("button", name="Edit").click()
+    expect(node.get_by_role("textbox")).to_have_value("Two.")
 
 
 HOSTILE = "<img src=x onerror=alert(1)> <script>alert(2)</script> [x](javascript:alert(3)) \"'>"

@@ -140,11 +140,9 @@ export class LoomWeave extends HTMLElement {
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
     if (act === "stop") this.halt([card]);
+    // Its line, where the button has one, is said by the tree as any button's is.
     else if (act === "dismiss") this.dismiss(card);
-    else if (act === "again") {
-      this.dismiss(card);
-      this.page?.say(card.querySelector("[data-line]")?.getAttribute("data-line") ?? "").catch(() => {});
-    } else if (isComing(card)) this.take(card);
+    else if (isComing(card)) this.take(card);
   }
 
   compare() {
