@@ -2,7 +2,9 @@
 
 import math
 import re
+import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 Kind = Literal[
@@ -114,7 +116,7 @@ _OF_STATUS: dict[int, Kind] = {
 def of_status(status: int, said: str, *, code: str = "", retry_after: str = "") -> Failure:
     """The failure that an HTTP status and the words beside it mean.
 
-    `code` is the provider's own code or type; `retry_after` the header, in seconds.
+    `code` is the provider's own code or type; `retry_after` the header, seconds or a date.
     """
     return Failure(_kind(status, f"{code} {said}"), said[:500], _seconds(retry_after))
 
@@ -156,9 +158,12 @@ _WORDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
 
 
 def _seconds(header: str) -> float | None:
-    """The seconds of a Retry-After header; a date is read as unknown. At most an hour."""
+    """The seconds of a Retry-After header, given as such or as a date. At most an hour."""
     try:
         seconds = float(header)
     except ValueError:
-        return None
+        try:
+            seconds = max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+        except ValueError:
+            return None
     return min(seconds, 3600.0) if seconds >= 0 else None

@@ -2,6 +2,8 @@
 again may help."""
 
 import asyncio
+import time
+from email.utils import formatdate
 
 import pytest
 
@@ -122,6 +124,15 @@ def test_what_a_provider_asks_to_wait_is_kept_whatever_failed() -> None:
     assert wait_before_next(Failure("rate"), 1, 0.5) == 2
     assert [wait_before_next(Failure("server"), made, 0.5) for made in (1, 2, 3)] == [0.5, 1, None]
     assert wait_before_next(Failure("credit"), 1) is None
+
+
+def test_a_provider_may_name_the_hour_to_come_again() -> None:
+    soon = of_status(429, "", retry_after=formatdate(time.time() + 90, usegmt=True))
+    assert 80 <= (soon.retry_after_s or 0) <= 90
+    gone = of_status(429, "", retry_after="Wed, 21 Oct 2015 07:28:00 GMT")
+    assert gone.retry_after_s == 0
+    for rubbish in ("soon", "nan", "-4", "Wed, 99 Oct 2015"):
+        assert of_status(429, "", retry_after=rubbish).retry_after_s is None
 
 
 def test_a_rate_is_told_from_an_empty_account() -> None:
