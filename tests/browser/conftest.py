@@ -51,6 +51,7 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
     """Opens a page as somebody. Fails at the end where a page logged an error or broke CSP."""
     contexts: list[BrowserContext] = []
     said: list[str] = []
+    heddle.provider.forget()  # what an earlier journey scripted and did not use
 
     def open_page(
         path: str,

@@ -41,7 +41,6 @@ def test_the_five_minutes_come_out_as_they_are_told(
     expect(page.locator(".card.coming", has_text="Words")).to_have_count(3)
     page.get_by_role("button", name="Stop all").click()
     expect(page.locator(".card:not(.coming)", has_text="Words")).to_have_count(3)
-    heddle.provider.release()
     page.keyboard.press("Control+k")
     bar = page.get_by_role("combobox", name="Search or command")
     bar.fill("→ help")

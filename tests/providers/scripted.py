@@ -59,6 +59,11 @@ class ScriptedProvider:
         """Lets one answer that holds go on."""
         self._loop.call_soon_threadsafe(self._release.release)
 
+    def forget(self) -> None:
+        """Drops the scripts that nobody asked for, and releases that nothing waits for."""
+        self._queue.clear()
+        self._loop.call_soon_threadsafe(lambda: setattr(self, "_release", asyncio.Semaphore(0)))
+
     def wait_for(self, count: int, timeout: float = 10) -> list[Seen]:
         """The requests, once `count` of them have arrived."""
         with self._arrived:
@@ -170,7 +175,7 @@ class ScriptedProvider:
         while pieces:
             piece = pieces[0] if script.forever and len(pieces) == 1 else pieces.popleft()
             if piece == HOLD:
-                await self._release.acquire()
+                await self._held(reader)
                 continue
             if piece == STALL:
                 await reader.read()  # ends when the other side hangs up
@@ -187,6 +192,16 @@ class ScriptedProvider:
             number += 1
         await out.send(shape.end(script))
         await out.end()
+
+    async def _held(self, reader: asyncio.StreamReader) -> None:
+        """Waits for a release, which nobody takes who has hung up meanwhile."""
+        released = asyncio.ensure_future(self._release.acquire())
+        gone = asyncio.ensure_future(reader.read())
+        await asyncio.wait((released, gone), return_when=asyncio.FIRST_COMPLETED)
+        gone.cancel()
+        if not released.done():
+            released.cancel()
+            raise ConnectionResetError
 
 
 class _Out:
