@@ -31,10 +31,12 @@ class Hit(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The best hits, best first; `total` of all that were found."""
+    """The best hits, best first; `total` of all that were found, and `every`: the row ids
+    of all nodes among them, best first."""
 
     hits: list[Hit]
     total: int
+    every: tuple[int, ...] = ()
 
 
 def find_in_tree(
@@ -168,4 +170,4 @@ def _best(
         row = rows.get(key)
         tree = trees[key if row is None else key >> ORDINAL_BITS]
         hits.append(Hit(tree, row, round(one.score / best, 2), one.at, one.times))
-    return Found(hits, len(every))
+    return Found(hits, len(every), tuple(key for _, key, _ in every if key in nodes))

@@ -13,6 +13,7 @@ from loom.queries.marks import marks_of
 from loom.rules.ids import looks_like_id
 
 MAX_HITS = 20
+MAX_LIT = 5000
 MAX_EXCERPTS = 100
 EXCERPT = 120
 AROUND = 40
@@ -21,11 +22,12 @@ AROUND = 40
 @require_GET
 @person
 def search(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{hits: [{id, text, by, colour}], total}`: what matches `?q=`, best first."""
+    """`{hits: [{id, text, by, colour}], lit: [id], total}`: what matches `?q=`: the best
+    20, best first, and at most 5,000 for the map to light."""
     actor, tree = access.get_tree(request.user, uid)
     query = request.GET.get("q", "")
     if not query.strip():
-        return JsonResponse({"hits": [], "total": 0})
+        return JsonResponse({"hits": [], "lit": [], "total": 0})
     workspace = growth.workspace_of(actor.participant, tree)
     found = find_in_tree(actor, tree, workspace, query, limit=MAX_HITS)
     cast = cast_of(actor)
@@ -39,7 +41,8 @@ def search(request: PersonRequest, uid: str) -> HttpResponse:
         for hit in found.hits
         if hit.node is not None
     ]
-    return JsonResponse({"hits": hits, "total": found.total})
+    lit = Node.objects.filter(pk__in=found.every[:MAX_LIT]).values_list("local_id", flat=True)
+    return JsonResponse({"hits": hits, "lit": list(lit), "total": found.total})
 
 
 def around(hit: Hit) -> str:

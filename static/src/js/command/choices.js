@@ -51,12 +51,12 @@ function lineChoices(page, known, line) {
   return [...forms, ...wordChoices(syntaxes, line, nearby)];
 }
 
-/** @param {import("../tree/page.js").TreePage} page @param {string} text @param {string} search @param {AbortSignal} signal @returns {Promise<Choice[]>} */
+/** @param {import("../tree/page.js").TreePage} page @param {string} text @param {string} search @param {AbortSignal} signal @returns {Promise<{choices: Choice[], lit: string[]}>} `lit`: the nodes that match, for the map */
 export async function choicesFor(page, text, search, signal) {
   const arrow = /^\s*(→|->|>)\s*(.*)$/s.exec(text);
-  if (arrow) return lineChoices(page, await commands(), arrow[2]);
+  if (arrow) return { choices: lineChoices(page, await commands(), arrow[2]), lit: [] };
   const query = text.trim();
-  if (!query) return [];
+  if (!query) return { choices: [], lit: [] };
   const direct = /^\[?([a-z]\d[a-z]\d(?:[a-z\d]{0,4}))\]?$/i.exec(query);
   const found = await json(`${search}?q=${encodeURIComponent(query)}`, { signal });
   const hits = found.hits.map((/** @type {any} */ hit) => ({
@@ -72,5 +72,6 @@ export async function choicesFor(page, text, search, signal) {
     const id = direct[1].toLowerCase();
     hits.unshift({ go: id, parts: [{ kind: "id", text: id }, { kind: "excerpt", text: t("go to this node") }] });
   }
-  return hits.length ? hits : [{ parts: [{ kind: "soft", text: t("Nothing here matches. Type → for commands.") }] }];
+  const none = { parts: [{ kind: "soft", text: t("Nothing here matches. Type → for commands.") }] };
+  return { choices: hits.length ? hits : [none], lit: found.lit };
 }

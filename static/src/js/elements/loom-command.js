@@ -76,11 +76,11 @@ export class LoomCommand extends HTMLElement {
     const asking = (this.asking = new AbortController());
     const text = this.input?.value ?? "";
     try {
-      const choices = await choicesFor(/** @type {import("../tree/page.js").TreePage} */ (this.page), text, this.dataset.search ?? "", asking.signal);
+      const { choices, lit } = await choicesFor(/** @type {import("../tree/page.js").TreePage} */ (this.page), text, this.dataset.search ?? "", asking.signal);
       if (asking.signal.aborted) return;
       this.draw(choices);
       if (this.isCommand) await this.preview(text, asking.signal);
-      else this.page?.emit("hits", choices.map((choice) => choice.go ?? "").filter(Boolean));
+      else this.page?.emit("hits", lit);
     } catch (error) {
       if (error instanceof Refused) this.say(error.message, "bad");
       else if (!(error instanceof DOMException)) throw error;
