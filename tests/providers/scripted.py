@@ -19,8 +19,7 @@ from typing import Any
 
 from tests.providers.messages import Messages, Prefixes
 from tests.providers.scripts import CUT, HOLD, STALL, Script, Seen, Shape, tokens
-
-REASONS = {200: "OK", 302: "Found", 400: "Bad Request", 429: "Too Many Requests"}
+from tests.providers.wire import Out, request_of, write_whole
 
 
 class ScriptedProvider:
@@ -113,7 +112,7 @@ class ScriptedProvider:
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            seen = await _request(reader)
+            seen = await request_of(reader)
             if seen.path.startswith("/_"):
                 await self._control(seen, writer)
             else:
@@ -127,7 +126,7 @@ class ScriptedProvider:
             {**asdict(one), "body": one.body.decode("utf-8", "replace"),
              "head": base64.b64encode(one.head).decode()} for one in self.seen
         ]  # fmt: skip
-        await _write_whole(writer, 200, json.dumps(shown).encode())
+        await write_whole(writer, 200, json.dumps(shown).encode())
 
     async def _answer(
         self, seen: Seen, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -139,11 +138,11 @@ class ScriptedProvider:
         await asyncio.sleep(script.before_s)
         asked = _asked(seen)
         if script.body is not None:
-            await _write_whole(writer, script.status, script.body, script.headers)
+            await write_whole(writer, script.status, script.body, script.headers)
             return
         shape = self._shape(seen, asked)
         if not asked.get("stream"):
-            await _write_whole(writer, script.status, shape.whole(script))
+            await write_whole(writer, script.status, shape.whole(script))
             return
         try:
             await self._stream(script, shape, reader, writer)
@@ -167,7 +166,7 @@ class ScriptedProvider:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        out = _Out(writer, chunked=script.chunked)
+        out = Out(writer, chunked=script.chunked)
         await out.head(script)
         await out.send(shape.begin())
         start = self._loop.time()
@@ -202,65 +201,6 @@ class ScriptedProvider:
         if not released.done():
             released.cancel()
             raise ConnectionResetError
-
-
-class _Out:
-    """A body that is written as it comes, in chunks or ended by closing."""
-
-    def __init__(self, writer: asyncio.StreamWriter, *, chunked: bool) -> None:
-        self._writer = writer
-        self._chunked = chunked
-
-    async def head(self, script: Script) -> None:
-        names = {name for name, _ in script.headers}
-        headers = list(script.headers)
-        if "content-type" not in names:
-            headers.append(("content-type", "text/event-stream; charset=utf-8"))
-        if self._chunked:
-            headers.append(("transfer-encoding", "chunked"))
-        self._writer.write(_head(script.status, headers))
-        await self._writer.drain()
-
-    async def send(self, data: bytes) -> None:
-        if not data:
-            return
-        self._writer.write(b"%x\r\n%s\r\n" % (len(data), data) if self._chunked else data)
-        await self._writer.drain()
-        if self._writer.transport.is_closing():
-            raise ConnectionResetError
-
-    async def end(self) -> None:
-        if self._chunked:
-            self._writer.write(b"0\r\n\r\n")
-        await self._writer.drain()
-
-
-def _head(status: int, headers: list[tuple[str, str]]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Scripted')}"]
-    lines += [f"{name}: {value}" for name, value in (*headers, ("connection", "close"))]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-async def _write_whole(
-    writer: asyncio.StreamWriter,
-    status: int,
-    body: bytes,
-    headers: tuple[tuple[str, str], ...] = (),
-) -> None:
-    names = {name for name, _ in headers}
-    kind = () if "content-type" in names else (("content-type", "application/json"),)
-    length = (("content-length", str(len(body))),)
-    writer.write(_head(status, [*headers, *kind, *length]) + body)
-    await writer.drain()
-
-
-async def _request(reader: asyncio.StreamReader) -> Seen:
-    head = await reader.readuntil(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
-    method, path, _ = first.split(" ", 2)
-    headers = tuple((name, value.strip()) for name, _, value in (at.partition(":") for at in lines))
-    length = next((int(value) for name, value in headers if name.lower() == "content-length"), 0)
-    return Seen(method, path, headers, await reader.readexactly(length), head)
 
 
 def _asked(seen: Seen) -> dict[str, Any]:
