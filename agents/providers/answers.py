@@ -6,32 +6,32 @@ from typing import Any
 
 from agents.providers.exchange import Exchange
 from agents.providers.failures import Broken, Failure, of_status
-from agents.providers.text import Events, TooLong
+from agents.providers.text import Events, TooLong, whole
 
 DONE = "[DONE]"
+_BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
 async def events_of(exchange: Exchange) -> AsyncIterator[str]:
     """The data of each event; of an answer that is no stream, its whole JSON."""
     events = Events()
-    whole = bytearray()
+    body = bytearray()
     is_json: bool | None = None
     try:
         async for chunk in exchange.chunks():
-            if is_json is None and (whole + chunk).strip():
-                is_json = bytes(whole + chunk).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in b"{["
+            if is_json is None and (begun := chunk.lstrip(_BLANK)):
+                is_json = begun[:1] in b"{["
+            body += chunk
             if is_json is False:
-                for data in events.feed(bytes(whole) + chunk):
+                for data in events.feed(bytes(body)):
                     yield data
-                whole.clear()
-            else:
-                whole += chunk
+                body.clear()
         for data in events.rest():
             yield data
     except TooLong:
         raise Broken(Failure("invalid", "one event of the answer never ended")) from None
     if is_json:
-        yield whole.decode("utf-8-sig", "replace")
+        yield body.decode("utf-8-sig", "replace")
         yield DONE
 
 
@@ -57,13 +57,13 @@ def value_of(text: str) -> Any:
 
 
 def error_of(value: Any) -> tuple[str, str]:
-    """(sentence, code) of an error body in any of the usual shapes."""
+    """(sentence, code) of an error body in any of the usual shapes, as they may be kept."""
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, str):
-        return error, ""
+        return whole(error), ""
     if not isinstance(error, dict):
         return "", ""
     said = error.get("message") or error.get("detail") or ""
     codes = [error.get(name) for name in ("code", "type", "status")]
     text = said if isinstance(said, str) else json.dumps(said)[:500]
-    return text, " ".join(str(code) for code in codes if code)
+    return whole(text), whole(" ".join(str(code) for code in codes if code))

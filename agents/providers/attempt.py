@@ -15,6 +15,7 @@ from agents.providers.telling import Adapter, Ask, Body, Delta, Finished, Told, 
 # Headers that may carry a secret, either way.
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "cookie", "set-cookie")
 _TRIES = {"server": 3, "network": 3, "rate": 3, "timeout": 2}
+MOST_TOKENS = 100_000_000  # what is counted beyond is made up, and what came is estimated
 PATIENCE_S = 60  # a provider that asks for more is not waited for
 
 
@@ -43,10 +44,17 @@ class Attempt:
                 self.came = came
                 async with aclosing(self.adapter.told(came)) as telling:
                     async for told in telling:
-                        self._note(told, came)
-                        yield self._without_key(told)
+                        if self._is_believed(told):
+                            self._note(told, came)
+                            yield self._without_key(told)
         except Broken as broken:
             yield self._without_key(broken.failure)
+
+    def _is_believed(self, told: Told) -> bool:
+        """Not a candidate that nobody asked for, nor counts that no answer can have."""
+        if isinstance(told, Usage):
+            return all(0 <= count <= MOST_TOKENS for count in told.counts.values())
+        return not isinstance(told, Delta | Finished) or 0 <= told.index < self.ask.many
 
     def _note(self, told: Told, came: Exchange) -> None:
         if isinstance(told, Delta):

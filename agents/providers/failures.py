@@ -164,6 +164,6 @@ def _seconds(header: str) -> float | None:
     except ValueError:
         try:
             seconds = max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
     return min(seconds, 3600.0) if seconds >= 0 else None

@@ -15,6 +15,7 @@ from agents.providers.exchange import Clock, Exchange, Limits, broken_by
 from agents.providers.failures import Broken, Failure
 from agents.providers.registry import Provider
 from agents.providers.telling import Ask, Delta, Finished, Told, Usage
+from agents.providers.text import whole
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8
@@ -211,4 +212,4 @@ async def models_of(probe: Probe, *, strict: bool = False) -> list[str]:
     value = value_of(body.decode("utf-8", "replace")) if response.status_code == 200 else None
     rows = value.get("data") if isinstance(value, dict) else None
     names = [one.get("id") for one in rows or () if isinstance(one, dict)]
-    return [name[:200] for name in names if isinstance(name, str) and name.strip()][:MODELS]
+    return [whole(name[:200]) for name in names if isinstance(name, str) and name.strip()][:MODELS]

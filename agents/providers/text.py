@@ -22,15 +22,16 @@ class Cleaner:
         self._half = ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
-        return _whole(text)
+        return whole(text)
 
     def rest(self) -> str:
         """What is still held back, once nothing more comes."""
         half, self._half = self._half, ""
-        return _whole(half)
+        return whole(half)
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
+    """The text without what no database keeps: half characters and NUL become U+FFFD."""
     if not _LONE.search(text):
         return text
     text = _PAIR.sub(lambda pair: _joined(pair[1], pair[2]), text)
@@ -55,29 +56,38 @@ class Events:
     def __init__(self, limit: int = 4 * 1024 * 1024) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
         self._limit = limit
-        self._line = ""
+        self._line: list[str] = []  # joined once it ends: it may come byte by byte
         self._data: list[str] = []
+        self._size = 0  # characters in both, and one for each line
+        self._held = ""
 
     def feed(self, chunk: bytes, *, final: bool = False) -> list[str]:
         """The events that `chunk` completes. Raises TooLong."""
-        text = self._line + self._decoder.decode(chunk, final)
+        text = self._held + self._decoder.decode(chunk, final)
         # A CR at the very end may be the first half of CR LF.
-        held = "\r" if text.endswith("\r") and not final else ""
-        *lines, self._line = _LINES.split(text[: len(text) - len(held)])
-        self._line += held
-        found = [event for line in lines if (event := self._take(line)) is not None]
-        if len(self._line) + sum(map(len, self._data)) > self._limit:
+        self._held = "\r" if text.endswith("\r") and not final else ""
+        *ends, rest = _LINES.split(text.removesuffix(self._held))
+        found = []
+        for end in ends:
+            event = self._take("".join([*self._line, end]))
+            self._line = []
+            if event is not None:
+                found.append(event)
+            self._size = 0 if not self._data else self._size + len(end) + 1
+        self._line.append(rest)
+        self._size += len(rest)
+        if self._size > self._limit:
             raise TooLong
         return found
 
     def rest(self) -> list[str]:
         """The last event, where the stream ended without the blank line after it."""
         found = self.feed(b"", final=True)
-        for line in (self._line, ""):
+        for line in ("".join(self._line), ""):
             event = self._take(line)
             if event is not None:
                 found.append(event)
-        self._line = ""
+        self._line = []
         return found
 
     def _take(self, line: str) -> str | None:

@@ -12,6 +12,7 @@ from loom.rules import addresses
 from loom.rules.refusals import Refused
 
 MAX_LABEL = 200
+MAX_TAGS = 100  # of one line: each is looked for among all of the grove, under the lock
 
 
 class Bookmark(Args):
@@ -142,6 +143,12 @@ def _written(names: list[str]) -> str:
 @command("tag", group="Make", klass="write", letters="AW", world=True)
 def tag(context: Context, args: Tag) -> Reply:
     """Puts tags on a node or tree. A tag exists by its marks; its case is as first typed."""
+    if len(args.names) > MAX_TAGS:
+        raise Refused(
+            "LIMIT_EXCEEDED",
+            f"A line gives at most {MAX_TAGS} tags.",
+            hint="give the others in further lines",
+        )
     address, shown, item = _item(context, args.ref)
     on = _tags_on(address)
     fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}

@@ -44,6 +44,15 @@ def test_tags_in_other_scripts_are_unique_as_well(say: Say, write: Write) -> Non
     assert say(f"tag {b} #öl #река").reply == f"✓ tagged [{b}] #Öl #Река"
 
 
+def test_a_line_holds_others_up_with_no_more_than_a_hundred_tags(say: Say, write: Write) -> None:
+    a = write("a")
+    names = [f"#t{n}" for n in range(101)]
+    with pytest.raises(Refused) as refused:
+        say(f"tag {a} {' '.join(names)}")
+    assert refused.value.code == "LIMIT_EXCEEDED"
+    assert say(f"tag {a} {' '.join(names[1:])}").reply.startswith(f"✓ tagged [{a}] #t1 #t2")
+
+
 def test_a_link_is_stored_once_and_read_from_both_ends(say: Say, write: Write) -> None:
     a, b = write("a"), write("b")
     assert say(f"link {a} to {b}").reply == f"✓ linked [{a}] ↔ [{b}]"

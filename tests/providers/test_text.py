@@ -1,11 +1,14 @@
 """Events and clean text out of bytes cut anywhere."""
 
 import json
+import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.providers.text import Cleaner, Events
+from agents.providers import text
+from agents.providers.text import Cleaner, Events, TooLong
 
 anything = st.text(alphabet=st.characters(exclude_categories=()))
 
@@ -52,3 +55,38 @@ def test_text_is_clean_however_it_is_cut(text: str, places: list[int]) -> None:
     whole = json.loads(json.dumps(text))  # joins pairs as one piece would
     once = Cleaner()
     assert clean == once.clean(whole) + once.rest()
+
+
+class Watched:
+    """Splits lines as `pattern` does, and counts the characters it looked at."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern, self.looked_at = pattern, 0
+
+    def split(self, given: str) -> list[str]:
+        self.looked_at += len(given)
+        return self._pattern.split(given)
+
+
+def test_a_line_that_comes_byte_by_byte_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(text._LINES)
+    monkeypatch.setattr(text, "_LINES", watched)
+    events, line = Events(), b"data: " + b"x" * 20_000
+    for at in range(len(line)):
+        assert events.feed(line[at : at + 1]) == []
+    assert events.feed(b"\n\n") == ["x" * 20_000]
+    assert watched.looked_at == len(line) + 2
+
+
+@pytest.mark.parametrize("piece", [b"x", b"data:\n", b"data: xx\r", b"data: x\n: comment\n"])
+def test_what_never_ends_is_too_long(piece: bytes) -> None:
+    events = Events(limit=1000)
+    with pytest.raises(TooLong):
+        for _ in range(2000):
+            events.feed(piece)
+
+
+def test_comments_and_short_events_go_on_for_ever() -> None:
+    events = Events(limit=100)
+    found = [events.feed(b": still here\ndata: x\n\n") for _ in range(200)]
+    assert found == [["x"]] * 200
