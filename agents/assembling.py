@@ -1,7 +1,9 @@
 """What a loom-aware agent is sent, from rows to plain values; `agents.context` arranges them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, Literal
 
 from django.utils import timezone
@@ -16,6 +18,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import growth, registry
 from loom.models import Node, Participant, Step, Tree, Turn, Workspace
+from loom.queries import lookup
 from loom.queries.counts import size_of
 from loom.queries.path import path_of
 from loom.queries.rows import NodeRow
@@ -107,7 +110,18 @@ def round_of(kept: dict[str, Any]) -> Round:
 def _stops(place: Place) -> tuple[Stop, ...]:
     rows = path_of(place.actor, place.tree, place.workspace, place.end)
     own = place.actor.participant.uid
-    return tuple(_stop(row, own) for row in rows if is_sent(row))
+    return tuple(_stop(row, own) for row in sent_of(rows))
+
+
+def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
+    """The nodes of a path that are sent to models: what hangs below a pruned one is as hidden
+    as that is."""
+    seen = takewhile(_is_there, path)
+    return [row for row in seen if is_sent(row)]
+
+
+def _is_there(row: NodeRow) -> bool:
+    return not row.pruned
 
 
 def is_sent(row: NodeRow) -> bool:
@@ -131,9 +145,10 @@ def _view(place: Place) -> View:
     size = size_of(actor, tree)
     mode: Literal["dialogue", "buffer"] = "buffer" if tree.mode == "buffer" else "dialogue"
     stands = place.workspace.position
-    is_here = stands.tree_id == tree.pk
-    path = path_of(actor, tree, place.workspace, stands if is_here else None)
-    read = path_of(actor, tree, place.workspace, place.end)
+    here = _seen(stands, place.workspace) if stands.tree_id == tree.pk else None
+    path = path_of(actor, tree, place.workspace, here)
+    whole = path_of(actor, tree, place.workspace, place.end)
+    read = [row for row in takewhile(_is_there, whole) if row.depth]
     return View(
         revision=place.workspace.revision,
         title=tree.title,
@@ -147,7 +162,7 @@ def _view(place: Place) -> View:
         budget=_budget(place, now),
         notifications=surroundings.news(actor, tree, place.workspace),
         outline=surroundings.twigs(actor, tree, place.workspace),
-        near=surroundings.near(tree, [row for row in read if row.depth], place.workspace, now),
+        near=surroundings.near(tree, read, place.workspace, now),
         deeds=surroundings.deeds(place.workspace),
     )
 
@@ -165,10 +180,14 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
     recent = Step.objects.filter(workspace__tree=place.tree, at__gte=now - ACTIVE)
     seen = recent.exclude(workspace=place.workspace).values_list("workspace_id", flat=True)
     views = Workspace.objects.filter(pk__in=set(seen), position__tree=place.tree)
-    return tuple(
-        (_kind(view.participant), view.position.local_id, view.position.depth)
-        for view in views.select_related("position", "participant").order_by("id")
-    )
+    named = views.select_related("position", "participant").order_by("id")
+    stand = ((view.participant, _seen(view.position, view)) for view in named)
+    return tuple((_kind(who), at.local_id, at.depth) for who, at in stand)
+
+
+def _seen(node: Node, view: Workspace) -> Node:
+    """Where a view stands: what is hidden by now is left for the nearest node above it."""
+    return lookup.visible_at_or_above(node, view)
 
 
 def _kind(who: Participant) -> str:

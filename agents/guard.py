@@ -2,12 +2,14 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from agents.language import makes_window
 from loom.access import Actor
-from loom.commands import turning
+from loom.commands import registry, turning
 from loom.grammar.batches import Command
+from loom.grammar.lines import read
 from loom.models import Event, Step, Turn, Workspace
 from loom.queries.turns import budget_of, spent_of
 from loom.rules import budgets, loops
@@ -52,8 +54,19 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
     )
     found = loops.look(past, now)
     if found.deed in ("refuse", "halt"):
+        found = replace(found, result=_result(steps, found.earlier))
         return Verdict(found.refusal, goes_back_to=found.position)
     return Verdict(warning=found.warning)
+
+
+def _result(steps: Sequence[Step], seq: int) -> str:
+    """Under which number the answer of a step was told, such as `#14`; "" where it was told
+    by itself."""
+    step = next((one for one in steps if one.seq == seq and one.outcome == "ok"), None)
+    if step is None or not step.canonical:
+        return ""
+    said = read(step.canonical, registry.forms(), registry.aliases())
+    return f"#{seq}" if makes_window(said) else ""
 
 
 def _past(step: Step, others: Sequence[datetime]) -> Past:

@@ -8,7 +8,6 @@ from agents.guard import Verdict, guard
 from agents.language import makes_window
 from agents.reply import Reply
 from loom import access
-from loom.access import Actor
 from loom.commands import growth, landing, registry, turning, viewing
 from loom.commands.continuing import outcome_of
 from loom.commands.execute import Request, execute
@@ -51,12 +50,16 @@ def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[
 
 
 def _run(turn: Turn, said: Command, place: str) -> str:
-    """Runs a line; its warning. Afterwards its step is there, whatever came of it."""
+    """Runs a line; its warning. Afterwards its step is there, whatever came of it.
+
+    Raises Refused where who asked for the turn is no member any more: nobody is left to act
+    for, and no step is written.
+    """
+    actor = access.acting_in(turn)
     workspace = growth.workspace_of(turn.participant, turn.tree)
     request = Request(said.text.strip(), turn=turn.uid, place=place)
     verdict = Verdict()
     try:
-        actor = _actor(turn)
         if said.bad is None:
             verdict = guard(turn, actor, workspace, said)
         if verdict.goes_back_to:
@@ -68,10 +71,6 @@ def _run(turn: Turn, said: Command, place: str) -> str:
         if turning.step_at(turn, place) is None:
             raise
     return verdict.warning
-
-
-def _actor(turn: Turn) -> Actor:
-    return access.acting_in(turn)
 
 
 def _refusal(said: Command, verdict: Verdict) -> Refused | None:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from django.conf import settings
 
-from agents.assembling import assembled, is_sent, place_of
+from agents.assembling import assembled, is_sent, place_of, sent_of
 from agents.context.fit import TooLong, count, count_small
 from agents.context.instructions import BY_EXAMPLE
 from agents.context.prose import way_of
@@ -239,7 +239,7 @@ def pieces_of(generation: Generation) -> tuple[Piece, ...]:
         participant=generation.asked_by, tree=generation.tree
     ).first()
     rows = path_of(asker, generation.tree, workspace, generation.point)
-    sent = [row for row in rows if is_sent(row)]
+    sent = sent_of(rows)
     sources = _sources_of(generation.tree, [row.id for row in sent])
     return tuple(_piece(row, sources.get(row.id, ())) for row in sent)
 

@@ -26,6 +26,7 @@ def twigs(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[Twig, ...]:
     """The outline of a workspace, as far as it is unfolded."""
     state = outline_of(workspace)
     root = lookup.root_of(tree)
+    here = lookup.visible_at_or_above(workspace.position, workspace)
     drawn = outline(actor, tree, workspace, root, depth=state["depth"], limit=LINES)
     hits = set(state["hits"])
     return tuple(
@@ -36,7 +37,7 @@ def twigs(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[Twig, ...]:
             line.is_last,
             line.children,
             line.shown,
-            is_here=line.row.slot_id == workspace.position.slot_id,
+            is_here=line.row.slot_id == here.slot_id,
             is_hit=line.row.local_id in hits,
         )
         for line in drawn.lines

@@ -42,7 +42,12 @@ def run_turn(uid: str) -> None:
             return
         turning.let_go(turn)
         # What ended just before was told while the turn was held: look once more.
-        if turning.is_generating(turn) or not _is_due(turn):
+        if turning.is_generating(turn):
+            # Who asked it to stop before its round was stored found nothing to stop.
+            if turning.is_stopping(turn):
+                _stop_writing(turn)
+            return
+        if not _is_due(turn):
             return
 
 
@@ -78,9 +83,13 @@ def _advance(turn: Turn) -> bool:
 
 def _stop(turn: Turn) -> bool:
     """What still writes ends first: what it wrote is kept."""
+    _stop_writing(turn)
+    return not turning.is_generating(turn) and _finish(turn, STOPPED)
+
+
+def _stop_writing(turn: Turn) -> None:
     for one in Generation.objects.filter(turn=turn, status__in=landing.OPEN):
         landing.ask_stop(one)
-    return not turning.is_generating(turn) and _finish(turn, STOPPED)
 
 
 def _finish(turn: Turn, finish: str = "", error: dict[str, Any] | None = None) -> bool:
@@ -140,7 +149,10 @@ def _execute(turn: Turn) -> bool:
     is_halted = any(one["halts"] for one in turn.replies)
     left = len(said.commands) - max(over, 0) - len(turn.replies)
     if turn.waits_for or (left > 0 and not is_halted):
-        return next_line(turn, said)
+        try:
+            return next_line(turn, said)
+        except Refused as refused:
+            return _fail(turn, refused)
     told = turn.replies
     asks = any(one["asks"] for one in told)
     kept = {

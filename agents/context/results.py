@@ -12,7 +12,7 @@ CUT = "…"
 
 def results(done: Round, counted: Counted, *, can_show: bool = False) -> str:
     """The section for one round; "" where nothing was asked."""
-    parts = [_answer(one, counted, can_show) for one in done.told]
+    parts = [_answer(one, counted, can_show) for one in done.told if one.reply or one.number]
     parts += done.notes
     if done.dropped:
         parts.append(

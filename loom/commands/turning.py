@@ -137,8 +137,9 @@ def _answer(writer: streams.Writer, turn: Turn, text: str) -> Node:
 
 
 def _last_call(turn: Turn) -> Generation | None:
-    """The last round that was asked of a provider: its call is what the node names."""
+    """The last round that said something: its call is what the node names."""
     found = Generation.objects.filter(turn=turn, round__gt=0, call__isnull=False)
+    found = found.exclude(text="")
     return found.select_related("call").order_by("-round", "-id").first()
 
 
@@ -173,8 +174,13 @@ def waiting() -> Iterator[str]:
                 continue
             turns.time_out(turn)
         is_held = turn.lease and turn.leased_until is not None and turn.leased_until > moment
-        if not is_held and not is_generating(turn):
+        if not is_held and (turn.stop_asked or not is_generating(turn)):
             yield turn.uid
+
+
+def is_stopping(turn: Turn) -> bool:
+    """Whether somebody has asked the turn to stop by now."""
+    return Turn.objects.filter(pk=turn.pk, stop_asked=True).exists()
 
 
 def is_generating(turn: Turn) -> bool:

@@ -182,7 +182,8 @@ def _refusal(found: ErrorDetails, model: type[Body]) -> Refused:
         field=field, **found.get("ctx", {})
     )
     sentence = said[0].upper() + said[1:] + "."
-    hint = f"fields: {', '.join(model.model_fields)}"
+    names = (one.alias or name for name, one in model.model_fields.items())
+    hint = f"fields: {', '.join(names)}"
     if kind in _OVER:
         return Refused("LIMIT_EXCEEDED", sentence, hint=hint, status=_OVER[kind])
     return Refused("INVALID_SYNTAX", sentence, hint=hint)

@@ -1,0 +1,122 @@
+"""Turns as somebody outside sees them when the world changes in the middle of one."""
+
+from typing import Any
+
+import pytest
+
+from agents.turns import run_turn
+from loom.access import Actor
+from loom.commands import turning
+from loom.commands.execute import Request, execute
+from loom.models import Generation, Membership, Participant, Step, Tree, Turn
+from loom.queries.turns import turns as rows
+from tests.agents.acting import asked, outcomes, went
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import fails, says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def last(provider: ScriptedProvider) -> str:
+    """The last message of the last request."""
+    return str(provider.seen[-1].json["messages"][-1]["content"])
+
+
+def test_a_turn_ends_at_once_when_who_asked_for_it_is_no_member_any_more(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    provider.script(says('One.\n→ annotate here "a"\n→ annotate here "b"\n→ list here\n'))
+
+    def removing(*given: Any, **named: Any) -> object:
+        said = execute(*given, **named)
+        Membership.objects.filter(user=actor.user, grove=tree.grove).delete()
+        return said
+
+    monkeypatch.setattr("agents.lines.execute", removing)
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert outcomes(turn) == [('→ annotate here "a"', "ok")]
+    assert (turn.status, turn.finish) == ("failed", "interrupted:permission_denied")
+    assert turn.error is not None and "no member any more" in turn.error["message"]
+    assert turn.node is not None and turn.node.text == "One."
+
+
+def test_a_stop_that_comes_while_a_round_is_being_queued_is_heard(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = turning.begin_round
+
+    def stopped_meanwhile(turn: Turn, *, tokens: int) -> Generation:
+        # Who stops looks for what writes, and the round is not stored yet.
+        Turn.objects.filter(pk=turn.pk).update(stop_asked=True)
+        return before(turn, tokens=tokens)
+
+    monkeypatch.setattr(turning, "begin_round", stopped_meanwhile)
+    turn = asked(actor, tree, agent, node=opening)
+    run_turn(turn.uid)
+    assert Generation.objects.get(turn=turn).status == "stopped"
+    assert (went(turn).status, provider.seen) == ("stopped", [])
+
+
+def test_a_stop_that_a_lost_worker_did_not_hand_on_is_found_by_the_sweeper(
+    actor: Actor, tree: Tree, agent: Participant, opening: str
+) -> None:
+    turn = asked(actor, tree, agent, node=opening)
+    run_turn(turn.uid)
+    assert list(turning.waiting()) == []
+    Turn.objects.filter(pk=turn.pk).update(stop_asked=True)
+    assert list(turning.waiting()) == [turn.uid]
+
+
+def test_a_refused_loop_points_to_the_result_that_was_given(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(*[says("→ view here\n")] * 3, says("Done."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "ok", "LOOP"]
+    assert "its answer is #1;" in Step.objects.filter(turn_uid=turn.uid).order_by("-id")[0].hint
+    assert "  hint: its answer is #1; look at something else, or conclude" in last(provider)
+
+
+def test_a_silent_line_leaves_no_trace_in_the_results(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says('→ bookmark here\n→ think "hm"\n→ view zz9z\n'), says("Done."))
+    went(asked(actor, tree, agent, node=opening))
+    told = last(provider).partition("---RESULTS_END")[0].split("\n")
+    assert told[0] == "---RESULTS"
+    assert told[1].startswith("✓ bookmarked") and told[2].startswith("✗ NOT_FOUND")
+
+
+def test_an_agent_stands_above_what_is_pruned_under_it(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    below = execute(actor, tree, Request('respond "Below."')).body["refs"][0]
+    turn = asked(actor, tree, agent, node=below)
+    execute(actor, tree, Request(f"prune {below}"))
+    provider.script(says("Done."))
+    went(turn)
+    assert f"→ [{opening}]*" in last(provider)
+    assert f"Human active at [{opening}], depth:1" in last(provider)
+    assert f"[{below}]" not in last(provider)
+
+
+def test_an_answer_names_the_call_that_said_it(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says("First.\n→ view here\n"), fails(401, "no"))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert turn.node is not None and turn.node.text == "First."
+    first = Generation.objects.get(turn=turn, round=1)
+    assert first.call is not None
+    assert (turn.node.call_uid, turn.node.generation_uid) == (first.call.uid, first.uid)
+    assert rows().get(pk=turn.pk).status == "failed"
