@@ -33,7 +33,7 @@ class Ending:
 
 
 def begin(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
-    """The call's row, made before the request goes out and tied to its generations."""
+    """The call's row, made while the request goes out and tied to its generations."""
     first = generations[0]
     call = Call(
         tree=first.tree,
@@ -104,6 +104,7 @@ def seal(call: Call, attempt: Attempt) -> None:
         headers=attempt.headers,
         usage=attempt.usage,
         exact=is_exact,
+        started_at=attempt.started_at,
         first_at=attempt.first_at,
     )
     _persistently(lambda: landing.seal(call, received))

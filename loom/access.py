@@ -262,12 +262,13 @@ def may_read_call(actor: Actor, call: Call) -> bool:
     if call.turn.invoked_by_id == actor.participant.pk:
         return True
     touched = Step.objects.filter(turn_uid=call.turn.uid).values_list("items", flat=True)
-    named = {_tree_of(address) for items in touched for address in items}
+    named = {home_of(address) for items in touched for address in items}
     trees = {one for one in named if one is not None and one != call.tree_id}
     return visible_trees(actor.user).filter(pk__in=trees).count() == len(trees)
 
 
-def _tree_of(address: str) -> int | None:
+def home_of(address: str) -> int | None:
+    """The row id of the tree that an address names or lies in."""
     node = addresses.node_id(address)
     return addresses.tree_id(address) if node is None else node >> ORDINAL_BITS
 

@@ -30,6 +30,7 @@ class Attempt:
     came: Exchange | None = None
     usages: dict[int | None, dict[str, int]] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     first_at: datetime | None = None
 
     def __post_init__(self) -> None:

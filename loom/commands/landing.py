@@ -26,14 +26,15 @@ CUT_OFF = "length"  # how a round ends whose answer may be no longer: it is kept
 @dataclass(frozen=True)
 class Received:
     """What came back from a provider: the body bytes (transfer coding removed), status,
-    headers as received, usage as told, when its first text came. `exact`: these are the
-    provider's own bytes."""
+    headers as received, usage as told, when it was asked and when its first text came.
+    `exact`: these are the provider's own bytes."""
 
     body: bytes
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
     usage: dict[str, Any] = field(default_factory=dict)
     exact: bool = True
+    started_at: datetime | None = None
     first_at: datetime | None = None
 
 
@@ -58,7 +59,7 @@ def _is_free(row: Generation, now: datetime) -> bool:
 
 
 def begin_call(generation: Generation, call: Call) -> None:
-    """Stores the call before the request goes out, and ties the generation to it."""
+    """Stores the call while the request goes out, and ties the generation to it."""
     with transaction.atomic():
         call.save()
         Generation.objects.filter(pk=generation.pk).update(call=call, note=call.note[:200])
@@ -92,6 +93,8 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         row.sha256 = hashlib.sha256(received.body).hexdigest()
         row.bytes = "exact" if received.exact else "reassembled"
         row.status, row.headers, row.usage = received.status, received.headers, received.usage
+        # The row is written beside the request, and may be born after the first text.
+        row.started_at = received.started_at or row.started_at
         row.first_at, row.sealed_at = received.first_at, timezone.now()
         row.save()
         money.share_out(row, received.usage)

@@ -111,7 +111,7 @@ class List(Args):
 def list_(context: Context, args: List) -> Reply:
     """Lists what hangs at a node, one line each; without a type, its links by type."""
     node = get_node(context, args.ref)
-    kind = args.type.lower()
+    kind = "continuations" if args.type.lower() == "continues" else args.type.lower()
     if not kind:
         return _affordances(context, node)
     if kind in ("claims",):

@@ -17,7 +17,6 @@ LATER = {
     "trail": "Trails",
     "augment": "Augments",
     "pipe": "Pipes",
-    "turn": "Turns",
 }
 
 

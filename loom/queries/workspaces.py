@@ -19,7 +19,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "position": position_of(workspace.tree, workspace),
         "versions": versions_of(workspace),
         "revision": workspace.revision,
-        "status": {"checkpoint": workspace.checkpoint, "steps": workspace.steps_made},
+        "status": status_of(workspace),
         "windows": [],
         "tasks": [],
         "augments": [],
@@ -27,6 +27,11 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "notifications": [],
         "drafts": drafts_of(actor, workspace),
     }
+
+
+def status_of(workspace: Workspace) -> dict[str, int]:
+    """The last step seen, and how many were made."""
+    return {"checkpoint": workspace.checkpoint, "steps": workspace.steps_made}
 
 
 def outline_of(workspace: Workspace) -> dict[str, Any]:

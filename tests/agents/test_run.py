@@ -2,10 +2,15 @@
 
 import gzip
 import json
+import threading
+from typing import Any
 
 import pytest
 from pytest_django import Settings
 
+from agents import run as running
+from agents.providers.attempt import Attempt
+from agents.writing import begin
 from loom.access import Actor
 from loom.commands.execute import Request, execute
 from loom.log import streams
@@ -261,3 +266,25 @@ def test_an_answer_larger_than_a_node_is_cut_there(
     row = run(ask()[0])
     assert (row.text, row.finish) == ("é1 é2 é", "interrupted:too long")
     assert again(row).status == "interrupted"
+
+
+def test_a_call_began_before_its_first_text_however_late_its_row_is(
+    ask: Say, provider: ScriptedProvider, opening: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard, note = threading.Event(), Attempt._note
+
+    def noted(*given: Any) -> None:
+        note(*given)
+        heard.set()
+
+    def late(*given: Any) -> Call:
+        assert heard.wait(10)
+        return begin(*given)
+
+    monkeypatch.setattr(Attempt, "_note", noted)
+    monkeypatch.setattr(running, "begin", late)
+    provider.script(says("She was cold."))
+    call = run(ask()[0]).call
+    assert call is not None
+    assert call.first_at is not None
+    assert call.started_at <= call.first_at

@@ -51,6 +51,7 @@ def test_list_gives_a_line_each_and_affordances(say: Say, write: Write) -> None:
     answer = say(f"list {a} continuations")
     assert answer.reply == f'[{a}] → 1 continuation:\n  [{b}] Owner (human) · now · "b"'
     assert say(f"list {a}").reply == f"[{a}] links: continues 1"
+    assert say(f"list {a} continues").reply == answer.reply
     assert say(f"list {b} siblings").reply == f"[{b}] → no siblings"
 
 

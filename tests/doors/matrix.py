@@ -65,6 +65,10 @@ GET    workspaces/{workspace}          200 404 404 404 401
 GET    workspaces/{agents}/context     200 200 200 404 401
 GET    workspaces/{agents}             200 200 200 404 401
 GET    workspaces/{workspace}/events   200 404 404 404 401
+GET    workspaces/{workspace}/outline  200 404 404 404 401
+GET    workspaces/{workspace}/status   200 404 404 404 401
+GET    workspaces/{agents}/outline     200 200 200 404 401
+GET    workspaces/{agents}/status      200 200 200 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
 PUT    workspaces/{workspace}/drafts/{node} 200 404 404 404 401 {"kind":"buffer","text":"a"}
 GET    workspaces/{agents}/drafts      200 200 200 404 401
@@ -76,6 +80,9 @@ GET    turns/{turn}                    200 200 200 404 401
 POST   turns/{turn}/extend             409 403 403 404 401  {"steps": 20}
 POST   turns/{turn}/stop               200 200 403 404 401
 GET    steps?workspace={workspace}     200 404 404 404 401
+GET    links?tree={tree}               200 200 200 404 401
+GET    links?tree={tree}&node={node}   200 200 200 404 401
+GET    link-types                      200 200 200 200 401
 GET    generations/{generation}        200 200 200 404 401
 POST   generations/{generation}/stop   200 200 403 404 401
 GET    calls/{call}                    200 200 200 404 401

@@ -184,3 +184,40 @@ class Verification(BaseModel):
     checked: int
     broken: list[Broken]
     later_versions: list[str]
+
+
+class Link(BaseModel):
+    """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
+    `tree:ID node:a7x2` of another tree."""
+
+    id: str
+    tree: str
+    type: str
+    source: str
+    target: str
+    note: str
+    confidence: float | None
+    by: str
+    at: str
+
+
+class LinkPage(BaseModel):
+    """One page of links."""
+
+    count: int
+    results: list[Link]
+
+
+class LinkType(BaseModel):
+    """A type of links; `reverse` is how it reads from the target's side."""
+
+    name: str
+    reverse: str
+    symmetric: bool
+
+
+class LinkTypePage(BaseModel):
+    """All types of links."""
+
+    count: int
+    results: list[LinkType]

@@ -186,56 +186,6 @@ class TreePage(BaseModel):
     results: list[Tree]
 
 
-class Workspace(BaseModel):
-    """Somebody's own view of a tree."""
-
-    id: str
-    participant: str
-    tree: str
-    position: str
-    versions: dict[str, str]
-    revision: int
-    status: dict[str, Any]
-    windows: list[dict[str, Any]]
-    tasks: list[dict[str, Any]]
-    augments: list[dict[str, Any]]
-    outline: dict[str, Any]
-    notifications: list[dict[str, Any]]
-    drafts: list[dict[str, Any]]
-
-
-class Step(BaseModel):
-    """Who tried what, with what outcome: `ok` or the code of its refusal. `message` is the
-    reply; `place` is the line's in its turn: `2.1` is the first of the second round."""
-
-    seq: int
-    workspace: str
-    actor: str
-    on_behalf_of: str | None
-    turn: str | None
-    place: str | None
-    line: str
-    canonical: str
-    because: str
-    items: list[str]
-    link_type: str
-    outcome: str
-    message: str
-    hint: str
-    stream: str
-    events: list[int]
-    undone: bool
-    at: str
-
-
-class StepPage(BaseModel):
-    """Steps in order; `next` is the next `after`, null at the end."""
-
-    count: int
-    next: int | None
-    results: list[Step]
-
-
 class CommandForm(BaseModel):
     """One form of one command, as the registry declares it."""
 

@@ -9,7 +9,8 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.commands import growth
-from loom.doors.api import reading_shapes, shapes
+from loom.doors.api import reading_shapes
+from loom.doors.api import workspace_shapes as shapes
 from loom.doors.api.asking import a_number, an_id, needed, word
 from loom.doors.api.auth import user_of
 from loom.doors.api.groves import CURSOR
@@ -19,7 +20,7 @@ from loom.doors.api.schema import operation
 from loom.log import streams
 from loom.models import Participant, Step
 from loom.queries.items import written
-from loom.queries.workspaces import workspace_body
+from loom.queries.workspaces import outline_of, status_of, workspace_body
 from loom.rules.hashes import instant
 from loom.rules.refusals import not_found
 
@@ -53,6 +54,22 @@ def workspace(request: Request, uid: str) -> Response:
     """Position, versions chosen and revision of a workspace."""
     actor, found = access.get_workspace(user_of(request), uid)
     return Response(workspace_body(actor, found))
+
+
+@operation("GET", "workspaces outline", "How the outline is folded", answers=shapes.Outline)
+@api_view(["GET"])
+def outline(request: Request, uid: str) -> Response:
+    """The depth the outline is folded to, what was expanded, and what the last find marked."""
+    _, found = access.get_workspace(user_of(request), uid)
+    return Response(outline_of(found))
+
+
+@operation("GET", "workspaces status", "How far a workspace has come", answers=shapes.Status)
+@api_view(["GET"])
+def status(request: Request, uid: str) -> Response:
+    """The last step seen, and how many were made."""
+    _, found = access.get_workspace(user_of(request), uid)
+    return Response(status_of(found))
 
 
 @operation(
