@@ -82,6 +82,9 @@ class Context:
         self.chosen[node.slot_id] = node
 
 
-def touched(*nodes: Node) -> tuple[str, ...]:
-    """The addresses of nodes, for `Reply.items`."""
-    return tuple(addresses.of_node(node.pk) for node in nodes)
+def touched(*items: Node | Tree) -> tuple[str, ...]:
+    """The addresses of nodes and trees, for `Reply.items`."""
+    return tuple(
+        addresses.of_tree(item.pk) if isinstance(item, Tree) else addresses.of_node(item.pk)
+        for item in items
+    )

@@ -8,12 +8,12 @@ from loom.commands.context import Context, Reply, touched
 from loom.commands.phrases import counted, header, line_of
 from loom.commands.records import position_ref
 from loom.commands.registry import command
-from loom.commands.resolve import get_node
+from loom.commands.resolve import get_node, tree_of
 from loom.commands.stretches import is_stretch, view_stretch, view_tree
 from loom.grammar.bad import Bad
 from loom.grammar.shown import quote
 from loom.grammar.slices import get
-from loom.models import Node
+from loom.models import Node, Tree
 from loom.queries import beside, lookup
 from loom.rules import link_types
 from loom.rules.refusals import Refused
@@ -109,9 +109,11 @@ class List(Args):
 
 @command("list", group="Look", klass="look", letters="A")
 def list_(context: Context, args: List) -> Reply:
-    """Lists what hangs at a node, one line each; without a type, its links by type."""
-    node = get_node(context, args.ref)
+    """Lists what hangs at a node or tree, one line each; without a type, its links by type."""
     kind = "continuations" if args.type.lower() == "continues" else args.type.lower()
+    if args.ref.kind == "tree":
+        return _of_tree(context, tree_of(context, args.ref), kind)
+    node = get_node(context, args.ref)
     if not kind:
         return _affordances(context, node)
     if kind in ("claims",):
@@ -156,24 +158,45 @@ def _standing(context: Context, node: Node, kind: str) -> Node:
     return lookup.standing(node.slot_id, context.workspace) or node
 
 
-def _links(context: Context, node: Node, kind: str) -> Reply:
-    seen = beside.links_of(context.actor, node)
+def _of_tree(context: Context, tree: Tree, kind: str) -> Reply:
+    if not kind:
+        types = Counter(one.type for one in beside.links_of(context.actor, tree))
+        parts = [f"{name} {number}" for name, number in types.most_common()]
+        said = f"{_named(tree)} links: {' · '.join(parts) or 'none'}"
+        return Reply(said, refs=(f"tree:{tree.uid}",), items=touched(tree))
+    if kind != "links" and kind not in _link_words():
+        raise Refused(
+            "INVALID_SYNTAX",
+            f"A tree has no list {kind!r}.",
+            hint="list its links, or → list root continuations",
+        )
+    return _links(context, tree, kind)
+
+
+def _named(item: Node | Tree) -> str:
+    return f'tree:"{item.title}"' if isinstance(item, Tree) else f"[{item.local_id}]"
+
+
+def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
+    seen = beside.links_of(context.actor, item)
     if kind != "links":
         seen = [one for one in seen if one.type == kind]
     name = "links" if kind == "links" else f"[{kind}] links"
     head = counted(len(seen), name.removesuffix("s")) if seen else f"no {name}"
-    lines = [f"[{node.local_id}] → {head}{':' if seen else ''}"]
+    lines = [f"{_named(item)} → {head}{':' if seen else ''}"]
     refs = []
     for one in seen[:MAX_LINES]:
-        if one.node is None:
-            end = f'tree:"{one.tree_title}"'
-        else:
-            home = one.node.tree
-            where = "" if home == context.tree else f' in tree:"{home.title or home.uid}"'
-            end = f"[{one.node.local_id}]{where} {quote(one.node.text)}"
-        lines.append(f"  {link_types.arrow(one.type)} {end}")
+        lines.append(f"  {link_types.arrow(one.type)} {_end(context, one)}")
         refs.append(position_ref(one.node, context.tree.pk) if one.node else f"tree:{one.tree_uid}")
-    return Reply("\n".join(lines), refs=tuple(refs), items=touched(node))
+    return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
+
+
+def _end(context: Context, seen: beside.Seen) -> str:
+    if seen.node is None:
+        return f'tree:"{seen.tree_title}"'
+    home = seen.node.tree
+    where = "" if home == context.tree else f' in tree:"{home.title or home.uid}"'
+    return f"[{seen.node.local_id}]{where} {quote(seen.node.text)}"
 
 
 def _affordances(context: Context, node: Node) -> Reply:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from loom.access import Actor, visible_trees
-from loom.models import Link, Node
+from loom.models import Link, Node, Tree
 from loom.queries import lookup
 from loom.rules import addresses, link_types
 
@@ -66,9 +66,11 @@ class Seen:
         return self.type.replace("_", " ")
 
 
-def links_of(actor: Actor, node: Node) -> list[Seen]:
-    """The links of a node from its side, oldest first; ends the actor may not see left out."""
-    own = addresses.of_node(node.pk)
+def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
+    """The links of a node or tree from its side, oldest first; ends the actor may not see
+    left out."""
+    is_tree = isinstance(item, Tree)
+    own = addresses.of_tree(item.pk) if is_tree else addresses.of_node(item.pk)
     rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
     rows = rows.filter(tree__in=visible_trees(actor.user))
     seen = []

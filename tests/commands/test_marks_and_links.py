@@ -104,3 +104,18 @@ def test_only_annotations_are_resolved(say: Say, write: Write) -> None:
     with pytest.raises(Refused) as refused:
         say(f"resolve {write('a')}")
     assert refused.value.code == "REJECTED"
+
+
+def test_the_links_of_a_tree_are_listed_like_those_of_a_node(say: Say, write: Write) -> None:
+    a = write("a")
+    tree = say("view root").body["stream"]
+    title = say(f"view {tree}").reply.partition(" (")[0]
+    say(f"link {a} to {tree} as:supports")
+    assert say(f"list {tree}").reply == f"{title} links: supported_by 1"
+    listed = say(f"list {tree} links")
+    assert listed.reply == f'{title} → 1 link:\n  ──[supported_by]──→ [{a}] "a"'
+    assert listed.body["refs"] == [a]
+    assert say(f"list {tree} supports").reply == f"{title} → no [supports] links"
+    with pytest.raises(Refused) as refused:
+        say(f"list {tree} continuations")
+    assert refused.value.code == "INVALID_SYNTAX"
