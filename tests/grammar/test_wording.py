@@ -61,7 +61,10 @@ def test_destructive_verbs_need_their_own_word() -> None:
     assert not {frame.verb for frames in PHRASES.values() for frame in frames} & DESTRUCTIVE
     for text, line in (*KNOWN, *APART):
         verb = said(text).partition(" ")[0]
-        assert verb not in DESTRUCTIVE or verb in text.lower().split(), (text, line)
+        assert verb not in DESTRUCTIVE or verb in text.lower().replace("`", "").split(), (
+            text,
+            line,
+        )
 
 
 @pytest.mark.parametrize(
