@@ -202,3 +202,20 @@ def test_a_candidate_still_coming_is_a_ghost_that_grows(
     expect(page.locator(".ghost")).to_have_text(" word by")
     heddle.provider.release()
     expect(page.locator(".ghost")).to_have_text(" word by word.")
+
+
+def test_what_a_candidate_does_and_its_stop_stand_side_by_side(
+    heddle: Heddle, visit: Open, house: str
+) -> None:
+    heddle.provider.script(holds(" word by", HOLD, " word."))
+    page = opened(visit(f"/trees/{house}"))
+    page.get_by_label("n", exact=True).fill("1")
+    page.locator(".composer").get_by_role("button", name="Continue").click()
+    card = page.locator(".card.coming")
+    expect(card.locator("[data-text]")).to_have_text(" word by")
+    expect(card.locator(".state")).to_have_text("writing")
+    state = card.locator(".state").bounding_box()
+    stop = card.get_by_role("button", name="Stop").bounding_box()
+    assert state and stop and state["x"] + state["width"] <= stop["x"]
+    heddle.provider.release()
+    expect(page.locator(".card[data-id]")).to_have_count(1)

@@ -185,3 +185,30 @@ def test_an_empty_text_of_another_program_can_be_reached_and_written(
     details.get_by_role("button", name="Save").click()
     expect(empty).to_have_count(0)
     expect(book(page)).to_contain_text("One. Two. Three.")
+
+
+def test_an_empty_text_or_candidate_puts_no_words_into_the_text(
+    visit: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "hollows.json"
+    below = '{"text": "", "children": []}, {"text": "Two.", "children": []}'
+    file.write_text(f'{{"text": "", "children": [{{"text": "", "children": [{below}]}}]}}')
+    page = visit("/")
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    page.get_by_role("link", name="Open the tree").click()
+    opened(page)
+    empty = page.locator(".card", has_text="empty")
+    expect(empty).not_to_have_count(0)
+    while page.locator(".card").count() == 1:
+        at = page.url
+        empty.locator("a").click()
+        page.wait_for_function("at => location.href !== at", arg=at)
+        expect(page.locator(".card")).not_to_have_count(0)
+    expect(page.locator(".card")).to_have_count(2)
+    expect(page.locator(".card.picked")).to_contain_text("empty")
+    expect(page.locator(".ghost")).to_have_count(0)
+    # A node is there, though without words: the text does not ask for its first ones.
+    expect(page.locator(".book .void").last).to_be_visible()
+    expect(page.locator(".cm-placeholder")).to_be_hidden()
+    page.get_by_role("button", name="Next candidate").click()
+    expect(page.locator(".ghost")).to_have_text("Two.")

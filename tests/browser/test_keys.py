@@ -46,6 +46,26 @@ def test_a_key_is_bound_by_pressing_it_and_then_means_that(heddle: Heddle, visit
     expect(page.get_by_label("annotate")).to_have_value("a")
 
 
+def test_a_bound_key_is_drawn_as_its_caps_and_saved_as_it_was_pressed(visit: Open) -> None:
+    page = visit("/settings/keys")
+    expect(page.get_by_label("search and commands")).to_have_value("Ctrl K")
+    expect(page.get_by_label("parent").first).to_have_value("←")
+    expect(page.get_by_label("redo it")).to_have_value("Ctrl Shift Z")
+    page.get_by_label("redo it").press("Control+Shift+Y")
+    expect(page.get_by_label("redo it")).to_have_value("Ctrl Shift Y")
+    # Where the keys have no names, as on a phone, what is written counts.
+    page.get_by_label("annotate").evaluate(
+        "one => { one.value = 'n'; one.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("The keys are saved.")).to_be_visible()
+    expect(page.get_by_label("redo it")).to_have_value("Ctrl Shift Y")
+    expect(page.get_by_label("search and commands")).to_have_value("Ctrl K")
+    expect(page.get_by_label("annotate")).to_have_value("n")
+    page.get_by_role("button", name="All as at first").click()
+    expect(page.get_by_label("redo it")).to_have_value("Ctrl Shift Z")
+
+
 def test_moving_while_typing_keeps_the_browser_from_going_back(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Typed", "One.", " Two.", " Three.")
     page = visit("/settings")

@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import Heddle, Open
 from tests.browser.test_two_people import live
@@ -34,3 +34,28 @@ def test_the_slider_shows_the_tree_as_it_was_and_leads_back(heddle: Heddle, visi
     expect(page.locator("article.node")).to_have_count(2)
     expect(page.locator(".card")).to_contain_text("Meanwhile.")
     assert f"node={last}" in page.url
+
+
+def test_reading_a_moment_shows_that_it_is_read_until_it_is_there(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Slow past", "One.", "Two.")
+    page = live(visit(f"/trees/{tree}"))
+    expect(page.locator("loom-map[data-ready]")).to_be_attached()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile(r"/past/path\?"), hold)
+    page.get_by_label("More about this tree").press("Enter")
+    page.get_by_role("button", name="See the tree as it was").press("Enter")
+    waiting = page.get_by_role("progressbar", name="Reading how the tree was")
+    expect(waiting).to_be_visible()
+    expect(page.locator(".past-text")).to_have_attribute("aria-busy", "true")
+    for route in held:
+        route.continue_()
+    page.unroute_all()
+    expect(page.locator(".past-text article")).to_have_count(2)
+    expect(waiting).to_be_hidden()
+    expect(page.locator(".past-said")).to_have_text(re.compile(r"\d+ of \d+"))

@@ -57,6 +57,7 @@ export class Wheel {
 
   /** A card's text as far as it is known. @param {Element} card */
   textOf(card) {
+    if (card.querySelector("[data-void]")) return "";
     const text = card.querySelector("[data-text], .card-text a")?.textContent ?? "";
     return card.hasAttribute("data-id") && [...text].length > MOST ? [...text].slice(0, MOST).join("") : text;
   }

@@ -24,8 +24,8 @@ const LOOK = EditorView.theme({
   "&.cm-focused": { outline: "none" },
   "& .cm-scroller": { font: "inherit", lineHeight: "inherit", overflow: "visible" },
   "& .cm-content": { padding: "0", caretColor: "var(--ink)" },
-  "& .cm-line": { padding: "0" },
-  "& .cm-placeholder": { color: "var(--soft)" },
+  "& .cm-line": { padding: "0" }, "& .cm-placeholder": { color: "var(--soft)" },
+  "&:has(.void) .cm-placeholder": { display: "none" },
 });
 
 export class BufferEditor {

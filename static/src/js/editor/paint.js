@@ -80,7 +80,9 @@ function mark(who, fresh) {
 function marks(view, markOf) {
   const found = /** @type {Mark[]} */ ([]);
   const { pieces } = view.state.field(book);
-  for (const range of view.visibleRanges) {
+  // Of an empty text nothing is visible, and it may still have nodes.
+  const ranges = view.visibleRanges.length ? view.visibleRanges : [{ from: 0, to: 0 }];
+  for (const range of ranges) {
     let at = 0;
     for (const piece of pieces) {
       const from = Math.max(at, range.from);

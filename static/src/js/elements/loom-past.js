@@ -8,7 +8,14 @@ import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { nearest, storeAt } from "../tree/past.js";
 
+// Sooner than this nobody needs to be told.
+const LATE_MS = 150;
+
 export class LoomPast extends HTMLElement {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  late = undefined;
+  told = false;
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
@@ -25,6 +32,7 @@ export class LoomPast extends HTMLElement {
   disconnectedCallback() {
     this.stop?.abort();
     clearTimeout(this.timer);
+    clearTimeout(this.late);
   }
 
   /** Shows the tree as it was at a seq. @param {number} seq */
@@ -57,10 +65,12 @@ export class LoomPast extends HTMLElement {
     };
     const back = make("button", { type: "button", className: "button small primary", textContent: t("Back to now") });
     back.addEventListener("click", () => this.close());
+    this.wait = make("progress", { className: "past-wait", hidden: true });
+    this.wait.setAttribute("aria-label", t("Reading how the tree was"));
     this.said = make("p", { className: "past-said" });
     this.said.setAttribute("role", "status");
     this.text = make("div", { className: "past-text mode-dialogue" });
-    const bar = make("div", { className: "past-bar" }, step(-1, "‹", t("One change earlier")), this.range, step(1, "›", t("One change later")), back, this.said);
+    const bar = make("div", { className: "past-bar" }, step(-1, "‹", t("One change earlier")), this.range, step(1, "›", t("One change later")), back, this.said, this.wait);
     bar.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key === "Escape") this.close();
@@ -85,6 +95,8 @@ export class LoomPast extends HTMLElement {
     const page = this.page;
     const seq = this.range?.value;
     if (!page?.present || !seq) return;
+    this.told = false;
+    this.busy();
     try {
       /** @type {import("../tree/past.js").Moment} */
       const moment = await json(`${page.web}/past?seq=${seq}`);
@@ -95,9 +107,26 @@ export class LoomPast extends HTMLElement {
       if (there === page.position) await this.draw();
       else page.go(there, { replace: true });
     } catch (error) {
+      this.rest();
       if (!(error instanceof Refused)) throw error;
       page.emit("refused", error);
     }
+  }
+
+  /** Says that a moment is being read, where that takes longer than a look. */
+  busy() {
+    this.text?.setAttribute("aria-busy", "true");
+    this.late ??= setTimeout(() => {
+      this.wait?.toggleAttribute("hidden", false);
+      if (this.said && !this.told) this.said.textContent = t("Reading how the tree was …");
+    }, LATE_MS);
+  }
+
+  rest() {
+    clearTimeout(this.late);
+    this.late = undefined;
+    this.wait?.toggleAttribute("hidden", true);
+    this.text?.removeAttribute("aria-busy");
   }
 
   /** @param {import("../tree/past.js").Moment} moment */
@@ -105,6 +134,7 @@ export class LoomPast extends HTMLElement {
     const when = new Date(at).toLocaleString(document.documentElement.lang || "en", { dateStyle: "medium", timeStyle: "short" });
     const what = [by, words, node].filter(Boolean).join(" ");
     const line = t("{seq} of {head}, {when}: {what}", { seq, head, when, what });
+    this.told = true;
     if (this.said) this.said.textContent = line;
     this.range?.setAttribute("aria-valuetext", line);
   }
@@ -114,12 +144,15 @@ export class LoomPast extends HTMLElement {
     const seq = this.range?.value;
     if (!page || !seq) return;
     const node = page.position;
+    this.busy();
     try {
       const markup = await part(`${page.web}/past/path?seq=${seq}&node=${node}`);
       if (this.range?.value !== seq || page.position !== node || !this.text) return;
       this.text.innerHTML = markup;
+      this.rest();
       showAges();
     } catch (error) {
+      this.rest();
       if (this.text && error instanceof Refused) this.text.textContent = error.message;
       else throw error;
     }
@@ -128,6 +161,7 @@ export class LoomPast extends HTMLElement {
   /** Back to now, where the reader stood. */
   close() {
     const page = this.page;
+    this.rest();
     this.range = undefined;
     this.replaceChildren();
     this.closest("loom-tree")?.removeAttribute("data-past");

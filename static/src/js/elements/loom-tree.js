@@ -8,6 +8,7 @@ import "../tree/folds.js";
 import "../tree/linking.js";
 import { listenForKeys } from "../tree/keys.js";
 import { keepExports } from "../tree/menu.js";
+import { keepMenusInSight, shutAround } from "../tree/menus.js";
 import { listenForPortals } from "../tree/portals.js";
 import { TreePage } from "../tree/page.js";
 import { t } from "../t.js";
@@ -28,6 +29,7 @@ export class LoomTree extends HTMLElement {
     listenForKeys(this.page, signal);
     listenForPortals(signal);
     keepExports(this.page, signal);
+    keepMenusInSight(signal);
     this.page.start();
   }
 
@@ -48,9 +50,10 @@ export class LoomTree extends HTMLElement {
   /** Links to nodes of this tree move the tab instead of loading the page. @param {MouseEvent} event */
   clicked(event) {
     const target = /** @type {Element} */ (event.target);
+    shutAround(target);
     const pane = target.closest("[data-pane]");
     if (pane) return this.show(pane.getAttribute("data-pane") ?? "thread");
-    this.fold(target);
+    this.point(target);
     const button = target.closest("[data-act], [data-line]");
     if (button) return this.act(button);
     const link = target.closest("[data-go]");
@@ -68,14 +71,10 @@ export class LoomTree extends HTMLElement {
     if (!host || host.matches(".card")) return;
     const id = host.getAttribute("data-id") ?? "";
     perform(button.getAttribute("data-act") ?? "", { page, id, host, button });
-    button.closest("details.menu")?.removeAttribute("open");
   }
 
-  /** Menus close when something else is pressed. @param {Element} target */
-  fold(target) {
-    for (const menu of document.querySelectorAll("details.menu[open]")) {
-      if (!menu.contains(target)) menu.removeAttribute("open");
-    }
+  /** A text that is pressed is shown beside. @param {Element} target */
+  point(target) {
     const run = target.closest(".run[data-id]");
     if (run && getSelection()?.isCollapsed) this.details(run.getAttribute("data-id") ?? "", false);
   }

@@ -3,6 +3,7 @@
 
 import { composer, perform } from "./actions.js";
 import { comboOf } from "./combos.js";
+import { shut } from "./menus.js";
 import { MOVES, moveBy } from "./moves.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -77,11 +78,11 @@ function bookmark(page, step) {
 
 /** @param {boolean} typing */
 function escape(typing) {
-  if (weave()?.halt() || turns()?.halt()) return true;
   const open = document.querySelectorAll("details.menu[open]");
-  for (const menu of open) menu.removeAttribute("open");
+  for (const menu of open) shut(menu);
+  if (open.length || weave()?.halt() || turns()?.halt()) return true;
   if (typing) /** @type {HTMLElement} */ (document.activeElement).blur();
-  return open.length > 0 || typing;
+  return typing;
 }
 
 /** The action that a press means now. @param {Key[]} table @param {KeyboardEvent} event */
