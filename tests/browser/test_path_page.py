@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Heddle, Open
+from tests.browser.conftest import DESK, PHONE, Heddle, Open
 from tests.browser.test_two_people import live
 from tests.providers.scripts import says
 
@@ -80,3 +80,17 @@ def test_exports_are_of_the_path_that_is_read(heddle: Heddle, visit: Open) -> No
     for name in ("Markdown", "text", "JSON"):
         link = page.locator("a[data-export]", has_text=re.compile(f"^{name}$"))
         expect(link).to_have_attribute("href", re.compile(f"node={one}$"))
+
+
+def test_a_text_with_more_below_than_fits_is_opened_at_its_start(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Many", "A first text, and a long one. " * 60, "Two.")
+    at = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    for number in range(9):
+        heddle.line(tree, f'respond {at} "{f"Answer {number}, and more of it. " * 12}"')
+    for size in (DESK, PHONE):
+        page = live(visit(f"/trees/{tree}?node={at}", size=size))
+        expect(page.locator(".card")).to_have_count(9)
+        expect(page.locator("article.node").last.locator(".text")).to_be_in_viewport()
+        expect(page.locator(".card").first).to_be_in_viewport()

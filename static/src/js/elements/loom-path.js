@@ -139,8 +139,7 @@ export class LoomPath extends HTMLElement {
     if (!thread) return;
     requestAnimationFrame(() => {
       const last = this.nodes().at(-1);
-      // A long last node is read from its start, a short one with what hangs below it.
-      if (last && last.getBoundingClientRect().height > thread.clientHeight * 0.6) {
+      if (last && this.stick?.isTooLong(last, this)) {
         this.stick?.release();
         last.scrollIntoView({ block: "start" });
       } else this.stick?.toEnd();

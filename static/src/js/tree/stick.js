@@ -37,6 +37,17 @@ export class Stick {
     if (this.on) this.thread.scrollTop = this.height;
   }
 
+  /** Whether a last node is read from its start: it is long, or what hangs below it is, and none
+   * of that is still coming. @param {Element} last @param {Element} path */
+  isTooLong(last, path) {
+    const room = this.thread.clientHeight;
+    const node = last.getBoundingClientRect();
+    if (node.height > room * 0.6) return true;
+    const composer = this.thread.querySelector("loom-composer")?.getBoundingClientRect().height ?? 0;
+    const isComing = path.querySelector(".card.coming, .turn.working") !== null;
+    return !isComing && path.getBoundingClientRect().bottom - node.top + composer > room;
+  }
+
   /** Shows the end from now on. */
   toEnd() {
     this.on = true;
