@@ -2,6 +2,7 @@
 sockets of real processes, nobody misses or doubles anything."""
 
 import json
+import time
 from contextlib import ExitStack
 from typing import Any
 
@@ -40,7 +41,10 @@ class Page:
     def hear_until(self, uid: str, text: str = "", kind: str = "") -> None:
         """Hears frames until the candidate's text is `text`, or an event of `kind` came."""
         assert self._line is not None
+        end = time.monotonic() + 90
         while (self.texts.get(uid, "") != text) if text else (kind not in self.kinds.values()):
+            if time.monotonic() > end:
+                raise AssertionError(f"heard {self.texts} and {self.kinds}")
             self._take(json.loads(self._line.recv(timeout=30)))
 
     def _take(self, frame: dict[str, Any]) -> None:

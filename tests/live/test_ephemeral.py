@@ -70,6 +70,18 @@ async def test_a_lost_delta_is_filled_from_the_row(
         told += (await line.until("delta"))["text"]
 
 
+async def test_a_lost_delta_is_noticed_though_none_follows(
+    connect: Opener, tree: Tree, owner: User, generation: Generation
+) -> None:
+    line = await connect(tree, await in_db(bearer)(owner))
+    await line.until("heartbeat")
+    rows = Generation.objects.filter(pk=generation.pk)
+    await in_db(rows.update)(text="one two three four ", chunk=4)
+    told = ""
+    while told != "four ":
+        told += (await line.until("delta"))["text"]
+
+
 async def test_deltas_are_merged_for_a_viewer_but_nothing_is_left_out(
     connect: Opener, tree: Tree, owner: User, generation: Generation
 ) -> None:

@@ -192,10 +192,20 @@ class Feed:
         if uid in self._ended:  # it came the slower way
             return
         partial = self._partial(uid)
-        if partial.hear(chunk, text) and not partial.is_catching_up:
+        if partial.hear(chunk, text):
+            self._read_on(partial)
+        self._wake_all()
+
+    def reached(self, uid: str, chunk: int) -> None:
+        """Notes how far the row of a running text has come: what was lost on the way here is
+        read there, and not only once more comes."""
+        if uid not in self._ended and chunk > self._partial(uid).chunk:
+            self._read_on(self._partial(uid))
+
+    def _read_on(self, partial: Partial) -> None:
+        if not partial.is_catching_up:
             partial.is_catching_up = True
             self._spawn(self._close_gap(partial))
-        self._wake_all()
 
     async def _close_gap(self, partial: Partial) -> None:
         """Reads the generation's row until it has reached what was heard too early."""

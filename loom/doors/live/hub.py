@@ -71,7 +71,8 @@ class Hub:
                 log.warning("could not look after the sockets", exc_info=True)
 
     async def look(self) -> None:
-        """Notices lost bells, changed roles, slow sockets and feeds without sockets."""
+        """Notices lost bells and pieces of text, changed roles, slow sockets and feeds without
+        sockets."""
         now = asyncio.get_running_loop().time()
         for feed in list(self._feeds.values()):
             feed.tick(now)
@@ -82,6 +83,9 @@ class Hub:
         heads = await self._threads.read(reading.heads, [feed.stream for feed in feeds])
         for feed in feeds:
             feed.ring_bell(heads.get(feed.stream, 0))
+        trees = {feed.tree_uid: feed for feed in feeds if feed.tree_uid}
+        for tree, uid, chunk in await self._threads.read(reading.reached, list(trees)):
+            trees[tree].reached(uid, chunk)
         passes = {socket.guest.ticket for feed in feeds for socket in feed.sockets}
         verdicts = await self._threads.read(reading.standing, passes)
         for feed in feeds:

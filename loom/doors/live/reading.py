@@ -72,6 +72,13 @@ def running(tree_uid: str) -> list[tuple[str, int, str]]:
     return list(rows.order_by("id").values_list("uid", "chunk", "text"))
 
 
+def reached(tree_uids: Iterable[str]) -> list[tuple[str, str, int]]:
+    """Tree, uid and chunk of the generations of trees that have a text and go on; one query."""
+    going = Generation.objects.filter(status="running", chunk__gt=0)
+    rows = going.filter(tree__uid__in=list(tree_uids)).order_by()
+    return list(rows.values_list("tree__uid", "uid", "chunk"))
+
+
 def partial(generation_uid: str) -> tuple[int, str] | None:
     """Chunk and text of one generation; None when it is over or was never there."""
     rows = Generation.objects.filter(uid=generation_uid, status__in=("queued", "running"))
