@@ -18,6 +18,7 @@ import httpx
 from agents.providers.address import checked_addresses
 from agents.providers.failures import Broken, Failure
 from agents.providers.openai import OpenAI
+from agents.providers.transport import CheckedTransport
 from loom.rules.addresses_allowed import BadUrl, read_url
 
 NOWHERE = "https://litellm.invalid/v1"  # the base_url of a participant that has none
@@ -47,10 +48,21 @@ def _library() -> Any:
     return litellm
 
 
+def _go_out_checked(allow: Sequence[str]) -> None:
+    """Has the clients that LiteLLM makes from now on ask by a checked transport alone, and
+    no proxy of the environment."""
+    handler: Any = importlib.import_module("litellm.llms.custom_httpx.http_handler")
+    made_by = handler.AsyncHTTPHandler
+    made_by.create_async_transport = staticmethod(lambda *_, **__: CheckedTransport(allow))
+    made_by._create_async_transport = made_by.create_async_transport
+    made_by.create_httpx_proxy_mounts = staticmethod(lambda *_, **__: {})
+
+
 class LiteLLMTransport(httpx.AsyncBaseTransport):
     """Answers an OpenAI-shaped chat request by asking LiteLLM. Belongs to one event loop.
 
-    A base_url is checked like any other; LiteLLM then resolves it once more by itself.
+    Whatever LiteLLM asks goes out by a `CheckedTransport`, where each address is checked once
+    more, that of a redirect too.
     """
 
     def __init__(self, allow: Sequence[str]) -> None:
@@ -64,6 +76,7 @@ class LiteLLMTransport(httpx.AsyncBaseTransport):
             asked["messages"] = [{"role": "user", "content": asked["prompt"]}]
         key = request.headers.get("authorization", "").removeprefix("Bearer ")
         litellm = await asyncio.to_thread(_library)
+        _go_out_checked(self._allow)
         try:
             answer = await litellm.acompletion(
                 **{name: asked[name] for name in _TAKEN if name in asked},

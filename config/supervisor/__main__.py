@@ -1,5 +1,6 @@
 """`python -m config.supervisor`: the whole life of script/server."""
 
+import errno
 import signal
 import sys
 from types import FrameType
@@ -8,6 +9,8 @@ from config.supervisor import broker, plan, ready
 from config.supervisor.keeper import Keeper
 from config.supervisor.options import Options, Sentence, read
 from config.supervisor.setup import locked, prepare
+
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def _say(line: str) -> None:
@@ -58,6 +61,11 @@ def main() -> int:
                 keeper.stop_all()
     except Sentence as sentence:
         sys.stderr.write(f"{sentence}\n")
+        return 1
+    except OSError as error:
+        if error.errno not in _CANNOT_WRITE:
+            raise
+        sys.stderr.write(f"The data folder cannot be written: {error.strerror}.\n")
         return 1
     return 0
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
-from django.db import DataError, IntegrityError, OperationalError
+from django.db import DataError, IntegrityError, OperationalError, connection
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.test import APIClient
 
@@ -243,3 +243,17 @@ def test_what_breaks_below_is_told_in_our_words(
     monkeypatch.setattr("loom.access.visible_groves", broken)
     answer = api(owner).get("/api/me")
     assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+@pytest.mark.sqlite
+def test_a_full_disk_is_called_so(world: World, api: Client, owner: User) -> None:  # noqa: F811
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA page_count")
+        cursor.execute(f"PRAGMA max_page_count = {cursor.fetchone()[0] + 20}")
+        try:
+            line = {"line": "respond root\n" + "x" * 400_000}
+            answer = api(owner).post(f"/api/trees/{world['tree']}/commands", line, format="json")
+        finally:
+            cursor.execute("PRAGMA max_page_count = 1073741823")
+    assert answer.status_code == 503
+    assert answer.json()["message"] == "The disk is full; nothing was written."

@@ -91,6 +91,17 @@ def test_two_cannot_use_one_data_folder(tmp_path: Path) -> None:
         assert first.stop() < 10
 
 
+def test_a_full_disk_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "prepare.log").symlink_to("/dev/full")
+    # So that there is something to write into the log.
+    with server(tmp_path, "--no-model", PYTHONPROFILEIMPORTTIME="1") as running:
+        said = running.rest()
+    assert "The data folder cannot be written: No space left on device." in said
+    assert "Traceback" not in said
+    assert running.process.returncode == 1
+
+
 def test_a_wrong_setting_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
     with server(tmp_path, "--no-model", HEDDLE_SECRET="short") as running:
         said = running.rest()

@@ -20,7 +20,7 @@ from rest_framework.test import APIClient
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute
 from loom.commands.sealing import open_sealed
-from loom.management import links
+from loom.management import archives, links
 from loom.models import Event, Grove, Membership, Node, Participant, SigninLink, Tree, User
 
 pytestmark = pytest.mark.django_db
@@ -225,6 +225,20 @@ def test_a_backup_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, db: 
     with pytest.raises(CommandError, match="cannot be written"):
         said("backup", str(tmp_path / "no" / "such" / "folder"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_on_a_full_disk_is_refused_and_leaves_the_old_one(
+    tmp_path: Path, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(to: Path) -> None:
+        to.write_bytes(b"half of it")
+        raise sqlite3.OperationalError("database or disk is full")
+
+    (tmp_path / "old.backup").write_text("whole")
+    monkeypatch.setattr(archives, "dump", full)
+    with pytest.raises(CommandError, match="cannot be written: database or disk is full"):
+        said("backup", str(tmp_path / "old.backup"))
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("old.backup", "whole")]
 
 
 def test_nothing_is_restored_under_a_running_heddle(tmp_path: Path) -> None:

@@ -11,7 +11,16 @@ from agents.providers.exchange import Limits
 from agents.providers.telling import Ask, Told
 from tests.providers.asking import QUICK, ask, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
-from tests.providers.scripts import Script, cuts, fails, never_ends, says, stalls, tokens
+from tests.providers.scripts import (
+    Script,
+    cuts,
+    fails,
+    never_ends,
+    redirects,
+    says,
+    stalls,
+    tokens,
+)
 
 KEY = "sk-of-a-test"
 SLOW = Limits(connect_s=60, first_s=60, idle_s=10, total_s=90)  # its import takes seconds
@@ -69,6 +78,30 @@ async def test_a_private_address_is_not_asked(provider: ScriptedProvider) -> Non
     told, _ = await litellm(provider, allow=False)
     assert failure_of(told).kind == "refused"
     assert provider.seen == []
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
+async def test_nobody_is_redirected_to_an_address_that_may_not_be_called(
+    status: int, provider: ScriptedProvider
+) -> None:
+    with ScriptedProvider() as inside:
+        provider.default = redirects(f"{inside.url}/chat/completions", status)
+        told, _ = await litellm(provider)
+        assert failure_of(told)
+        assert inside.seen == []
+
+
+async def test_no_proxy_of_the_environment_is_asked(
+    provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedProvider() as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        told, _ = await litellm(provider)
+        assert is_whole(told)
+        assert proxy.seen == []
 
 
 async def test_silence_and_endless_talk_end_by_the_same_limits(

@@ -157,6 +157,9 @@ def _lost_race(error: Any) -> Refused:
 
 
 def _down(error: Any) -> Refused:
+    if any(words in str(error) for words in ("disk is full", "No space left")):
+        hint = "whoever runs this Heddle makes room on its disk"
+        return Refused("UNAVAILABLE", "The disk is full; nothing was written.", hint=hint)
     return Refused("UNAVAILABLE", "The database does not answer.", hint="try again")
 
 

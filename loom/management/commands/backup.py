@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import sqlite3
 import tarfile
 import tempfile
 from pathlib import Path
@@ -39,6 +40,8 @@ class Command(StartedCommand):
                 part.replace(target)
         except OSError as error:
             raise CommandError(f"{target} cannot be written: {error.strerror}.") from None
+        except sqlite3.Error as error:
+            raise CommandError(f"{target} cannot be written: {error}.") from None
         finally:
             part.unlink(missing_ok=True)
         self.stdout.write(f"Backed up to {target}. It holds the secret: keep it safe.")
