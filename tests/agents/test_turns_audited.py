@@ -1,14 +1,18 @@
 """Turns as somebody outside sees them when the world changes in the middle of one."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from rest_framework.test import APIClient
 
+from agents.reading import pieces_of
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turning
 from loom.commands.execute import Request, execute
-from loom.models import Generation, Membership, Participant, Step, Tree, Turn
+from loom.models import Generation, Membership, Participant, Step, Tree, Turn, User
+from loom.queries import lookup
 from loom.queries.turns import turns as rows
 from tests.agents.acting import asked, outcomes, went
 from tests.providers.scripted import ScriptedProvider
@@ -120,3 +124,24 @@ def test_an_answer_names_the_call_that_said_it(
     assert first.call is not None
     assert (turn.node.call_uid, turn.node.generation_uid) == (first.call.uid, first.uid)
     assert rows().get(pk=turn.pk).status == "failed"
+
+
+def test_what_hangs_below_a_pruned_node_is_sent_to_no_subject_either(
+    actor: Actor, tree: Tree, model: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    execute(actor, tree, Request('respond "Gone."'))
+    gone = execute(actor, tree, Request('respond "Below it."'))
+    execute(actor, tree, Request(f'continue using agent:"{model.name}"'))
+    above = lookup.find_node(tree, gone.body["refs"][0])
+    assert above is not None and above.parent_slot is not None
+    execute(actor, tree, Request(f"prune {above.parent_slot.local_id}"))
+    pieces = pieces_of(Generation.objects.get(participant=model))
+    assert [piece.text for piece in pieces] == ["Who is Marie?"]
+
+
+def test_a_refused_body_names_its_fields_as_they_are_sent(
+    api: Callable[..., APIClient], owner: User, tree: Tree, agent: Participant
+) -> None:
+    body = {"participant": agent.uid, "budget": "mega"}
+    answer = api(owner).post(f"/api/trees/{tree.uid}/turns", body, format="json")
+    assert answer.json()["hint"] == "fields: participant, node, input, as, budget"
