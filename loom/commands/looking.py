@@ -187,11 +187,16 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
     refs = []
     for one in seen[:MAX_LINES]:
         lines.append(f"  {link_types.arrow(one.type)} {_end(context, one)}")
-        refs.append(position_ref(one.node, context.tree.pk) if one.node else f"tree:{one.tree_uid}")
+        if one.node:
+            refs.append(position_ref(one.node, context.tree.pk))
+        elif not one.is_broken:
+            refs.append(f"tree:{one.tree_uid}")
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
 
 
 def _end(context: Context, seen: beside.Seen) -> str:
+    if seen.is_broken:
+        return seen.tree_title
     if seen.node is None:
         return f'tree:"{seen.tree_title}"'
     home = seen.node.tree

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from loom.access import Actor, visible_trees
+from loom.access import Actor, home_of, visible_trees
 from loom.models import Link, Node, Tree
 from loom.queries import lookup
+from loom.queries.items import ERASED, erased_among
 from loom.rules import addresses, link_types
 
 
@@ -25,7 +26,7 @@ def counts_of(actor: Actor, node: Node) -> Counts:
     return Counts(
         continuations=lookup.slots_below(node.slot_id).count(),
         annotations=annotations_of(node).count(),
-        links=len(links_of(actor, node)),
+        links=sum(not one.is_broken for one in links_of(actor, node)),
         versions=Node.objects.filter(slot=node.slot_id).count(),
     )
 
@@ -61,6 +62,11 @@ class Seen:
     tree_uid: str = ""
 
     @property
+    def is_broken(self) -> bool:
+        """Whether the other end was erased."""
+        return not self.tree_uid
+
+    @property
     def shown(self) -> str:
         """The type in words."""
         return self.type.replace("_", " ")
@@ -84,12 +90,17 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
 
 
 def _end(actor: Actor, address: str) -> tuple[Node | None, str, str] | None:
-    """(node, "", its tree's id) or (None, a tree's title, its id) at an address; None where
-    it may not be seen."""
+    """(node, "", its tree's id) or (None, a tree's title, its id) at an address, the id being
+    "" where that was erased; None where it may not be seen."""
     trees = visible_trees(actor.user)
     node_id = addresses.node_id(address)
     if node_id is not None:
         node = lookup.rows().filter(pk=node_id, tree__in=trees).first()
-        return (node, "", node.tree.uid) if node else None
+        return (node, "", node.tree.uid) if node else _broken(address)
     tree = trees.filter(pk=addresses.tree_id(address) or 0).first()
-    return (None, tree.title, tree.uid) if tree else None
+    return (None, tree.title, tree.uid) if tree else _broken(address)
+
+
+def _broken(address: str) -> tuple[None, str, str] | None:
+    home = home_of(address)
+    return (None, ERASED, "") if home is not None and erased_among({home}) else None

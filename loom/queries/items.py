@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from loom.models import Tree
 from loom.queries.rows import fetch, listed
 from loom.rules import addresses
 
@@ -29,3 +30,10 @@ def written(stored: Iterable[str], tree_id: int) -> dict[str, str]:
             AND id IN ({listed(trees)})"""
         shown.update({trees[key]: f"tree:{uid}" for key, uid in fetch(sql)})
     return shown
+
+
+def erased_among(trees: Iterable[int]) -> set[int]:
+    """The row ids of those trees that were erased; one query."""
+    every = set(trees)
+    here = Tree.objects.filter(pk__in=every, erasing_at__isnull=True)
+    return every - set(here.values_list("pk", flat=True))

@@ -6,14 +6,15 @@ from django.db.models import Q, QuerySet
 
 from loom.access import Actor, home_of, visible_trees
 from loom.models import Link, Node, Tree
-from loom.queries.items import written
+from loom.queries.items import erased_among, written
 from loom.rules import addresses
 from loom.rules.hashes import instant
 
 
 def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
     """The links that start in a tree, or all that start or end at a node; oldest first. Those
-    with an end in a tree the actor may not see, or that was erased, are left out."""
+    with an end in a tree the actor may not see are left out; one that was erased is told as
+    `erased`."""
     rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree")
     if node is None:
         return _seen(actor, rows.filter(tree=tree))
@@ -27,6 +28,7 @@ def _seen(actor: Actor, rows: "QuerySet[Link]") -> list[Link]:
     homes = {link: {home_of(link.source), home_of(link.target)} for link in found}
     asked = {home for ends in homes.values() for home in ends if home is not None}
     seen = set(visible_trees(actor.user).filter(pk__in=asked).values_list("pk", flat=True))
+    seen |= erased_among(asked)
     return [link for link in found if homes[link] <= seen]
 
 

@@ -7,9 +7,10 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
+from loom.commands import forest, growth
 from loom.commands.execute import Request, execute
 from loom.models import Grove, Tree, User
+from loom.queries import lookup
 from tests.conftest import join
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +60,22 @@ def test_a_link_into_a_tree_one_may_not_see_is_not_told(
     assert [one["target"] for one in everything] == [two[1], f"tree:{other.uid}"]
     seen = api(reader).get(f"/api/links?tree={tree.uid}").json()
     assert (seen["count"], [one["target"] for one in seen["results"]]) == (1, [two[1]])
+
+
+def test_a_link_to_an_erased_tree_is_told_as_broken(
+    api: Client, owner: User, actor: Actor, tree: Tree
+) -> None:
+    a = made(actor, tree, 'respond root "a"')
+    other = growth.make_tree(actor, title="Old")
+    for end in (f"tree:{other.uid}", f"tree:{other.uid} node:{lookup.root_of(other).local_id}"):
+        execute(actor, tree, Request(f"link {a} to {end} as:quotes"))
+    forest.change_tree(actor, other, {"archived": True})
+    forest.erase(actor, Tree.objects.get(pk=other.pk), "Old")
+    listed = execute(actor, tree, Request(f"list {a} links")).body
+    assert listed["reply"] == f"[{a}] → 2 links:" + "\n  ──[quotes]──→ erased" * 2
+    assert listed["refs"] == []
+    told = api(owner).get(f"/api/links?tree={tree.uid}&node={a}").json()["results"]
+    assert [one["target"] for one in told] == ["erased", "erased"]
 
 
 def test_every_type_is_told_with_its_reverse(api: Client, owner: User) -> None:

@@ -188,7 +188,7 @@ class Verification(BaseModel):
 
 class Link(BaseModel):
     """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
-    `tree:ID node:a7x2` of another tree."""
+    `tree:ID node:a7x2` of another tree, `erased` where that is gone."""
 
     id: str
     tree: str

@@ -46,7 +46,7 @@ def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     if node is None:
         raise not_found(f"[{local_id}]")
     kind = request.GET.get("type", "")
-    ends = [one for one in links_of(actor, node) if one.type == kind]
+    ends = [one for one in links_of(actor, node) if one.type == kind and not one.is_broken]
     context = {
         "ends": [_end(actor, tree, one) for one in ends[:MOST]],
         "rest": max(0, len(ends) - MOST),
