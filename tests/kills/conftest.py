@@ -41,6 +41,7 @@ def client(heddle: Heddle) -> Iterator[httpx.Client]:
 @pytest.fixture
 def tree(client: httpx.Client, provider: ScriptedProvider) -> str:
     """A new tree, in a grove whose participant Scripted is the scripted provider."""
+    provider.forget()  # what an earlier test scripted and did not use
     names = {one["name"] for one in client.get("/participants").json()["results"]}
     if "Scripted" not in names:
         body = {

@@ -108,7 +108,6 @@ def test_what_is_stopped_after_a_reload_keeps_its_text(
     with page:
         assert client.post(f"/generations/{uid}/stop").status_code in (200, 202)
         page.hear_until(uid, kind="generation.ended")
-    provider.release()
     row = generation(client, uid)
     assert (row["status"], row["text"], row["finish"]) == (
         "stopped", "Kept. ", "interrupted:stopped",
