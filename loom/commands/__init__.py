@@ -20,7 +20,11 @@ ROOMS = (
 )
 
 
+# Commands without a line, of pages and API.
+ACTIONS = ("groves", "invitations", "participants", "forest", "public_links")
+
+
 def load() -> None:
     """Imports every module of commands, so that each registers itself."""
-    for room in ROOMS:
+    for room in (*ROOMS, *ACTIONS):
         import_module(f"loom.commands.{room}")

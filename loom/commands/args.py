@@ -27,6 +27,10 @@ class Written:
     shown: str = ""
 
 
+class Secret:
+    """Marks a field, in `Annotated`, whose value no step may keep: a password, a key, a link."""
+
+
 class Args(BaseModel):
     """Base of all arguments: read only, nothing unknown."""
 

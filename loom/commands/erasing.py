@@ -52,6 +52,7 @@ def erase_rows(tree_uid: str) -> None:
     for rows in (
         Event.objects.filter(stream__name__in=names),
         Step.objects.filter(workspace__tree=tree),
+        Step.objects.filter(workspace=None, stream=streams.name_of(tree)),
         Receipt.objects.filter(tree=tree),
         VersionChoice.objects.filter(workspace__tree=tree),
         Draft.objects.filter(workspace__tree=tree),

@@ -1,16 +1,12 @@
 """Groves and their members. Every change is an event of the grove; a change of role reaches
 open sockets at once."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from django.db import transaction
-from django.utils import timezone
-
-from loom.access import Actor, demand_role, get_actor
+from loom.access import Actor
 from loom.commands import people
-from loom.log import streams
+from loom.commands.actions import Change, action, run_action
+from loom.commands.args import Args
 from loom.log.announce import access_changed
 from loom.log.streams import Writer
 from loom.models import Grove, Membership, Participant, User
@@ -22,17 +18,6 @@ MAX_COLOURS = 1000
 SETTINGS = ("daily_budget_usd", "tag_colours")
 # A name stands on one line, in pages and in what models are sent.
 _BREAKS = frozenset(map(chr, [*range(32), *range(127, 160), 0x2028, 0x2029]))
-
-
-@contextmanager
-def owned(actor: Actor) -> Iterator[Writer]:
-    """The actor's grove, locked. That he owns it is asked under the lock, so that two owners
-    cannot take the role from each other at once."""
-    with transaction.atomic():
-        writer = streams.lock(actor.grove, actor=actor.participant.uid)
-        demand_role(get_actor(actor.user, actor.grove), "owner")
-        yield writer
-        writer.flush()
 
 
 def demand_name(name: str, *, most: int = MAX_NAME) -> str:
@@ -55,15 +40,25 @@ def demand_role_name(role: str) -> Role:
 
 def make_grove(user: User, name: str) -> Grove:
     """A new grove, owned by its maker."""
-    demand_name(name)
-    with transaction.atomic():
-        grove = Grove.objects.create(name=name)
-        person = _person(grove, user)
-        streams.open_stream(grove)
-        writer = streams.lock(grove, actor=person.uid)
-        writer.append("grove.created", {"grove": grove.uid, "name": name})
-        _enter(writer, person, user, "owner")
-        writer.flush()
+    made: Grove = run_action(None, None, _make_grove, NewGrove(user=user, name=name))
+    return made
+
+
+class NewGrove(Args):
+    """Who makes a grove, and its name."""
+
+    user: User
+    name: str
+
+
+@action("make_grove", stream="grove", role=None)
+def _make_grove(change: Change, args: NewGrove) -> Grove:
+    """Makes a grove, owned by its maker."""
+    grove = Grove.objects.create(name=demand_name(args.name))
+    person = _person(grove, args.user)
+    writer = change.open(grove, person)
+    writer.append("grove.created", {"grove": grove.uid, "name": grove.name})
+    _enter(writer, person, args.user, "owner")
     return grove
 
 
@@ -71,17 +66,31 @@ def change_grove(
     actor: Actor, *, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> Grove:
     """Renames a grove or changes the settings that are sent, which are a closed list."""
-    _demand_settings(settings or {})
-    with owned(actor) as writer:
-        grove = Grove.objects.get(pk=actor.grove.pk)
-        before = (grove.name, grove.settings)
-        if name is not None:
-            grove.name = demand_name(name)
-        grove.settings = {**grove.settings, **(settings or {})}
-        if (grove.name, grove.settings) != before:
-            grove.save(update_fields=["name", "settings"])
-            body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
-            writer.append("grove.changed", body)
+    args = GroveChanges(name=name, settings=settings or {})
+    grove: Grove = run_action(actor, actor.grove, _change_grove, args)
+    return grove
+
+
+class GroveChanges(Args):
+    """What changes of a grove: its name (None: nothing), and settings by their names."""
+
+    name: str | None = None
+    settings: dict[str, Any] = {}
+
+
+@action("change_grove", stream="grove", role="owner")
+def _change_grove(change: Change, args: GroveChanges) -> Grove:
+    """Renames a grove or changes its settings, such as the money of a day."""
+    _demand_settings(args.settings)
+    grove = Grove.objects.get(pk=change.actor.grove.pk)
+    before = (grove.name, grove.settings)
+    if args.name is not None:
+        grove.name = demand_name(args.name)
+    grove.settings = {**grove.settings, **args.settings}
+    if (grove.name, grove.settings) != before:
+        grove.save(update_fields=["name", "settings"])
+        body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
+        change.writer.append("grove.changed", body)
     return grove
 
 
@@ -155,59 +164,101 @@ def member_body(member: Membership) -> dict[str, Any]:
 
 
 def join(grove: Grove, user: User, role: Role) -> Membership:
-    """Makes the user a member, by himself. CONFLICT where he is one."""
-    with transaction.atomic():
-        writer = streams.lock(grove)
-        member = enter(writer, grove, user, role)
-        writer.flush()
+    """Makes the user a member, by themselves. CONFLICT where they are one."""
+    member: Membership = run_action(None, grove, _join, Joining(user=user, role=role))
     return member
 
 
-def enter(
-    writer: Writer, grove: Grove, user: User, role: Role, *, invitation: str = ""
-) -> Membership:
-    """Makes the user a member of the grove that `writer` has locked. CONFLICT where he is."""
+class Joining(Args):
+    """A user who becomes a member by themselves, and the role they get."""
+
+    user: User
+    role: Role
+
+
+@action("join_grove", stream="grove", role=None)
+def _join(change: Change, args: Joining) -> Membership:
+    """Makes a user a member of a grove."""
+    return enter(change, args.user, args.role)
+
+
+def enter(change: Change, user: User, role: Role, *, invitation: str = "") -> Membership:
+    """Makes the user a member of the grove that is changed. CONFLICT where they are one."""
+    grove = change.grove
     if Membership.objects.filter(grove=grove, user=user).exists():
         raise Refused("CONFLICT", f"{user.username} is a member already.", hint="change the role")
     person = _person(grove, user)
-    writer.actor = writer.actor or person.uid
-    return _enter(writer, person, user, role, invitation)
+    change.author = change.author or person
+    change.writer.actor = change.author.uid
+    return _enter(change.writer, person, user, role, invitation)
+
+
+class MemberRole(Args):
+    """A user by their name, and a role."""
+
+    user: str
+    role: str
+
+
+class MemberNamed(Args):
+    """A user by their name."""
+
+    user: str
 
 
 def add_member(actor: Actor, username: str, role: str) -> Membership:
     """Makes an existing user a member."""
-    kind = demand_role_name(role)
-    user = people.find_user(username)
-    with owned(actor) as writer:
-        if user is None:
-            raise not_found(f"A user called {username}", "invite somebody new by a link")
-        return enter(writer, actor.grove, user, kind)
+    args = MemberRole(user=username, role=role)
+    member: Membership = run_action(actor, actor.grove, _add_member, args)
+    return member
+
+
+@action("add_member", stream="grove", role="owner")
+def _add_member(change: Change, args: MemberRole) -> Membership:
+    """Makes an existing user a member."""
+    kind = demand_role_name(args.role)
+    user = people.find_user(args.user)
+    if user is None:
+        raise not_found(f"A user called {args.user}", "invite somebody new by a link")
+    return enter(change, user, kind)
 
 
 def change_role(actor: Actor, username: str, role: str) -> Membership:
     """Gives a member another role; the last owner stays one."""
-    kind = demand_role_name(role)
-    with owned(actor) as writer:
-        member = _member(actor, username)
-        if kind == member.role:
-            return member
-        _demand_other_owner(member)
-        member.role = kind
-        member.save(update_fields=["role"])
-        writer.append("member.changed", {"member": member_body(member)})
-        access_changed(actor.grove.uid, member.user.pk)
+    args = MemberRole(user=username, role=role)
+    member: Membership = run_action(actor, actor.grove, _change_role, args)
+    return member
+
+
+@action("change_member", stream="grove", role="owner")
+def _change_role(change: Change, args: MemberRole) -> Membership:
+    """Gives a member another role; the last owner stays one."""
+    kind = demand_role_name(args.role)
+    member = _member(change.actor, args.user)
+    if kind == member.role:
+        return member
+    _demand_other_owner(member)
+    member.role = kind
+    member.save(update_fields=["role"])
+    change.writer.append("member.changed", {"member": member_body(member)})
+    access_changed(change.grove.uid, member.user.pk)
     return member
 
 
 def remove_member(actor: Actor, username: str) -> None:
-    """Takes somebody out of the grove; what he wrote stays his."""
-    with owned(actor) as writer:
-        member = _member(actor, username)
-        _demand_other_owner(member)
-        writer.append("member.removed", {"member": member_body(member)})
-        Participant.objects.filter(pk=member.participant.pk).update(archived_at=timezone.now())
-        member.delete()
-        access_changed(actor.grove.uid, member.user.pk)
+    """Takes somebody out of the grove; what they wrote stays theirs."""
+    run_action(actor, actor.grove, _remove_member, MemberNamed(user=username))
+
+
+@action("remove_member", stream="grove", role="owner")
+def _remove_member(change: Change, args: MemberNamed) -> None:
+    """Takes somebody out of the grove; what they wrote stays theirs."""
+    member = _member(change.actor, args.user)
+    _demand_other_owner(member)
+    change.writer.append("member.removed", {"member": member_body(member)})
+    Participant.objects.filter(pk=member.participant.pk).update(archived_at=change.now)
+    member.delete()
+    access_changed(change.grove.uid, member.user.pk)
 
 
 def _member(actor: Actor, username: str) -> Membership:

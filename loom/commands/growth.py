@@ -157,24 +157,31 @@ def make_tree(
     description: str = "",
     system_context: str = "",
 ) -> Tree:
-    """A new tree with its root: a text node with empty text, depth 0, author its maker."""
-    if mode not in MODES:
-        raise Refused("INVALID_SYNTAX", f"{mode!r} is no mode.", hint="dialogue or buffer")
+    """A new tree with its root, without a step: what tests begin with. `forest.make_tree` is
+    the command."""
+    made = Tree(title=title, mode=mode, description=description, system_context=system_context)
     with transaction.atomic():
-        tree = Tree.objects.create(
-            grove=actor.grove,
-            title=title,
-            mode=mode,
-            description=description,
-            system_context=system_context,
-            maker=actor.participant,
-        )
-        streams.open_stream(tree)
-        writer = streams.lock(tree, actor=actor.participant.uid)
-        writer.append("tree.created", {"tree": tree.uid, "title": title, "mode": mode})
-        add_node(writer, tree, actor.participant, NewNode(text=""))
+        store_tree(made, actor)
+        streams.open_stream(made)
+        writer = streams.lock(made, actor=actor.participant.uid)
+        add_root(writer, made)
         writer.flush()
-    return tree
+    return made
+
+
+def store_tree(tree: Tree, maker: Actor) -> None:
+    """Stores a new tree in its maker's grove. Its stream and root are still missing."""
+    if tree.mode not in MODES:
+        raise Refused("INVALID_SYNTAX", f"{tree.mode!r} is no mode.", hint="dialogue or buffer")
+    tree.grove, tree.maker = maker.grove, maker.participant
+    tree.save(force_insert=True)
+
+
+def add_root(writer: Writer, tree: Tree) -> Node:
+    """Begins a new tree: its first event, and its root, a text node with empty text."""
+    body = {"tree": tree.uid, "title": tree.title, "mode": tree.mode}
+    writer.append("tree.created", body)
+    return add_node(writer, tree, tree.maker, NewNode(text=""))
 
 
 _WORKSPACE = Prepared(

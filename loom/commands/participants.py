@@ -1,15 +1,16 @@
 """Model participants: who may be asked to write, with what settings, and whose key."""
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands.groves import demand_name, owned
+from loom.commands.actions import Change, action, run_action
+from loom.commands.args import Args, Secret
+from loom.commands.groves import demand_name
 from loom.commands.sealing import mark_of, seal
 from loom.log.jobs import enqueue
 from loom.models import Participant
@@ -56,13 +57,12 @@ RANGES = {
 _MODEL_REF = re.compile(r"[A-Za-z0-9_.-]+:[^\s\x00-\x1f\x7f]+\Z")
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Args):
     """What a caller sent: `fields` of `PLAIN`; a new key ("" takes the old one away, None
     leaves it); permissions, loom_aware and archived, None where they were not sent."""
 
-    fields: dict[str, Any] = field(default_factory=dict)
-    api_key: str | None = None
+    fields: dict[str, Any] = {}
+    api_key: Annotated[str | None, Secret()] = None
     permissions: list[str] | None = None
     loom_aware: bool | None = None
     archived: bool | None = None
@@ -92,42 +92,77 @@ def participant_body(one: Participant, role: Role | None = None) -> dict[str, An
 
 def make_participant(actor: Actor, changes: Changes) -> Participant:
     """A new model participant of the actor's grove."""
+    made: Participant = run_action(actor, actor.grove, _make_participant, changes)
+    return made
+
+
+@action("make_participant", stream="grove", role="owner")
+def _make_participant(change: Change, args: Changes) -> Participant:
+    """Adds a model to a grove."""
     for name in ("name", "model_ref"):
-        if not changes.fields.get(name):
+        if not args.fields.get(name):
             raise Refused("INVALID_SYNTAX", f"A participant needs a {name}.", hint=f"send {name}")
-    return _store(actor, Participant(grove=actor.grove, kind="model"), changes)
+    return _store(change, Participant(grove=change.grove, kind="model"), args)
+
+
+class ParticipantChanges(Args):
+    """A participant, and what changes of it."""
+
+    participant: Participant
+    changes: Changes
 
 
 def change_participant(actor: Actor, one: Participant, changes: Changes) -> Participant:
     """Changes a participant. Another base_url drops the key, which was for the old one."""
-    if one.kind == "human":
+    args = ParticipantChanges(participant=one, changes=changes)
+    changed: Participant = run_action(actor, actor.grove, _change_participant, args)
+    return changed
+
+
+@action("change_participant", stream="grove", role="owner")
+def _change_participant(change: Change, args: ParticipantChanges) -> Participant:
+    """Changes the settings, key or permissions of a model."""
+    if args.participant.kind == "human":
         raise Refused(
             "REJECTED", "A person is changed among the members.", hint="PATCH the grove's members"
         )
-    return _store(actor, one, changes)
+    return _store(change, args.participant, args.changes)
+
+
+class ParticipantNamed(Args):
+    """A participant."""
+
+    participant: Participant
 
 
 def archive_participant(actor: Actor, one: Participant) -> Participant:
     """Takes a model out of the grove; what it wrote stays its own."""
-    if one.kind == "human":
+    args = ParticipantNamed(participant=one)
+    archived: Participant = run_action(actor, actor.grove, _archive_participant, args)
+    return archived
+
+
+@action("archive_participant", stream="grove", role="owner")
+def _archive_participant(change: Change, args: ParticipantNamed) -> Participant:
+    """Takes a model out of the grove; what it wrote stays its own."""
+    if args.participant.kind == "human":
         raise Refused(
             "REJECTED", "A person is removed among the members.", hint="DELETE the grove's member"
         )
-    return _store(actor, one, Changes(archived=True))
+    return _store(change, args.participant, Changes(archived=True))
 
 
-def _store(actor: Actor, one: Participant, changes: Changes) -> Participant:
+def _store(change: Change, one: Participant, changes: Changes) -> Participant:
     """Applies the changes to the row as it is under the grove's lock."""
-    with owned(actor) as writer:
-        row = one if one.pk is None else Participant.objects.select_related("grove").get(pk=one.pk)
-        before = None if row.pk is None else participant_body(row)
-        _apply(row, changes)
-        _demand_free_name(row)
-        row.save()
-        body = participant_body(row)
-        if body != before or changes.api_key is not None:
-            kind = "participant.changed" if before else "participant.added"
-            writer.append(kind, {"participant": body})
+    row = one if one.pk is None else Participant.objects.select_related("grove").get(pk=one.pk)
+    before = None if row.pk is None else participant_body(row)
+    _apply(row, changes)
+    _demand_free_name(row)
+    row.save()
+    body = participant_body(row)
+    if body != before or changes.api_key is not None:
+        kind = "participant.changed" if before else "participant.added"
+        change.writer.append(kind, {"participant": body})
     return row
 
 
@@ -219,12 +254,20 @@ def _demand_free_name(one: Participant) -> None:
 
 def ask_probe(actor: Actor, one: Participant) -> Participant:
     """Has a worker find out what a participant's endpoint can do. For owners."""
+    args = ParticipantNamed(participant=one)
+    asked: Participant = run_action(actor, actor.grove, _ask_probe, args)
+    return asked
+
+
+@action("probe_participant", stream="grove", role="owner")
+def _ask_probe(change: Change, args: ParticipantNamed) -> Participant:
+    """Has a worker find out what a participant's endpoint can do."""
+    one = args.participant
     if one.kind == "human":
         raise Refused("REJECTED", "A person has no endpoint.", hint="choose a model")
-    with owned(actor):
-        one.probe = {"status": "queued", "found": {}, "error": None}
-        Participant.objects.filter(pk=one.pk).update(probe=one.probe)
-        enqueue("agents.tasks.probe", [one.uid], queue="continue")
+    one.probe = {"status": "queued", "found": {}, "error": None}
+    Participant.objects.filter(pk=one.pk).update(probe=one.probe)
+    enqueue("agents.tasks.probe", [one.uid], queue="continue")
     return one
 
 

@@ -43,9 +43,14 @@ class Event(models.Model):
 
 
 class Step(Item):
-    """Who tried what, with what outcome. `inverse` is what undo would do."""
+    """Who tried what, with what outcome. `inverse` is what undo would do.
 
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="steps")
+    A line belongs to a workspace and is numbered there. An action (`loom.commands.actions`)
+    belongs to none: it is numbered in its stream, and has its name as `canonical` and its
+    arguments, without secrets, in `arguments`.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, related_name="steps")
     seq = models.IntegerField()
     actor = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     on_behalf_of = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
@@ -55,6 +60,7 @@ class Step(Item):
     position = models.CharField(max_length=48, blank=True)  # where it was given: a local id
     line = models.TextField()
     canonical = models.TextField(blank=True)
+    arguments = models.JSONField(null=True)
     because = models.TextField(blank=True)
     items = models.JSONField(default=list)
     link_type = models.CharField(max_length=40, blank=True)
@@ -73,6 +79,11 @@ class Step(Item):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["workspace", "seq"], name="step_seq_once"),
+            models.UniqueConstraint(
+                fields=["stream", "seq"],
+                condition=models.Q(workspace__isnull=True),
+                name="step_of_stream_once",
+            ),
             models.UniqueConstraint(
                 fields=["turn_uid", "turn_place"],
                 condition=~models.Q(turn_place=""),

@@ -96,7 +96,7 @@ def _rows() -> dict[str, int]:
     return {kind.__name__: kind.objects.count() for kind in kinds}
 
 
-def test_an_erased_tree_leaves_one_event_and_nothing_else(
+def test_an_erased_tree_leaves_one_event_and_one_step_and_nothing_else(
     actor: Actor, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(erasing, "BATCH", 3)
@@ -116,6 +116,7 @@ def test_an_erased_tree_leaves_one_event_and_nothing_else(
     connection.check_constraints()
     after = _rows()
     assert after.pop("Event") == before.pop("Event") + 1
+    assert after.pop("Step") == before.pop("Step") + 1  # who erased it, in the grove's log
     assert after == before
     assert Event.objects.get(kind="tree.erased").payload == {"tree": doomed.uid, "title": "Doomed"}
     own.refresh_from_db()

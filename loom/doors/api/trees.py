@@ -56,13 +56,7 @@ def trees(request: Request) -> Response:
     grove = access.get_grove(user, body.grove)[1] if body.grove else access.first_grove(user)
     actor = access.get_actor(user, grove)
     access.demand_role(actor, "writer")
-    tree = growth.make_tree(
-        actor,
-        title=body.title,
-        mode=body.mode,
-        description=body.description,
-        system_context=body.system_context,
-    )
+    tree = forest.make_tree(actor, forest.NewTree(**body.model_dump(exclude={"grove"})))
     return Response(_body(actor, tree), status=201)
 
 

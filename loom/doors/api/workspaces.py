@@ -87,18 +87,20 @@ def events(request: Request, uid: str) -> Response:
 
 
 def _steps(steps: list[Step]) -> list[dict[str, Any]]:
-    """The steps of one tree as they are told; what they touched as a reader of it names it."""
-    if not steps:
+    """The steps of workspaces of one tree; what they touched is named as a reader of it
+    names it."""
+    views = [(step, step.workspace) for step in steps if step.workspace is not None]
+    if not views:
         return []
-    touched = (item for step in steps for item in step.items)
-    names = written(touched, steps[0].workspace.tree_id)
-    return [_step(one, [names[item] for item in one.items]) for one in steps]
+    touched = (item for step, _ in views for item in step.items)
+    names = written(touched, views[0][1].tree_id)
+    return [_step(one, view.uid, [names[item] for item in one.items]) for one, view in views]
 
 
-def _step(step: Step, items: list[str]) -> dict[str, Any]:
+def _step(step: Step, workspace: str, items: list[str]) -> dict[str, Any]:
     return {
         "seq": step.seq,
-        "workspace": step.workspace.uid,
+        "workspace": workspace,
         "actor": step.actor.uid,
         "on_behalf_of": step.on_behalf_of.uid if step.on_behalf_of else None,
         "turn": step.turn_uid or None,

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
 from loom.access import Actor, visible_groves
-from loom.commands import growth
+from loom.commands import forest
 from loom.doors.web.fields import text_of
 from loom.doors.web.finding import around
 from loom.doors.web.gate import PersonRequest, person
@@ -150,11 +150,8 @@ def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
     """Makes a tree and opens it."""
     actor, grove = access.get_grove(request.user, uid, role="writer")
     try:
-        made = growth.make_tree(
-            actor,
-            title=text_of(request, "title")[:300],
-            mode=request.POST.get("mode", "dialogue"),
-        )
+        title, mode = text_of(request, "title")[:300], request.POST.get("mode", "dialogue")
+        made = forest.make_tree(actor, forest.NewTree(title=title, mode=mode))
     except Refused as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
         return HttpResponseRedirect(f"/groves/{grove.uid}")

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from loom.access import get_actor
-from loom.commands import groves, growth, participants, people
+from loom.commands import forest, groves, participants, people
 from loom.commands.execute import Request, execute
 from loom.commands.participants import Changes
 from loom.management.links import address, keep_address, signin_link
@@ -84,7 +84,8 @@ def _provider() -> tuple[dict[str, Any], str | None]:
 def _example(owner: User, grove: Grove) -> None:
     """A small tree that shows siblings, a version, an annotation and a bookmark."""
     actor = get_actor(owner, grove)
-    tree = growth.make_tree(actor, title="The house at the end of the lane", mode="buffer")
+    new = forest.NewTree(title="The house at the end of the lane", mode="buffer")
+    tree = forest.make_tree(actor, new)
 
     def say(line: str) -> str:
         refs = execute(actor, tree, Request(line)).body["refs"]

@@ -1,0 +1,223 @@
+"""Commands of pages and API that have no line: groves, members, participants, trees, links.
+
+They are registered and run like the commands of the line: under the lock of the stream they
+write, with one step in the log. Nobody types them, so help, docs and models do not know them.
+"""
+
+import contextlib
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeVar, get_type_hints
+
+from django.db import models, transaction
+from django.utils import timezone
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from loom.access import Actor, demand_role, get_actor
+from loom.commands.args import Args, Secret
+from loom.log import streams
+from loom.log.streams import Writer
+from loom.models import Grove, Participant, Step, Stream, Tree
+from loom.rules.permissions import Role
+from loom.rules.refusals import Refused
+
+SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start
+Kind = Literal["grove", "tree"]
+ArgsT = TypeVar("ArgsT", bound=Args)
+
+
+@dataclass
+class Change:
+    """One action while it runs. `writer` is the locked stream of `item`; an action that makes
+    its item calls `open` first. `author` is who the step names: the actor, or whoever became
+    a member by the action."""
+
+    now: datetime
+    member: Actor | None
+    item: Grove | Tree | None
+    author: Participant | None = None
+    _writer: Writer | None = None
+    touched: list[str] = field(default_factory=list)  # addresses, for the step
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts. Only actions with a role have one."""
+        if self.member is None:
+            raise RuntimeError("this action is registered without a role, so nobody acts in it")
+        return self.member
+
+    @property
+    def grove(self) -> Grove:
+        """The grove that is changed."""
+        assert isinstance(self.item, Grove)
+        return self.item
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that is changed."""
+        assert isinstance(self.item, Tree)
+        return self.item
+
+    @property
+    def writer(self) -> Writer:
+        """The locked stream of the item."""
+        if self._writer is None:
+            raise RuntimeError("this action has to open the stream of what it makes")
+        return self._writer
+
+    def lock(self, item: Grove | Tree) -> Writer:
+        """Locks the item's stream, which the action writes."""
+        self.item = item
+        self._writer = streams.lock(item, actor=self.author.uid if self.author else "")
+        return self._writer
+
+    def open(self, item: Grove | Tree, author: Participant) -> Writer:
+        """Makes and locks the stream of an item that the action has made for `author`."""
+        self.author = author
+        streams.open_stream(item)
+        return self.lock(item)
+
+
+Run = Callable[[Change, Any], Any]
+
+
+@dataclass(frozen=True)
+class Action:
+    """A command without a line. `stream` is the kind of stream that it writes; `role` what a
+    member needs, None where somebody becomes a member by it."""
+
+    name: str
+    stream: Kind
+    role: Role | None
+    args: type[Args]
+    run: Run
+    summary: str
+
+
+_actions: dict[str, Action] = {}
+
+
+def action(
+    name: str, *, stream: Kind, role: Role | None
+) -> Callable[[Callable[[Change, ArgsT], Any]], Action]:
+    """Registers a function as an action; its second parameter's type is its Args. The name
+    then stands for the action, so that nobody calls the function past its lock and step."""
+
+    def register(run: Callable[[Change, ArgsT], Any]) -> Action:
+        if name in _actions:
+            raise ValueError(f"there are two actions {name!r}")
+        args = get_type_hints(run)["args"]
+        made = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
+        _actions[name] = made
+        return made
+
+    return register
+
+
+def actions() -> Mapping[str, Action]:
+    """Every action that was imported, by its name."""
+    return dict(_actions)
+
+
+def run_action(actor: Actor | None, item: Grove | Tree | None, what: Action, args: Args) -> Any:
+    """Runs an action on the stream of `item` (None where the action makes it): rows, events
+    and the step in one transaction. Returns what the action returns.
+
+    The role is asked under the lock, so that two owners cannot take it from each other at
+    once. Raises Refused; a refusal of a member changes nothing but the log of steps.
+    """
+    try:
+        with transaction.atomic():
+            change = Change(timezone.now(), actor, item, actor.participant if actor else None)
+            if item is not None:
+                change.lock(item)
+            change.member = _allowed(actor, what)
+            value = what.run(change, args)
+            _write_step(change, what, args, outcome="ok")
+            change.writer.flush()
+            return value
+    except Refused as refused:
+        if actor is not None and item is not None:
+            _refused(actor, item, what, args, refused)
+        raise
+
+
+def _allowed(actor: Actor | None, what: Action) -> Actor | None:
+    if what.role is None or actor is None:
+        if what.role is not None:
+            raise RuntimeError(f"{what.name} is for members")
+        return actor
+    now = get_actor(actor.user, actor.grove)
+    demand_role(now, what.role)
+    return now
+
+
+def _refused(actor: Actor, item: Grove | Tree, what: Action, args: Args, refused: Refused) -> None:
+    """Writes the step of a refused action, after its transaction is gone; none of outsiders,
+    and none where the item is being erased, and its log with it."""
+    with transaction.atomic(), contextlib.suppress(Refused):
+        get_actor(actor.user, actor.grove)
+        if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
+            return
+        change = Change(timezone.now(), actor, item, actor.participant)
+        change.lock(item)
+        _write_step(
+            change, what, args, outcome=refused.code, message=refused.message, hint=refused.hint
+        )
+        change.writer.flush()
+
+
+def _write_step(change: Change, what: Action, args: Args, **fields: Any) -> None:
+    """A step of the stream itself: it has no workspace, and is numbered in the stream."""
+    writer, author = change.writer, change.author
+    assert author is not None
+    own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")
+    Step.objects.create(
+        stream=writer.stream.name,
+        seq=(own.values_list("seq", flat=True).first() or 0) + 1,
+        actor=author,
+        canonical=what.name,
+        arguments=recorded(args),
+        items=change.touched,
+        events=writer.seqs,
+        at=change.now,
+        **fields,
+    )
+
+
+def recorded(value: Any) -> Any:
+    """Arguments as a step keeps them: no secrets, no long texts, rows by their public id."""
+    if isinstance(value, BaseModel):
+        return {
+            name: recorded(getattr(value, name))
+            for name, one in type(value).model_fields.items()
+            if name in value.model_fields_set and not _is_secret(one)
+        }
+    if isinstance(value, models.Model):
+        return str(getattr(value, "uid", value))
+    if isinstance(value, Mapping):
+        return {str(name): recorded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [recorded(one) for one in value]
+    if isinstance(value, str):
+        return _short(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such numbers
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _is_secret(one: FieldInfo) -> bool:
+    return any(isinstance(mark, Secret) for mark in one.metadata)
+
+
+def _short(text: str) -> Any:
+    kept = text.replace("\0", "�").encode(errors="replace").decode()
+    if len(text) <= SHORT:
+        return kept
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    return {"start": kept[:SHORT], "length": len(text), "sha256": digest}
