@@ -30,7 +30,7 @@ class Annotate(Args):
     ] = "note"
 
 
-@command("annotate", group="Make", klass="write", letters="AW", world=True)
+@command("annotate", group="Make", klass="write", letters="AW", stream="tree")
 def annotate(context: Context, args: Annotate) -> Reply:
     """Adds a note to a node, visible to people and loom-aware models, never to subjects."""
     demand_text(args.content)
@@ -92,7 +92,7 @@ class Resolve(Args):
     reason: Annotated[str, Written("quoted")] = ""
 
 
-@command("resolve", group="Make", klass="write", letters="AW", world=True)
+@command("resolve", group="Make", klass="write", letters="AW", stream="tree")
 def resolve(context: Context, args: Resolve) -> Reply:
     """Marks an annotation as settled; a reason is kept as a reply to it."""
     node = get_own_node(context, args.ref)

@@ -1,13 +1,15 @@
 """How a command declares what it takes: a frozen pydantic model whose fields say, by a
 `Written`, how they stand on the line. From it come parser, help, JSON schema and forms."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
 
 from loom.grammar.forms import Form, Part, PartKind, ValueKind
 from loom.grammar.refs import Ref, parse_ref
+from loom.rules.refusals import Refused
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,22 @@ class Args(BaseModel):
     """Base of all arguments: read only, nothing unknown."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+ArgsT = TypeVar("ArgsT", bound=Args)
+
+
+def checked(kind: type[ArgsT], values: Mapping[str, Any]) -> ArgsT:
+    """Arguments made of what a form sent, such as `{"n": "3"}`. Raises Refused INVALID_SYNTAX
+    for what they cannot hold."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise Refused(
+            "INVALID_SYNTAX", f"{name} cannot be {first['input']!r}.", hint=first["msg"]
+        ) from None
 
 
 def _as_ref(value: Any) -> Any:

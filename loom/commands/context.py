@@ -68,7 +68,7 @@ class Context:
 
     @property
     def world(self) -> Writer:
-        """The locked tree. A command that writes is registered with world=True."""
+        """The locked tree. A command that writes it is registered with stream="tree"."""
         if self.writer is None:
             raise RuntimeError("this command is not registered as one that writes the tree")
         return self.writer

@@ -41,7 +41,7 @@ class Continue(Args):
     ] = ()
 
 
-@command("continue", group="Make", klass="look", letters="AG", world=True, view=True)
+@command("continue", group="Make", klass="look", letters="AG", stream="tree")
 def continue_(context: Context, args: Continue) -> Reply:
     """Asks models for n continuations each; they stream in, and become nodes as they end."""
     point = get_own_node(context, args.ref)

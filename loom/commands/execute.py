@@ -1,6 +1,8 @@
 """The one door: every line, from whomever, is read, permitted, run and logged here."""
 
 import contextlib
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -9,17 +11,22 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import growth, receipts, records, registry
-from loom.commands.context import Context
+from loom.commands.args import Args, ArgsT
+from loom.commands.context import Context, Reply
 from loom.commands.registry import Command
 from loom.commands.request import Answer, Attempt, Request
 from loom.grammar.bad import Bad
-from loom.grammar.lines import Line, read
+from loom.grammar.lines import Line, read, write
+from loom.grammar.refs import refuse_controls
+from loom.grammar.values import demand_values
 from loom.log import streams
 from loom.models import Tree, Workspace
 from loom.models.prepared import Given, Prepared
 from loom.rules.refusals import Refused, not_found
 
-__all__ = ["Answer", "Request", "execute"]
+__all__ = ["Answer", "Request", "execute", "run_command"]
+
+BARE = Request("")
 
 
 class _DryRun(Exception):
@@ -45,7 +52,45 @@ def execute(
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
     own = workspace or growth.workspace_of(actor.participant, tree)
-    attempt = Attempt(actor, tree, own, request)
+    return _logged(Attempt(actor, tree, own, request), refusal)
+
+
+def run_command(
+    actor: Actor,
+    tree: Tree,
+    command: Callable[[Context, ArgsT], Reply],
+    args: ArgsT,
+    *,
+    workspace: Workspace | None = None,
+    request: Request = BARE,
+) -> Answer:
+    """Runs a registered function with its arguments, as `execute` runs a line: buttons, forms
+    and programs need not write one. The step has the canonical line of the arguments.
+
+    Raises Refused as `execute` does, and for arguments that no line could have.
+    """
+    line = line_of(registry.command_of(command), args)
+    own = workspace or growth.workspace_of(actor.participant, tree)
+    attempt = Attempt(actor, tree, own, replace(request, line=line.canonical), line)
+    return _logged(attempt, None)
+
+
+def line_of(command: Command, args: Args) -> Line:
+    """The line that these arguments are. Raises Refused for what its form does not allow."""
+    values = {part.name: getattr(args, part.name) for part in command.form.parts}
+    try:
+        demand_values(command.form, values)
+        canonical = write(command.verb, command.form, values)
+        refuse_controls(canonical)
+    except Bad as bad:
+        raise Refused(bad.code, bad.message, hint=bad.hint) from None
+    number = registry.forms()[command.verb].index(command.form)
+    return Line(command.verb, number, values, canonical=canonical)
+
+
+def _logged(attempt: Attempt, refusal: Refused | None) -> Answer:
+    """Runs what was asked, and writes the step of a refusal."""
+    request, own = attempt.request, attempt.workspace
     attempt.stood = request.at or own.position.local_id
     try:
         return _run(attempt, refusal)
@@ -63,13 +108,13 @@ def _run(attempt: Attempt, refusal: Refused | None) -> Answer:
         with contextlib.suppress(Refused):
             attempt.line = _read(attempt.request.line)
         raise refusal
-    attempt.line = _read(attempt.request.line)
+    attempt.line = attempt.line or _read(attempt.request.line)
     command = registry.find(attempt.line.verb, attempt.line.form)
     attempt.command = command
     access.demand(attempt.actor, command.letters, command.verb)
-    if command.world:
+    if command.stream == "tree":
         access.demand_writable(attempt.tree)
-    if command.world or command.view or attempt.request.key or attempt.request.dry_run:
+    if command.stream or attempt.request.key or attempt.request.dry_run:
         with transaction.atomic():
             return _under_lock(attempt, command)
     context = _context(attempt, None)
@@ -101,8 +146,8 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     """Lock, look for an earlier answer to the same key, run, write; all or nothing."""
     request = attempt.request
     origin = request.key or request.origin
-    writer = streams.lock(attempt.tree, actor=attempt.actor.participant.uid, origin=origin)
-    if command.world:
+    writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, origin=origin)
+    if command.stream == "tree":
         # Decide on what is true under the lock: the tree may have been archived meanwhile.
         _see_anew(attempt.tree)
         access.demand_writable(attempt.tree)
@@ -114,7 +159,7 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     context = _context(attempt, writer)
     assert attempt.line is not None
     reply = command.run(context, _args(command, attempt.line))
-    if command.world:
+    if command.stream == "tree":
         Tree.objects.filter(pk=attempt.tree.pk).update(touched_at=context.now)
     attempt.seqs = list(writer.seqs)
     writer.flush()

@@ -28,7 +28,7 @@ class OfSlot(Args):
     ref: Annotated[RefField, Written("ref")]
 
 
-@command("prune", group="Make", klass="write", letters="AW", world=True)
+@command("prune", group="Make", klass="write", letters="AW", stream="tree")
 def prune(context: Context, args: Hide) -> Reply:
     """Hides a node and all below it from views and contexts; nothing is deleted."""
     node = get_own_node(context, args.ref)
@@ -70,7 +70,7 @@ def _prune_version(context: Context, node: Node) -> Reply:
     return Reply(f"✓ pruned version [{node.local_id}]", items=touched(node), inverse=(inverse,))
 
 
-@command("restore", group="Make", klass="write", letters="AW", world=True)
+@command("restore", group="Make", klass="write", letters="AW", stream="tree")
 def restore(context: Context, args: Hide) -> Reply:
     """Brings a pruned node, or a pruned version, back with all below it."""
     node = get_own_node(context, args.ref)
@@ -88,13 +88,13 @@ def restore(context: Context, args: Hide) -> Reply:
     )
 
 
-@command("exclude", group="Make", klass="write", letters="AW", world=True)
+@command("exclude", group="Make", klass="write", letters="AW", stream="tree")
 def exclude(context: Context, args: OfSlot) -> Reply:
     """Leaves this node's text out of everything a model is sent; what hangs below stays."""
     return _excluded(context, args, True)
 
 
-@command("include", group="Make", klass="write", letters="AW", world=True)
+@command("include", group="Make", klass="write", letters="AW", stream="tree")
 def include(context: Context, args: OfSlot) -> Reply:
     """Takes an excluded node's text in again."""
     return _excluded(context, args, False)

@@ -95,7 +95,7 @@ def _demand_new(source: str, target: str, kind: str, *, shown: tuple[str, str], 
         )
 
 
-@command("link", group="Make", klass="write", letters="AW", world=True)
+@command("link", group="Make", klass="write", letters="AW", stream="tree")
 def link(context: Context, args: LinkArgs) -> Reply:
     """Links two items, with a type, a note and a confidence from 0 to 1."""
     kind = _demand_type(args.type)
@@ -137,7 +137,7 @@ def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -
     return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}
 
 
-@command("unlink", group="Make", klass="write", letters="AW", world=True)
+@command("unlink", group="Make", klass="write", letters="AW", stream="tree")
 def unlink(context: Context, args: UnlinkArgs) -> Reply:
     """Removes the one link between two items; with several, `as:` says which."""
     kinds = (_demand_type(args.type),) if args.type else ()

@@ -90,7 +90,7 @@ def _own_bookmark(context: Context, address: str) -> Mark | None:
     ).first()
 
 
-@command("bookmark", group="Make", klass="write", letters="AW", world=True)
+@command("bookmark", group="Make", klass="write", letters="AW", stream="tree")
 def bookmark(context: Context, args: Bookmark) -> Reply:
     """Puts your bookmark on a node; others see it. A new label takes the old one's place."""
     if len(args.label) > MAX_LABEL:
@@ -111,7 +111,7 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
     return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(address,), inverse=inverse)
 
 
-@command("unbookmark", group="Make", klass="write", letters="AW", world=True)
+@command("unbookmark", group="Make", klass="write", letters="AW", stream="tree")
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
     """Takes your bookmark off a node."""
     address, shown, item = _item(context, args.ref)
@@ -140,7 +140,7 @@ def _written(names: list[str]) -> str:
     return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in names)
 
 
-@command("tag", group="Make", klass="write", letters="AW", world=True)
+@command("tag", group="Make", klass="write", letters="AW", stream="tree")
 def tag(context: Context, args: Tag) -> Reply:
     """Puts tags on a node or tree. A tag exists by its marks; its case is as first typed."""
     if len(args.names) > MAX_TAGS:
@@ -164,7 +164,7 @@ def tag(context: Context, args: Tag) -> Reply:
     )
 
 
-@command("untag", group="Make", klass="write", letters="AW", world=True)
+@command("untag", group="Make", klass="write", letters="AW", stream="tree")
 def untag(context: Context, args: Tag) -> Reply:
     """Takes tags off a node or tree, whoever put them there."""
     address, shown, item = _item(context, args.ref)

@@ -23,7 +23,9 @@ class Switch(Args):
     ref: Annotated[RefField, Written("ref", lead="to")]
 
 
-@command("switch", group="Move", klass="look ✓", letters="A", view=True, aliases=("go", "focus"))
+@command(
+    "switch", group="Move", klass="look ✓", letters="A", stream="workspace", aliases=("go", "focus")
+)
 def switch(context: Context, args: Switch) -> Reply:
     """Moves you to a node, and chooses that version for its place."""
     is_tree = args.ref.kind == "tree"

@@ -35,9 +35,7 @@ class Respond(Args):
     ] = "context"
 
 
-@command(
-    "respond", group="Make", klass="write", letters="AW", world=True, view=True, aliases=("merge",)
-)
+@command("respond", group="Make", klass="write", letters="AW", stream="tree", aliases=("merge",))
 def respond(context: Context, args: Respond) -> Reply:
     """Writes a text below a node and moves there; `from:` names what else it was made from."""
     parent = get_own_node(context, args.ref)
@@ -101,7 +99,7 @@ class EditReplace(Args):
     ] = None
 
 
-@command("edit", group="Make", klass="write", letters="AW", world=True, view=True)
+@command("edit", group="Make", klass="write", letters="AW", stream="tree")
 def edit(context: Context, args: EditText) -> Reply:
     """Puts a node otherwise: as a version in its place, or as a branch beside it."""
     node = _editable(context, args.ref)
@@ -109,7 +107,7 @@ def edit(context: Context, args: EditText) -> Reply:
     return _edited(context, node, text, args.way)
 
 
-@command("edit", group="Make", klass="write", letters="AW", world=True, view=True)
+@command("edit", group="Make", klass="write", letters="AW", stream="tree")
 def edit_replace(context: Context, args: EditReplace) -> Reply:
     """Replaces one passage, given word for word, that occurs exactly once."""
     node = _editable(context, args.ref)
@@ -195,7 +193,7 @@ class Split(Args):
     at: Annotated[int, Written("option", key="at", value="int", minimum=1)]
 
 
-@command("split", group="Make", klass="write", letters="AW", world=True, view=True)
+@command("split", group="Make", klass="write", letters="AW", stream="tree")
 def split(context: Context, args: Split) -> Reply:
     """Makes two nodes of one text, the second below the first; the whole stays as it is."""
     node = get_own_node(context, args.ref)

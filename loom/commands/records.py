@@ -39,7 +39,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
         "reply": reply.text,
         "canonical": attempt.canonical,
         "step": seq,
-        "stream": f"tree:{attempt.tree.uid}",
+        "stream": attempt.stream,
         "events": attempt.seqs,
         "refs": list(reply.refs),
         "generations": list(reply.generations),
@@ -115,7 +115,7 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
         line=attempt.request.line.replace("\0", "�").encode(errors="replace").decode(),
         canonical=attempt.canonical,
         because=attempt.line.because if attempt.line else "",
-        stream=f"tree:{attempt.tree.uid}" if attempt.seqs else "",
+        stream=attempt.stream if attempt.seqs else "",
         events=attempt.seqs,
         **fields,
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from loom.commands.context import Context, Reply
 
 Class = Literal["look", "look ✓", "write", "silent"]
+StreamKind = Literal["tree", "grove", "workspace"]
 Group = Literal["Look", "Move", "Make", "Keep", "Mind", "Meta"]
 ArgsT = TypeVar("ArgsT", bound=Args)
 Run = Callable[["Context", Any], "Reply"]
@@ -23,20 +24,25 @@ Run = Callable[["Context", Any], "Reply"]
 
 @dataclass(frozen=True)
 class Command:
-    """One form of one verb. `summary` is the function's docstring; `world` says whether it
-    locks and writes the tree, `view` whether it changes the caller's workspace."""
+    """One form of one verb. `summary` is the function's docstring; `stream` is the kind of
+    stream that it writes: its tree, the grove of its tree, or only the caller's workspace;
+    None of a command that only looks."""
 
     verb: str
     group: Group
     klass: Class
     letters: frozenset[Letter]
-    world: bool
-    view: bool
+    stream: StreamKind | None
     args: type[Args]
     form: Form
     run: Run
     summary: str
     aliases: tuple[str, ...] = ()
+
+    @property
+    def world(self) -> bool:
+        """Whether it changes what everybody sees: a tree or a grove."""
+        return self.stream in ("tree", "grove")
 
     @property
     def syntax(self) -> str:
@@ -59,8 +65,7 @@ def command(
     group: Group,
     klass: Class,
     letters: str,
-    world: bool = False,
-    view: bool = False,
+    stream: StreamKind | None = None,
     aliases: tuple[str, ...] = (),
 ) -> Callable[[Callable[["Context", ArgsT], "Reply"]], Callable[["Context", ArgsT], "Reply"]]:
     """Registers a function as one form of `verb`; its second parameter's type is its Args."""
@@ -74,8 +79,7 @@ def command(
             group=group,
             klass=klass,
             letters=frozenset(letters),  # type: ignore[arg-type]
-            world=world,
-            view=view,
+            stream=stream,
             args=args,
             form=form_of(verb, args),
             run=run,
@@ -102,6 +106,11 @@ def aliases() -> dict[str, str]:
 def find(verb: str, form: int = 0) -> Command:
     """The command of a verb's form."""
     return _commands[verb][form]
+
+
+def command_of(run: Callable[..., "Reply"]) -> Command:
+    """The command that a function was registered as."""
+    return next(one for one in every() if one.run is run)
 
 
 def every() -> Iterable[Command]:

@@ -6,7 +6,8 @@ from typing import Any
 from loom.access import Actor
 from loom.commands.registry import Command
 from loom.grammar.lines import Line
-from loom.models import Tree, Workspace
+from loom.log import streams
+from loom.models import Grove, Tree, Workspace
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,17 @@ class Attempt:
     command: Command | None = None
     seqs: list[int] = field(default_factory=list)
     stood: str = ""
+
+    @property
+    def written(self) -> Tree | Grove:
+        """What the command writes: the tree, or the grove of the tree."""
+        grove = self.command is not None and self.command.stream == "grove"
+        return self.tree.grove if grove else self.tree
+
+    @property
+    def stream(self) -> str:
+        """The name of the stream that the command writes."""
+        return streams.name_of(self.written)
 
     @property
     def canonical(self) -> str:

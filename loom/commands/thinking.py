@@ -22,7 +22,7 @@ class Think(Args):
     content: Annotated[str, Written("content")]
 
 
-@command("think", group="Mind", klass="silent", letters="A", world=True)
+@command("think", group="Mind", klass="silent", letters="A", stream="tree")
 def think(context: Context, args: Think) -> Reply:
     """Keeps a thought below where you stand; no model is ever sent it."""
     demand_text(args.content)
@@ -62,7 +62,7 @@ class Extend(Args):
     why: Annotated[str, Written("option", key="why", value="quoted")] = ""
 
 
-@command("budget", group="Meta", klass="look ✓", letters="A", view=True)
+@command("budget", group="Meta", klass="look ✓", letters="A", stream="workspace")
 def budget_extend(context: Context, args: Extend) -> Reply:
     """Asks your people for more steps in this turn; it goes on meanwhile with what it has."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None

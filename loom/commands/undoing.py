@@ -41,13 +41,13 @@ class Redo(Args):
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MAX)] = 1
 
 
-@command("undo", group="Make", klass="write", letters="A", world=True)
+@command("undo", group="Make", klass="write", letters="A", stream="tree")
 def undo(context: Context, args: Undo) -> Reply:
     """Takes back your last changes in this tree, newest first, each as a step of its own."""
     return _repeated(context, args.n, _last_undoable, _undo_one, "undid")
 
 
-@command("undo", group="Make", klass="write", letters="A", world=True)
+@command("undo", group="Make", klass="write", letters="A", stream="tree")
 def undo_ref(context: Context, args: UndoRef) -> Reply:
     """Takes back one step of yours (an owner: of anybody), or all of a turn you asked for."""
     if args.ref.kind == "turn":
@@ -67,7 +67,7 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
     return Reply(f"✓ undid {_undo_one(context, step)}")
 
 
-@command("redo", group="Make", klass="write", letters="A", world=True)
+@command("redo", group="Make", klass="write", letters="A", stream="tree")
 def redo(context: Context, args: Redo) -> Reply:
     """Does again what you undid last. A new change clears it."""
     return _repeated(context, args.n, _last_redoable, _redo_one, "redid")

@@ -2,10 +2,11 @@
 
 import math
 import re
+from collections.abc import Mapping
 from typing import cast
 
 from loom.grammar.bad import Bad, short, unread
-from loom.grammar.forms import Part
+from loom.grammar.forms import Form, Part, syntax
 from loom.grammar.naming import ref_of, slice_of
 from loom.grammar.shapes import Place, Ref, print_place, print_ref
 from loom.grammar.tokens import Token, elements, quote
@@ -68,6 +69,24 @@ def _number(part: Part, token: Token) -> int | float:
         number = float(number)
     _demand_bounds(part, number)
     return number
+
+
+def demand_values(form: Form, values: Mapping[str, object]) -> None:
+    """Raises Bad for typed values that no line of this form could have: a number out of its
+    bounds, a ref of another kind, a part without the one that it needs."""
+    for part in form.parts:
+        value = values.get(part.name, part.absent)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, int | float) and part.kind == "option":
+                _demand_bounds(part, one)
+            if isinstance(one, Ref) and part.refs and one.kind not in part.refs:
+                raise unread(f"{form.verb} takes no {one.kind} there.", f"write → {syntax(form)}")
+        needed = next((one for one in form.parts if one.name == part.needs), None)
+        is_given = value != part.absent
+        if needed is not None and is_given and values.get(needed.name) == needed.absent:
+            raise unread(
+                f"{part.key}: stands only beside what it is about.", f"write → {syntax(form)}"
+            )
 
 
 def _sample(part: Part) -> str:

@@ -9,12 +9,13 @@ from django.views.decorators.http import require_GET, require_POST
 from loom import access
 from loom.access import Actor
 from loom.commands import forest
-from loom.commands.execute import Request, execute
+from loom.commands.execute import run_command
+from loom.commands.marks import Tag, tag, untag
 from loom.doors.web.fields import text_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
-from loom.doors.web.lines import quoted
 from loom.doors.web.listing import tags_on
+from loom.grammar.refs import Ref
 from loom.models import Tree
 from loom.queries.counts import size_of
 from loom.rules.refusals import Refused
@@ -74,10 +75,10 @@ def _retag(actor: Actor, tree: Tree, given: str) -> str:
     """Makes the tree's tags those that were given, with commas between, as lines of the person."""
     names = {name.casefold(): name for part in given.split(",") if (name := _tag_of(part))}
     before = {tag.casefold(): tag for tag in tags_on(tree)}
-    for verb, wanted, others in (("tag", names, before), ("untag", before, names)):
-        written = [f"#{quoted(name)}" for key, name in wanted.items() if key not in others]
-        if written:
-            execute(actor, tree, Request(line=f"{verb} tree:{tree.uid} {' '.join(written)}"))
+    for run, wanted, others in ((tag, names, before), (untag, before, names)):
+        fresh = tuple(name for key, name in wanted.items() if key not in others)
+        if fresh:
+            run_command(actor, tree, run, Tag(ref=Ref("tree", tree_id=tree.uid), names=fresh))
     return gettext("Saved.")
 
 

@@ -1,4 +1,5 @@
-"""The one view of this door that writes to trees: a form's line, or its text, as a command.
+"""The one view of this door that writes to trees: a form's line is run as it is, its text and
+buttons as commands with arguments.
 
 Scripts post to the API's command endpoint; this is the same page without them.
 """
@@ -11,9 +12,15 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_POST
 
 from loom import access
-from loom.commands.execute import Request, execute
+from loom.access import Actor
+from loom.commands.args import checked
+from loom.commands.continuing import Continue, continue_
+from loom.commands.execute import Answer, Request, execute, run_command
+from loom.commands.nodes import Respond, respond
 from loom.doors.web.fields import text_of
 from loom.doors.web.gate import PersonRequest, person
+from loom.grammar.refs import Ref
+from loom.models import Tree
 from loom.rules.refusals import Refused
 
 _COMMAND = re.compile(r" {0,2}(→|->)")
@@ -25,31 +32,22 @@ def quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def respond_line(text: str) -> str:
-    """The line that writes `text` below here; its block cannot be ended by the text."""
-    if any(line.strip() == "←" for line in text.split("\n")):
-        return f"respond {quoted(text)}"
-    return f"respond\n{text}\n←"
-
-
-def continue_lines(request: PersonRequest) -> list[str]:
-    """The lines that ask for continuations with the form's settings: one for all who give
-    the same number."""
-    shared = [
-        f"{name}:{value}"
-        for name in ("tokens", "temperature")
-        if (value := request.POST.get(name, "").strip())
+def continue_args(request: PersonRequest) -> list[Continue]:
+    """What asks for continuations with the form's settings: one for all models that are to
+    write the same number. Raises Refused for a number that is none."""
+    form = request.POST
+    shared = {
+        name: value for name in ("tokens", "temperature") if (value := form.get(name, "").strip())
+    }
+    usual = form.get("n", "").strip()
+    by_count: dict[str, list[Ref]] = {}
+    for name in form.getlist("using"):
+        count = form.get(f"n:{name}", "").strip() or usual
+        by_count.setdefault(count, []).append(Ref("agent", name=name))
+    return [
+        checked(Continue, {**shared, **({"n": count} if count else {}), "using": tuple(agents)})
+        for count, agents in (by_count or {usual: []}).items()
     ]
-    usual = request.POST.get("n", "").strip()
-    by_count: dict[str, list[str]] = {}
-    for name in request.POST.getlist("using"):
-        by_count.setdefault(request.POST.get(f"n:{name}", "").strip() or usual, []).append(name)
-    lines = []
-    for count, names in (by_count or {usual: []}).items():
-        parts = ["continue", *([f"n:{count}"] if count else []), *shared]
-        parts += ["using", *(f"agent:{quoted(name)}" for name in names)] if names else []
-        lines.append(" ".join(parts))
-    return lines
 
 
 @require_POST
@@ -60,8 +58,8 @@ def run(request: PersonRequest, uid: str) -> HttpResponse:
     text = text_of(request, "text")
     at = request.POST.get("at", "")
     try:
-        for line in _lines(request, text):
-            answer = execute(actor, tree, Request(line=line, at=at))
+        for one in _asked(request, text):
+            answer = _run(actor, tree, one, at)
             at = str(answer.body["position"])
             messages.success(request, answer.reply)
     except Refused as refused:
@@ -71,10 +69,19 @@ def run(request: PersonRequest, uid: str) -> HttpResponse:
     )
 
 
-def _lines(request: PersonRequest, text: str) -> list[str]:
+def _asked(request: PersonRequest, text: str) -> list[str | Respond | Continue]:
+    """A line, or what the form's text and button mean."""
     if _COMMAND.match(text):
         return [text]
-    lines = [respond_line(text)] if text else []
+    asked: list[str | Respond | Continue] = [Respond(content=text)] if text else []
     if request.POST.get("action") == "continue":
-        lines += continue_lines(request)
-    return lines or [respond_line("")]
+        asked += continue_args(request)
+    return asked or [Respond(content="")]
+
+
+def _run(actor: Actor, tree: Tree, one: str | Respond | Continue, at: str) -> Answer:
+    if isinstance(one, str):
+        return execute(actor, tree, Request(line=one, at=at))
+    if isinstance(one, Respond):
+        return run_command(actor, tree, respond, one, request=Request("", at=at))
+    return run_command(actor, tree, continue_, one, request=Request("", at=at))

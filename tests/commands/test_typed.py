@@ -1,0 +1,141 @@
+"""Commands run with arguments: the same as by a line, without writing one."""
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from loom import commands
+from loom.access import Actor
+from loom.commands import registry
+from loom.commands.args import checked
+from loom.commands.context import Reply
+from loom.commands.continuing import Continue, continue_
+from loom.commands.execute import Request, execute, line_of, run_command
+from loom.commands.looking import View, view
+from loom.commands.marks import Tag, tag
+from loom.commands.nodes import Respond, Split, respond, split
+from loom.grammar.lines import read
+from loom.grammar.refs import Ref
+from loom.log import streams
+from loom.models import Event, Node, Step, Tree
+from loom.rules.refusals import Refused
+from tests.doors.matrix import LINES
+
+commands.load()
+IDS = defaultdict(lambda: "a7x2", tree="abcdefgh23456789")
+SAID = [line.format_map(IDS) for lines in LINES.values() for line in lines]
+HARD = [
+    "a",
+    "two\nlines\n",
+    "a line that is only\n←\nin it",
+    'quotes " and \\ and \\n',
+    "→ respond root\nno command\n←",
+    " \n ",
+    "x" * 500,
+]
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_the_arguments_of_a_line_are_that_line_again(text: str) -> None:
+    said = read(text, registry.forms(), registry.aliases())
+    command = registry.find(said.verb, said.form)
+    again = line_of(command, command.args.model_validate(dict(said.values)))
+    assert (again.verb, again.form, again.canonical) == (said.verb, said.form, said.canonical)
+    assert dict(again.values) == dict(said.values)
+
+
+@pytest.mark.parametrize("text", HARD)
+def test_a_text_is_written_as_it_is_and_its_step_has_a_line_that_says_it(
+    actor: Actor, tree: Tree, text: str
+) -> None:
+    answer = run_command(actor, tree, respond, Respond(content=text))
+    node = Node.objects.get(tree=tree, local_id=answer.body["refs"][0])
+    assert node.text == text
+    said = read(answer.body["canonical"], registry.forms(), registry.aliases())
+    assert said.values["content"] == text
+    step = Step.objects.get(workspace__tree=tree, seq=answer.body["step"])
+    assert (step.outcome, step.canonical) == ("ok", answer.body["canonical"])
+    assert step.events == answer.body["events"] != []
+
+
+def test_a_text_that_no_line_could_hold_is_still_stored(actor: Actor, tree: Tree) -> None:
+    """A quote is needed around a text with a closing line, and a line ends at 64 KiB."""
+    text = "word " * 20_000 + "\n←\nend"
+    answer = run_command(actor, tree, respond, Respond(content=text))
+    assert Node.objects.get(tree=tree, local_id=answer.body["refs"][0]).text == text
+
+
+def test_dry_runs_and_keys_are_those_of_lines(actor: Actor, tree: Tree) -> None:
+    args = Respond(content="once")
+    before = Step.objects.count()
+    dry = run_command(actor, tree, respond, args, request=Request("", dry_run=True))
+    assert (dry.body["step"], dry.body["events"]) == (None, [])
+    assert Step.objects.count() == before
+    first = run_command(actor, tree, respond, args, request=Request("", key="k"))
+    again = run_command(actor, tree, respond, args, request=Request("", key="k"))
+    assert again.body == {**first.body, "repeated": True}
+    by_line = execute(actor, tree, Request(str(first.body["canonical"]), key="k"))
+    assert by_line.body == again.body
+    with pytest.raises(Refused) as refused:
+        other = Respond(content="another")
+        run_command(actor, tree, respond, other, request=Request("", key="k"))
+    assert refused.value.code == "CONFLICT"
+
+
+@pytest.mark.parametrize(
+    ("run", "args", "code"),
+    [
+        (continue_, Continue(n=11), "LIMIT_EXCEEDED"),
+        (continue_, Continue(n=0), "INVALID_SYNTAX"),
+        (continue_, Continue(temperature=float("nan")), "LIMIT_EXCEEDED"),
+        (continue_, Continue(using=(Ref("node", id="a7x2"),)), "INVALID_SYNTAX"),
+        (split, Split(ref=Ref("node", id="a7x2"), at=0), "INVALID_SYNTAX"),
+        (respond, Respond(content="a", role="instruction"), "INVALID_SYNTAX"),
+        (respond, Respond(content="a\0b"), "INVALID_SYNTAX"),
+        (respond, Respond(content="a\ud800b"), "INVALID_SYNTAX"),
+    ],
+)
+def test_arguments_that_no_line_could_have_are_refused(
+    actor: Actor, tree: Tree, run: Any, args: Any, code: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        run_command(actor, tree, run, args)
+    assert refused.value.code == code
+
+
+def test_a_refusal_has_its_step_and_line(actor: Actor, tree: Tree) -> None:
+    missing = View(ref=Ref("node", id="z9z9"))
+    with pytest.raises(Refused) as refused:
+        run_command(actor, tree, view, missing)
+    assert refused.value.code == "NOT_FOUND"
+    step = Step.objects.get(workspace__tree=tree)
+    assert (step.outcome, step.canonical) == ("NOT_FOUND", "→ view z9z9")
+
+
+@pytest.mark.parametrize("sent", [{"n": "three"}, {"n": "1.5"}, {"nonsense": 1}, {"using": 7}])
+def test_what_a_form_sends_is_checked(sent: dict[str, Any]) -> None:
+    with pytest.raises(Refused) as refused:
+        checked(Continue, sent)
+    assert refused.value.code == "INVALID_SYNTAX"
+    assert checked(Continue, {"n": "3"}).n == 3
+
+
+def test_a_command_writes_the_stream_that_it_declares(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No command of the line writes a grove yet; documents will."""
+    found = registry.command_of(tag)
+
+    def renamed(context: Any, args: Tag) -> Any:
+        context.world.append("grove.changed", {"name": args.names[0]})
+        return Reply("✓ done")
+
+    in_grove = type(found)(**{**vars(found), "stream": "grove", "run": renamed})
+    monkeypatch.setattr(registry, "find", lambda verb, form: in_grove)
+    tree.archived_at = tree.touched_at
+    answer = execute(actor, tree, Request("tag here #x"))
+    name = streams.name_of(tree.grove)
+    event = Event.objects.get(stream__name=name, kind="grove.changed")
+    assert (answer.body["stream"], answer.body["events"]) == (name, [event.seq])
+    assert Step.objects.get(workspace__tree=tree).stream == name
