@@ -1,0 +1,118 @@
+"""Only commands change the world: nothing else writes rows, but for what is named here."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.house.sources import ROOT, files, name_of
+
+# Rooms that write rows. Everything else reads them, and runs a command to change them.
+ROOMS = ("loom/commands/", "loom/log/", "loom/transfer/", "loom/migrations/")
+# Writes elsewhere that change nothing that anybody else sees.
+ELSEWHERE = {
+    "loom/doors/api/auth.py": "when a key and a browser were last used",
+    "loom/doors/api/transfer.py": "the row of an import, which a worker then takes",
+    "loom/management/commands/firststart.py": "who set the installation up",
+}
+# Modules of commands that write and register nothing: what commands and workers are made of.
+PARTS = {
+    "actions": "runs an action and writes its step",
+    "drafting": "what a person types, many times a minute; no step, no world",
+    "edits": "used by commands that edit",
+    "erasing": "a worker deletes the rows of an erased tree",
+    "execute": "runs a command",
+    "growth": "how nodes are stored",
+    "inverse": "used by undo",
+    "landing": "a worker's generation begins, grows and ends",
+    "money": "what a generation reserves and spends",
+    "people": "accounts, which belong to no grove",
+    "queueing": "a worker's queue of generations",
+    "receipts": "answers kept by key",
+    "records": "writes steps and views",
+    "turning": "a worker's turn goes on",
+    "turns": "a turn begins and ends",
+    "viewing": "where a workspace stands",
+}
+ALWAYS = {
+    "asave",
+    "bulk_create",
+    "bulk_update",
+    "get_or_create",
+    "save",
+    "update_or_create",
+    "_raw_delete",
+}
+OF_ROWS = {"acreate", "adelete", "aupdate", "create", "delete", "update"}
+QUERIES = {"all", "exclude", "filter", "objects", "select_for_update"}
+
+
+def _writes(source: str) -> Iterator[int]:
+    """The lines on which rows are written."""
+    tree = ast.parse(source)
+    imports = (one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom))
+    modules = {alias.asname or alias.name for one in imports for alias in one.names}
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            said, of = call.func.attr, call.func.value
+            if isinstance(of, ast.Name) and of.id in modules:
+                continue  # a function of a module, such as drafting.save
+            names = {one.attr for one in ast.walk(call.func) if isinstance(one, ast.Attribute)}
+            if said in ALWAYS or (said in OF_ROWS and names & QUERIES):
+                yield call.lineno
+
+
+def _sources() -> Iterator[tuple[str, str]]:
+    for path in files(".py"):
+        name = name_of(path)
+        if name.split("/")[0] in ("agents", "config", "loom"):
+            yield name, path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("row.save(update_fields=['a'])", 1),
+        ("Node.objects.filter(pk=1).update(a=2)", 1),
+        ("Node.objects.create()", 1),
+        ("rows.exclude(pk=1).delete()", 1),
+        ("found, _ = Tree.objects.get_or_create(uid='a')", 1),
+        ("shown.update({1: 2})", 0),
+        ("digest.update(piece)", 0),
+        ("Node.objects.filter(pk=1).first()", 0),
+    ],
+)
+def test_what_counts_as_a_write(source: str, count: int) -> None:
+    assert len(list(_writes(source))) == count
+
+
+def test_only_commands_write_rows() -> None:
+    found = {name for name, text in _sources() if not name.startswith(ROOMS) and any(_writes(text))}
+    assert found == set(ELSEWHERE)
+
+
+def test_what_writes_in_commands_registers_a_command_or_is_part_of_one() -> None:
+    folder = ROOT / "loom" / "commands"
+    found = set()
+    for path in folder.glob("*.py"):
+        text = path.read_text()
+        registers = "\n@command(" in text or "\n@action(" in text
+        if any(_writes(text)) and not registers:
+            found.add(path.stem)
+    assert found <= set(PARTS), "register a command, or say what this is part of"
+
+
+def test_doors_make_no_nodes_and_trees_themselves() -> None:
+    """`workspace_of` is the one function of `growth` for others: a view made on first use."""
+    found = set()
+    for name, text in _sources():
+        if name.startswith(("loom/doors/", "loom/management/")):
+            found |= {
+                one.attr
+                for one in ast.walk(ast.parse(text))
+                if isinstance(one, ast.Attribute)
+                and isinstance(one.value, ast.Name)
+                and one.value.id == "growth"
+            }
+            assert "from loom.commands.growth import" not in text, name
+    assert found == {"workspace_of"}
