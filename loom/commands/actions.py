@@ -166,9 +166,8 @@ def _refused(actor: Actor, item: Grove | Tree, what: Action, args: Args, refused
             return
         change = Change(timezone.now(), actor, item, actor.participant)
         change.lock(item)
-        _write_step(
-            change, what, args, outcome=refused.code, message=refused.message, hint=refused.hint
-        )
+        message, hint = _storable(refused.message), _storable(refused.hint)
+        _write_step(change, what, args, outcome=refused.code, message=message, hint=hint)
         change.writer.flush()
 
 
@@ -216,8 +215,13 @@ def _is_secret(one: FieldInfo) -> bool:
 
 
 def _short(text: str) -> Any:
-    kept = text.replace("\0", "�").encode(errors="replace").decode()
+    kept = _storable(text)
     if len(text) <= SHORT:
         return kept
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
     return {"start": kept[:SHORT], "length": len(text), "sha256": digest}
+
+
+def _storable(text: str) -> str:
+    """The text without what PostgreSQL and UTF-8 cannot store."""
+    return text.replace("\0", "�").encode(errors="replace").decode()
