@@ -21,7 +21,7 @@ ROOMS = (
 
 
 # Commands without a line, of pages and API.
-ACTIONS = ("groves", "invitations", "participants", "forest", "public_links")
+ACTIONS = ("groves", "invitations", "participants", "forest", "public_links", "turns")
 
 
 def load() -> None:

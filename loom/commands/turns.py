@@ -4,20 +4,19 @@ A turn that will end in a node takes the lease on the slot it was asked at: its 
 is the lease, and the tree's lock lets one at a time look for it.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
-from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
 from loom.commands import growth, landing, viewing
+from loom.commands.actions import Change, action, run_action
+from loom.commands.args import Args
 from loom.commands.growth import NewNode, demand_text
 from loom.commands.guards import demand_text_node, demand_visible
-from loom.log import streams
 from loom.log.jobs import enqueue
 from loom.log.streams import Writer
 from loom.models import Generation, Node, Participant, Tree, Turn
@@ -33,8 +32,7 @@ STILL = timedelta(seconds=120)  # a turn that makes no progress for so long hold
 TIMED_OUT = "interrupted:no progress"
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Args):
     """Whom to ask for a turn, at which node (a local id, "": where the asker stands), with
     which words, to end in what, within which budget ("": the agent's own)."""
 
@@ -51,36 +49,41 @@ def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
     Refuses who may not generate, an agent that is not loom-aware (REJECTED), and a slot
     that another turn holds (CONFLICT with its name).
     """
+    started: Turn = run_action(actor, tree, _start, wanted)
+    return started
+
+
+@action("start_turn", stream="tree", role="reader")
+def _start(change: Change, args: Wanted) -> Turn:
+    """Asks a loom-aware agent to act; needs loom_aware and loom_generate."""
+    actor, tree = change.actor, change.tree
     access.demand(actor, frozenset("AG"), "a turn")  # type: ignore[arg-type]
-    agent = _agent(actor, wanted.participant)
-    preset = wanted.budget or agent.budget
+    agent = _agent(actor, args.participant)
+    preset = args.budget or agent.budget
     budgets.budget_of(preset)
-    if wanted.input:
-        demand_text(wanted.input, what="The input")
-    with transaction.atomic():
-        writer = streams.lock(tree, actor=actor.participant.uid)
-        tree.refresh_from_db(fields=["archived_at", "erasing_at"])
-        access.demand_writable(tree)
-        point = _point(actor, tree, wanted.node)
-        if wanted.form == "continuation":
-            _demand_free(point)
-        turn = Turn.objects.create(
-            tree=tree,
-            participant=agent,
-            invoked_by=actor.participant,
-            invoked_at=point,
-            stands_at=point,
-            form=wanted.form,
-            status="leased" if wanted.form == "continuation" else "queued",
-            preset=preset,
-        )
-        _write_input(writer, turn, wanted.input)
-        viewing.stand(growth.workspace_of(agent, tree), turn.stands_at, actor=agent)
-        turn = turns().get(pk=turn.pk)
-        writer.append("turn.started", {"turn": turn_body(turn)})
-        writer.flush()
-        Tree.objects.filter(pk=tree.pk).update(touched_at=timezone.now())
-        enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+    if args.input:
+        demand_text(args.input, what="The input")
+    tree.refresh_from_db(fields=["archived_at", "erasing_at"])
+    access.demand_writable(tree)
+    point = _point(actor, tree, args.node)
+    if args.form == "continuation":
+        _demand_free(point)
+    turn = Turn.objects.create(
+        tree=tree,
+        participant=agent,
+        invoked_by=actor.participant,
+        invoked_at=point,
+        stands_at=point,
+        form=args.form,
+        status="leased" if args.form == "continuation" else "queued",
+        preset=preset,
+    )
+    _write_input(change.writer, turn, args.input)
+    viewing.stand(growth.workspace_of(agent, tree), turn.stands_at, actor=agent)
+    turn = turns().get(pk=turn.pk)
+    change.writer.append("turn.started", {"turn": turn_body(turn)})
+    Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
+    enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
     return turn
 
 
@@ -163,6 +166,20 @@ def _write_input(writer: Writer, turn: Turn, text: str) -> None:
 
 def extend(actor: Actor, turn: Turn, steps: int) -> None:
     """Grants a turn that goes on more steps; its inviter and owners may."""
+    run_action(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
+
+
+class Extension(Args):
+    """A turn, and how many steps more it gets."""
+
+    turn: Turn
+    steps: int
+
+
+@action("extend_turn", stream="tree", role="reader")
+def _extend(change: Change, args: Extension) -> None:
+    """Grants a turn that goes on more steps; its inviter and owners may."""
+    actor, turn = change.actor, args.turn
     if turn.invoked_by != actor.participant and not actor.is_owner:
         raise Refused(
             "PERMISSION_DENIED",
@@ -170,7 +187,7 @@ def extend(actor: Actor, turn: Turn, steps: int) -> None:
             hint=f"ask {turn.invoked_by.name}",
         )
     rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN)
-    if not rows.update(more_steps=F("more_steps") + steps, extension=None):
+    if not rows.update(more_steps=F("more_steps") + args.steps, extension=None):
         raise Refused("REJECTED", "This turn has ended.", hint="ask for another")
 
 

@@ -14,7 +14,7 @@ MOST = 400  # states of a turn: more mean that it does not end
 
 def asked(actor: Actor, tree: Tree, agent: Participant, **wanted: str) -> Turn:
     """A turn that was asked for."""
-    return turns.start(actor, tree, turns.Wanted(agent.uid, **wanted))  # type: ignore[arg-type]
+    return turns.start(actor, tree, turns.Wanted(participant=agent.uid, **wanted))
 
 
 def went(turn: Turn) -> Turn:

@@ -48,6 +48,20 @@ def test_input_is_the_askers_node_and_the_answer_hangs_below_it(
     assert "\nAnd now?" in said
 
 
+def test_who_asked_for_a_turn_is_in_the_log_of_the_tree(
+    actor: Actor, tree: Tree, agent: Participant, opening: str
+) -> None:
+    asked(actor, tree, agent, node=opening, input="And now?")
+    with pytest.raises(Refused):  # the slot is held
+        asked(actor, tree, agent, node=opening)
+    first, second = Step.objects.filter(workspace=None).order_by("seq")
+    assert (first.canonical, first.outcome, first.actor) == ("start_turn", "ok", actor.participant)
+    assert first.arguments == {"participant": agent.uid, "node": opening, "input": "And now?"}
+    kinds = Event.objects.filter(stream__name=first.stream, seq__in=first.events)
+    assert "turn.started" in [one.kind for one in kinds]
+    assert (second.seq, second.outcome) == (2, "CONFLICT")
+
+
 def test_a_look_ends_the_reply_and_its_answer_comes_in_the_next_round(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:

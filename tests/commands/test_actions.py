@@ -55,6 +55,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "change_participant",
         "change_tree",
         "erase_tree",
+        "extend_turn",
         "join_grove",
         "make_grove",
         "make_invitation",
@@ -65,6 +66,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "remove_member",
         "revoke_invitation",
         "revoke_public_link",
+        "start_turn",
     ]
     assert all(one.summary for one in actions().values())
     assert not set(actions()) & {*registry.verbs(), *registry.aliases()}

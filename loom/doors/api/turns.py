@@ -32,7 +32,7 @@ def in_tree(request: Request, uid: str) -> Response:
     """Starts a turn of a loom-aware agent at a node; it goes on after this answer."""
     actor, tree = access.get_tree(user_of(request), uid)
     sent = read(request, bodies.TurnSent)
-    wanted = turns.Wanted(sent.participant, sent.node, sent.input, sent.form, sent.budget)
+    wanted = turns.Wanted(**sent.model_dump())
     return Response(turn_body(turns.start(actor, tree, wanted)), status=202)
 
 
