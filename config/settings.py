@@ -195,6 +195,9 @@ SPECTACULAR_SETTINGS = {
 REQUESTS_A_MINUTE = 1200
 PROVIDER_ALLOW = ENV.provider_allow
 LOCAL_MODEL_URL = ENV.local_model_url
+# Which participants may use a provider's key of the environment: ids, or "first" (the Analyst
+# of the first start alone) or "none".
+ENV_KEYS = ENV.env_keys
 DATA_DIR = ENV.data
 
 LOGGING = {

@@ -33,7 +33,7 @@ def _run(options: Options, keeper: Keeper) -> None:
     env = plan.environment(options)
     if "REDIS_URL" not in env:
         env["REDIS_URL"] = broker.start(keeper, options.data, env)
-    greeting = prepare(options, env)
+    greeting = prepare(options, plan.with_provider_keys(env))
     for child in plan.children(options, env):
         keeper.start(child)
     try:

@@ -143,6 +143,15 @@ def test_the_analyst_takes_the_first_key_of_the_environment(
     assert open_sealed(analyst.sealed_key, analyst.base_url) == "sk-found"
 
 
+def test_no_key_of_the_environment_is_taken_where_the_setting_says_none(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-found")
+    settings.ENV_KEYS = ("none",)
+    said("firststart")
+    assert Participant.objects.get(name="Analyst").sealed_key == ""
+
+
 def test_links_lead_to_where_it_was_started_last(settings: Any, owner: User) -> None:
     settings.ORIGINS = ["http://127.0.0.1:8123"]
     links.keep_address()
