@@ -121,7 +121,10 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = all(o.startswith("https://") for o 
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# Whose X-Forwarded-For and X-Forwarded-Proto are believed (config.asgi); nobody's by default.
+PROXIES = ENV.proxies
+# Sent over TLS only. A year; not for subdomains, which may be somebody else's.
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SESSION_COOKIE_SECURE else 0
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -203,7 +206,12 @@ DATA_DIR = ENV.data
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "config.logs.Masked",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {"heddle": {"level": "INFO"}, "httpx": {"level": "WARNING"}},

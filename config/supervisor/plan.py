@@ -107,6 +107,8 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             *("-m", "uvicorn", "config.asgi:application"),
             *("--host", options.host, "--port", str(options.port)),
             *("--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3"),
+            # config.asgi reads X-Forwarded-*, and believes only those whom HEDDLE_PROXIES names.
+            "--no-proxy-headers",
             # A client's frame holds at most a working buffer. Compressing each frame for
             # each socket anew would cost more than it saves; a proxy may do it.
             *("--ws-max-size", "524288", "--ws-per-message-deflate", "false"),

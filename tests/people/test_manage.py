@@ -45,8 +45,13 @@ def test_a_key_stands_alone_on_the_last_line(owner: User) -> None:
     key = said("apikey", "OWNER", "laptop")[-1]
     client = APIClient()
     assert client.get("/api/me", HTTP_AUTHORIZATION=f"Bearer {key}").json()["user"] == "owner"
+    less = said("apikey", "owner", "desk", scope="read", days=2)[-1]
+    sent = {"HTTP_AUTHORIZATION": f"Bearer {less}"}
+    assert client.patch("/api/settings", {"theme": "dark"}, **sent).status_code == 403
     with pytest.raises(CommandError, match="nobody"):
         said("apikey", "nobody", "laptop")
+    with pytest.raises(CommandError, match="days"):
+        said("apikey", "owner", "laptop", days=-1)
     with pytest.raises(CommandError):
         said("apikey", "owner", "")
 

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from loom.commands import forest, invitations, participants, people, public_links
 from loom.doors.api.body import Body, Part
 from loom.rules import preferences
+from loom.rules.permissions import Scope
 
 Role = Literal["reader", "writer", "owner"]
 MAX_TEXT = 1_000_000
@@ -204,13 +205,16 @@ class TreeTyped(Body):
 
 
 class KeySent(Body):
-    """What an API key is called."""
+    """What an API key is called, what it may do at most (`read`: look; `write`: what a writer
+    may; `owner`: all that you may), and after how many days it ends (null: never)."""
 
     name: str = Field(min_length=1, max_length=people.MAX_KEY_NAME)
+    scope: Scope = "owner"
+    days: int | None = Field(None, ge=1, le=people.MAX_KEY_DAYS)
 
 
 class PasswordSent(Body):
     """The old password (empty where there is none yet) and the new one."""
 
     old: str = Field("", max_length=1000)
-    new: str = Field(max_length=1000)
+    new: str = Field(min_length=people.MIN_PASSWORD, max_length=1000)

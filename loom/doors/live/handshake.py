@@ -55,8 +55,9 @@ def _by_key(given: str) -> tuple[User, dict[str, Any]]:
     scheme, _, key = given.partition(" ")
     rows = ApiKey.objects.select_related("user").filter(revoked_at__isnull=True)
     row = rows.filter(digest=digest(key.strip()), user__is_active=True).first()
-    if scheme.lower() != "bearer" or row is None:
+    if scheme.lower() != "bearer" or row is None or row.is_over:
         raise Unwelcome(4401)
+    row.user.scope = row.scope
     return row.user, {"key_id": row.pk}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.sessions.models import Session
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.doors.live import frames
@@ -111,7 +111,9 @@ def standing(passes: set[Pass]) -> dict[Pass, Verdict]:
     Besides memberships: keys, sessions, passwords and trees. At most four queries.
     """
     members = _members(passes)
-    keys = _those(ApiKey.objects.filter(revoked_at__isnull=True), "pk", {p.key_id for p in passes})
+    lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    valid = ApiKey.objects.filter(lasting, revoked_at__isnull=True)
+    keys = _those(valid, "pk", {p.key_id for p in passes})
     sessions = _those(
         Session.objects.filter(expire_date__gt=timezone.now()),
         "session_key",
