@@ -3,6 +3,7 @@
 import errno
 import signal
 import sys
+from functools import partial
 from types import FrameType
 
 from config.supervisor import broker, plan, ready
@@ -45,7 +46,7 @@ def _run(options: Options, keeper: Keeper) -> None:
         _say(line)
     _say(f"ready {options.url}")
     ready.open_browser(options, greeting)
-    keeper.watch()
+    keeper.watch(ready.WorkerWatch(keeper, partial(ready.worker_state, options, env)).look)
 
 
 def main() -> int:

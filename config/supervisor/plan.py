@@ -35,13 +35,12 @@ PASSED_ON = frozenset(
     (
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ"),
         *("TMPDIR", "TEMP", "TMP", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
-        *("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE"),
-        *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS", "MALLOC_ARENA_MAX"),
+        *("VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS"),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "DJANGO_SETTINGS_MODULE"),
         *("DATABASE_URL", "REDIS_URL"),
     )
 )
-PASSED_ON_PREFIXES = ("HEDDLE_", "LC_")
+PASSED_ON_PREFIXES = ("HEDDLE_", "LC_", "PYTHON")
 # Keys of providers that are known by name. They reach two processes: the preparation, where
 # the first start gives its Analyst one, and the worker, where HEDDLE_ENV_KEYS names a
 # participant that uses one.
@@ -109,6 +108,7 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             *("--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3"),
             # config.asgi reads X-Forwarded-*, and believes only those whom HEDDLE_PROXIES names.
             "--no-proxy-headers",
+            *("--http", "config.http:Limited", "--timeout-keep-alive", "15"),
             # A client's frame holds at most a working buffer. Compressing each frame for
             # each socket anew would cost more than it saves; a proxy may do it.
             *("--ws-max-size", "524288", "--ws-per-message-deflate", "false"),

@@ -240,7 +240,7 @@ def make_key(
     if scope not in SCOPES or (days is not None and not 1 <= days <= MAX_KEY_DAYS):
         raise Refused(
             "INVALID_SYNTAX",
-            f"A key's scope is {', '.join(SCOPES)}; it lasts 1 to {MAX_KEY_DAYS} days, or for good.",
+            f"A key's scope is one of {', '.join(SCOPES)}; it lasts 1 to {MAX_KEY_DAYS} days.",
             hint="scope write and 90 days are usual",
         )
     secret = "hd_" + secrets.token_urlsafe(32)
