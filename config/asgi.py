@@ -3,7 +3,7 @@
 import gc
 import os
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -43,4 +43,4 @@ async def _direct(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 # Takes the address and scheme of the browser from X-Forwarded-*, where a named proxy sends it.
-proxied = ProxyHeadersMiddleware(_direct, trusted_hosts=list(settings.PROXIES))
+proxied: Any = ProxyHeadersMiddleware(cast(Any, _direct), trusted_hosts=list(settings.PROXIES))

@@ -161,7 +161,7 @@ def _demand_checked_provider(one: Participant) -> None:
     """Refuses a new `litellm:` participant whose provider is not checked or that has no key. One
     that is there already is refused when it is asked."""
     provider, _, model = one.model_ref.partition(":")
-    if one.pk is not None or provider != "litellm":
+    if provider != "litellm" or not one._state.adding:
         return
     if why := why_not_litellm(model, has_key=bool(one.sealed_key)):
         raise Refused("REJECTED", why, hint="send model_ref litellm:provider/model and its api_key")

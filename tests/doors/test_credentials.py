@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 
 from loom.commands import people
 from loom.doors.api import limits
+from loom.doors.live.reading import Pass, memberships, standing
 from loom.models import ApiKey, Tree, User, UserSession
 
 pytestmark = pytest.mark.django_db
@@ -277,3 +278,12 @@ def test_a_key_made_by_a_browser_has_the_scope_and_days_it_asked_for(
     key = ApiKey.objects.get(name="k")
     assert (key.scope, key.is_over, key.expires_at is None) == ("read", False, False)
     assert "read only" in page.get("/settings/access").content.decode()
+
+
+def test_a_socket_of_a_key_has_the_role_that_its_scope_leaves(owner: User, grove: Any) -> None:
+    key, _ = people.make_key(owner, "k", scope="read", days=1)
+    ticket = Pass(owner.pk, grove.pk, None, key_id=key.pk, scope="read")
+    assert memberships({ticket}) == {ticket: "reader"}
+    assert standing({ticket}) == {ticket: "reader"}
+    ApiKey.objects.filter(pk=key.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert standing({ticket}) == {ticket: 4401}

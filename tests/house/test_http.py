@@ -113,7 +113,7 @@ async def test_only_named_proxies_are_believed() -> None:
     forwarded = [(b"x-forwarded-for", b"198.51.100.7"), (b"x-forwarded-proto", b"https")]
     asked = {"type": "http", "scheme": "http", "headers": forwarded}
     proxied = ProxyHeadersMiddleware(inner, trusted_hosts=["10.0.0.5"])
-    await proxied({**asked, "client": ("10.0.0.5", 1)}, None, None)  # type: ignore[arg-type, typeddict-item]
-    await proxied({**asked, "client": ("10.0.0.6", 1)}, None, None)  # type: ignore[arg-type, typeddict-item]
+    await proxied({**asked, "client": ("10.0.0.5", 1)}, None, None)  # type: ignore[arg-type]
+    await proxied({**asked, "client": ("10.0.0.6", 1)}, None, None)  # type: ignore[arg-type]
     assert seen == [("198.51.100.7", "https"), ("10.0.0.6", "http")]
     assert isinstance(asgi.proxied, ProxyHeadersMiddleware)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from config.supervisor import ready
 from config.supervisor.keeper import Child, Keeper
 from config.supervisor.ready import WorkerWatch
 
@@ -29,7 +28,7 @@ class World:
     def look_at(self, seconds: float) -> None:
         """Looks so many seconds after the start."""
         now = self._began + seconds
-        self._monkeypatch.setattr(ready.time, "monotonic", lambda: now)
+        self._monkeypatch.setattr("config.supervisor.ready.time.monotonic", lambda: now)
         self.watch.look()
         self._monkeypatch.undo()
 

@@ -48,8 +48,8 @@ def test_a_key_stands_alone_on_the_last_line(owner: User) -> None:
     client = APIClient()
     assert client.get("/api/me", HTTP_AUTHORIZATION=f"Bearer {key}").json()["user"] == "owner"
     less = said("apikey", "owner", "desk", scope="read", days=2)[-1]
-    sent = {"HTTP_AUTHORIZATION": f"Bearer {less}"}
-    assert client.patch("/api/settings", {"theme": "dark"}, **sent).status_code == 403
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {less}")
+    assert client.patch("/api/settings", {"theme": "dark"}).status_code == 403
     with pytest.raises(CommandError, match="nobody"):
         said("apikey", "nobody", "laptop")
     with pytest.raises(CommandError, match="days"):

@@ -1,6 +1,7 @@
 """Who asks: a bearer of an API key, or somebody whose browser is signed in."""
 
 from datetime import timedelta
+from typing import cast
 
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
@@ -42,7 +43,7 @@ class Bearer(BaseAuthentication):
             raise AuthenticationFailed("This key has expired.")
         _demand_method(request, key)
         _note_use(key)
-        key.user.scope = key.scope
+        key.user.scope = cast(Scope, key.scope)
         return key.user, key
 
     def authenticate_header(self, request: Request) -> str:

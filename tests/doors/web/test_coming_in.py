@@ -69,8 +69,9 @@ def test_many_addresses_leave_a_few_attempts_to_each_other_one(
     form = {"username": "owner", "password": "wrong"}
     for number in range(attempts.MOST_FOR):
         visitor().post("/signin", form, REMOTE_ADDR=f"192.0.2.{number}")
-    fresh = {"REMOTE_ADDR": "198.51.100.9"}
-    said = [visitor().post("/signin", form, **fresh).status_code for _ in range(5)]
+    said = [
+        visitor().post("/signin", form, REMOTE_ADDR="198.51.100.9").status_code for _ in range(5)
+    ]
     assert said == [400, 400, 400, 429, 429]
     right = {**form, "password": "owner-password"}
     assert visitor().post("/signin", right, REMOTE_ADDR="198.51.100.10").status_code == 302
@@ -118,7 +119,7 @@ def test_no_secret_of_a_link_stands_in_the_log(
     assert any("/invitations/…" in line for line in lines), lines
     assert "secret-of-a-link" not in "".join(lines)
     assert masked("key hd_abcdefghijklmnopqrstuv.") == "key …."
-    assert settings.LOGGING["formatters"]["line"]["()"] == "config.logs.Masked"
+    assert "config.logs.Masked" in str(settings.LOGGING["formatters"])
 
 
 def test_looking_at_a_one_time_link_does_not_use_it_up(owner: User, visitor: Visitor) -> None:
