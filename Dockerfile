@@ -1,5 +1,5 @@
 # One image for every process of a shared installation; docker-compose.yml says which is which.
-FROM python:3.11-slim-bookworm AS build
+FROM python:3.11.10-slim-bookworm AS build
 WORKDIR /heddle
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 COPY requirements.txt requirements-model.txt ./
@@ -12,7 +12,7 @@ COPY script ./script
 COPY static ./static
 RUN script/bootstrap && rm -rf node_modules
 
-FROM python:3.11-slim-bookworm
+FROM python:3.11.10-slim-bookworm
 # pg_dump and psql, for backups: prepare makes one before it changes tables.
 RUN apt-get update -qq \
  && apt-get install -y -qq --no-install-recommends postgresql-client >/dev/null \
@@ -34,6 +34,7 @@ USER heddle
 VOLUME /data
 EXPOSE 8000
 CMD ["uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
-     "--proxy-headers", "--forwarded-allow-ips", "*", "--no-access-log", \
+     "--no-proxy-headers", "--no-access-log", \
+     "--http", "config.http:Limited", "--timeout-keep-alive", "15", \
      "--log-level", "warning", "--timeout-graceful-shutdown", "3", \
      "--ws-max-size", "524288", "--ws-per-message-deflate", "false", "--lifespan", "on"]

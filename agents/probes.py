@@ -14,7 +14,7 @@ from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, model
 from agents.providers.telling import Ask
 from agents.reading import whom
 from loom.commands.participants import note_probe
-from loom.commands.sealing import open_sealed
+from loom.commands.sealing import key_of
 from loom.models import Participant
 from loom.rules.hashes import instant
 
@@ -60,8 +60,7 @@ async def _listed(probe: Probe) -> list[str]:
 
 def _probe_of(one: Participant) -> Probe:
     provider, base_url, model = whom(one)
-    key = open_sealed(one.sealed_key, one.base_url) if one.sealed_key else ""
-    ask = Ask(base_url, model, None, None, max_tokens=TOKENS, key=key)
+    ask = Ask(base_url, model, None, None, max_tokens=TOKENS, key=key_of(one))
     return Probe(provider, ask, provider.transport(settings.PROVIDER_ALLOW))
 
 

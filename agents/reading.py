@@ -27,7 +27,7 @@ from agents.rights import demand_turn
 from loom import access
 from loom.access import Actor
 from loom.commands import growth
-from loom.commands.sealing import open_sealed
+from loom.commands.sealing import key_of
 from loom.models import Generation, NodeSource, Participant, Tree, Turn, Workspace
 from loom.queries.hiding import below_pruned
 from loom.queries.path import path_of
@@ -88,7 +88,6 @@ def order_of(generation: Generation) -> Order:
     provider, base_url, model = whom(participant)
     if generation.round and generation.turn is not None:
         return _order_of_round(generation.turn, Asked(provider, base_url, model))
-    sealed = participant.sealed_key
     ask = Ask(
         base_url=base_url,
         model=model,
@@ -97,7 +96,7 @@ def order_of(generation: Generation) -> Order:
         temperature=_first(generation.temperature, participant.temperature),
         max_tokens=_first(generation.tokens, participant.max_tokens, provider.max_tokens),
         stop=tuple(participant.stop),
-        key=open_sealed(sealed, participant.base_url) if sealed else "",
+        key=key_of(participant),
     )
     reading = _reading(generation, provider)
     made = Order(provider, reading, ask, configuration_of(participant, reading.strategy))
@@ -148,7 +147,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
             verbs=BY_EXAMPLE if sent.is_brief else (),
         ),
         blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
-        key=open_sealed(agent.sealed_key, agent.base_url) if agent.sealed_key else "",
+        key=key_of(agent),
     )
     nothing = Reading("dialogue", "chat", ())
     made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)

@@ -3,11 +3,12 @@
 import gc
 import os
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.conf import settings
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from config.bounds import bounded
 from config.handler import handler
@@ -26,9 +27,20 @@ gc.freeze()
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Each kind of connection to whom it concerns. Django itself knows no lifespan."""
+    if settings.PROXIES and scope["type"] != "lifespan":
+        await proxied(scope, receive, send)
+    else:
+        await _direct(scope, receive, send)
+
+
+async def _direct(scope: dict[str, Any], receive: Any, send: Any) -> None:
     if scope["type"] == "lifespan":
         await routing.lifespan(receive, send)
     elif scope["type"] == "websocket":
         await routing.application(scope, receive, send)
     else:
         await bounded(django_application, scope, receive, send)
+
+
+# Takes the address and scheme of the browser from X-Forwarded-*, where a named proxy sends it.
+proxied: Any = ProxyHeadersMiddleware(cast(Any, _direct), trusted_hosts=list(settings.PROXIES))

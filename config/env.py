@@ -3,6 +3,7 @@
 import os
 import secrets
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,10 +26,31 @@ class Env:
     redis_url: str
     debug: bool
     local_model_url: str
+    env_keys: tuple[str, ...]
+    proxies: tuple[str, ...]
 
 
 def _listed(name: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in os.environ.get(name, "").split(",") if part.strip())
+
+
+def provider_key(variable: str) -> str:
+    """The provider's key that this variable of the environment holds; "" where it is not set."""
+    return os.environ.get(variable, "").strip()
+
+
+def _proxies() -> tuple[str, ...]:
+    """`HEDDLE_PROXIES`: addresses or networks whose X-Forwarded-* headers are believed."""
+    named = _listed("HEDDLE_PROXIES")
+    for one in named:
+        try:
+            ip_network(one, strict=False)
+        except ValueError:
+            raise WrongSetting(
+                f"HEDDLE_PROXIES holds {one!r}, which is no address or network. "
+                "Write it as 10.0.0.5 or 10.0.0.0/24."
+            ) from None
+    return named
 
 
 def host_of(origin: str) -> str:
@@ -90,4 +112,6 @@ def read() -> Env:
         redis_url=os.environ.get("REDIS_URL", "") or _broker(data),
         debug=os.environ.get("HEDDLE_DEBUG", "") == "1",
         local_model_url=os.environ.get("HEDDLE_LOCAL_MODEL_URL", ""),
+        env_keys=_listed("HEDDLE_ENV_KEYS") or ("first",),
+        proxies=_proxies(),
     )

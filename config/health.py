@@ -1,6 +1,8 @@
 """`GET /healthz`: the state of each process, for script/server, Docker and whoever watches."""
 
+import shutil
 import socket
+import tempfile
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -14,6 +16,7 @@ from django.views.decorators.http import require_safe
 from config.celery import app
 
 PATIENCE_S = 1.0
+LEAST_FREE_BYTES = 32 * 1024 * 1024  # less than an import and a checkpoint of the database need
 
 
 def _database() -> None:
@@ -38,6 +41,14 @@ def _model() -> None:
     socket.create_connection((at.hostname or "", at.port or 80), timeout=PATIENCE_S).close()
 
 
+def _disk() -> None:
+    if shutil.disk_usage(settings.DATA_DIR).free < LEAST_FREE_BYTES:
+        raise OSError
+    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
+        file.write(b"\0" * 4096)
+        file.flush()
+
+
 def _state(check: Callable[[], None]) -> str:
     try:
         check()
@@ -49,13 +60,16 @@ def _state(check: Callable[[], None]) -> str:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """`{ok, processes: {web, database, broker, worker, model: ok|down|off}}`; 503 unless ok.
+    """`{ok, processes: {web, database, broker, worker, model: ok|down|off}, disk: ok|full}`;
+    503 unless ok. `disk` is that of the data folder, "full" too where it cannot be written.
 
     A broker that is down makes no sense of asking the worker; the model never decides `ok`,
     since people can write without it.
     """
     found = {"web": "ok", "database": _state(_database), "broker": _state(_broker)}
     found["worker"] = _state(_worker) if found["broker"] == "ok" else "down"
-    ok = "down" not in found.values()
+    disk = "ok" if _state(_disk) == "ok" else "full"
+    ok = "down" not in found.values() and disk == "ok"
     found["model"] = _state(_model) if settings.LOCAL_MODEL_URL else "off"
-    return JsonResponse({"ok": ok, "processes": found}, status=200 if ok else 503)
+    body = {"ok": ok, "processes": found, "disk": disk}
+    return JsonResponse(body, status=200 if ok else 503)

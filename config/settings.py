@@ -121,7 +121,10 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = all(o.startswith("https://") for o 
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# Whose X-Forwarded-For and X-Forwarded-Proto are believed (config.asgi); nobody's by default.
+PROXIES = ENV.proxies
+# Sent over TLS only. A year; not for subdomains, which may be somebody else's.
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SESSION_COOKIE_SECURE else 0
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -195,12 +198,20 @@ SPECTACULAR_SETTINGS = {
 REQUESTS_A_MINUTE = 1200
 PROVIDER_ALLOW = ENV.provider_allow
 LOCAL_MODEL_URL = ENV.local_model_url
+# Which participants may use a provider's key of the environment: ids, or "first" (the Analyst
+# of the first start alone) or "none".
+ENV_KEYS = ENV.env_keys
 DATA_DIR = ENV.data
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "config.logs.Masked",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {"heddle": {"level": "INFO"}, "httpx": {"level": "WARNING"}},

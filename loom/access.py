@@ -29,7 +29,17 @@ from loom.models import (
 from loom.models.prepared import Given, Prepared
 from loom.rules import addresses
 from loom.rules.hashes import digest
-from loom.rules.permissions import LETTERS, OF_ROLE, ROLES, Letter, Role, lacking, remedy
+from loom.rules.permissions import (
+    LETTERS,
+    OF_ROLE,
+    ROLES,
+    Letter,
+    Role,
+    Scope,
+    lacking,
+    limited,
+    remedy,
+)
 from loom.rules.refusals import Refused, not_found
 
 
@@ -58,9 +68,10 @@ def _rank(role: str) -> int:
     return ROLES.index(role)
 
 
-def _actor_of(member: Membership) -> Actor:
-    role: Role = member.role  # type: ignore[assignment]
+def _actor_of(member: Membership, scope: Scope) -> Actor:
+    role = limited(member.role, scope)  # type: ignore[arg-type]
     letters = OF_ROLE[role]
+    member.user.scope = scope  # which holds for everything that is fetched for this actor
     return Actor(member.participant, member.participant, member.user, member.grove, role, letters)
 
 
@@ -72,11 +83,12 @@ _MEMBER = Prepared(
 
 
 def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
-    """`user` as a member of `grove`. NOT_FOUND for outsiders; one query."""
+    """`user` as a member of `grove`, with the role that the scope of an API key leaves.
+    NOT_FOUND for outsiders; one query."""
     member = _MEMBER.first(user=user.pk, grove=grove.pk) if user.is_authenticated else None
     if member is None:
         raise not_found("This")
-    return _actor_of(member)
+    return _actor_of(member, getattr(user, "scope", "owner"))
 
 
 def acting_in(turn: Turn) -> Actor:

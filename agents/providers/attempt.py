@@ -1,10 +1,12 @@
 """One attempt at a provider: what it tells, and the record of what went out and came back."""
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -21,7 +23,8 @@ PATIENCE_S = 60  # a provider that asks for more is not waited for
 
 @dataclass
 class Attempt:
-    """One request and what came back. The record holds no key, whatever the provider echoes."""
+    """One request and what came back. The key is masked in headers, addresses and errors, where
+    a provider may echo it; the text of a model stays as it came."""
 
     adapter: Adapter
     ask: Ask
@@ -69,10 +72,8 @@ class Attempt:
                 came.clock.text_ended()
 
     def _without_key(self, told: Told) -> Told:
-        if self.ask.key and isinstance(told, Failure):
-            return replace(told, said=told.said.replace(self.ask.key, "…"))
-        if self.ask.key and isinstance(told, Delta):
-            return replace(told, text=told.text.replace(self.ask.key, "…"))
+        if isinstance(told, Failure):
+            return replace(told, said=masked(told.said, self.ask.key))
         return told
 
     @property
@@ -80,20 +81,30 @@ class Attempt:
         """The request as it is kept: url, headers, body."""
         return {
             "method": "POST",
-            "url": self.outgoing.url,
+            "url": masked(self.outgoing.url, self.ask.key),
             "headers": _public(self.outgoing.headers),
             "body": self.body,
         }
 
     @property
     def received(self) -> tuple[bytes, bool]:
-        """The body's bytes, and whether they are exactly the provider's: where it echoed the
-        key, the key is taken out and they are not."""
+        """The body's bytes, and whether they are exactly the provider's: where an error in it
+        echoed the key, the key is masked and they are not."""
         body = bytes(self.came.body) if self.came else b""
-        key = self.ask.key.encode()
-        if key and key in body:
-            return body.replace(key, "…".encode()), False
-        return body, self.adapter.is_exact
+        kept = body if self.status == 200 and b'"error"' not in body else self._masked(body)
+        return kept, self.adapter.is_exact and kept == body
+
+    def _masked(self, body: bytes) -> bytes:
+        """The body with the key masked: all of a refusal, else the lines that hold an error."""
+        lines = body.splitlines(keepends=True) if self.status == 200 else [body]
+        return b"".join(
+            masked(one.decode("utf-8", "surrogateescape"), self.ask.key).encode(
+                "utf-8", "surrogateescape"
+            )
+            if self.status != 200 or b'"error"' in one
+            else one
+            for one in lines
+        )
 
     @property
     def usage(self) -> dict[str, int]:
@@ -121,9 +132,35 @@ class Attempt:
     def headers(self) -> dict[str, str]:
         """The answer's headers, without secrets."""
         headers = _public(self.came.headers) if self.came else {}
-        if not self.ask.key:
-            return headers
-        return {name: value.replace(self.ask.key, "…") for name, value in headers.items()}
+        return {name: masked(value, self.ask.key) for name, value in headers.items()}
+
+
+SHORTEST_KEY = 12  # a shorter one is some word, which would be masked everywhere
+PIECE = 8  # a part of a key that is as long as this is masked too
+_MARKED = re.compile(rb"x+")
+
+
+def masked(text: str, key: str) -> str:
+    """The text with the key, as it is or percent-encoded, and its longer pieces as "…"."""
+    if len(key) < SHORTEST_KEY:
+        return text
+    pieces = {
+        one[at : at + PIECE]
+        for one in (key, quote(key, safe=""))
+        for at in range(len(one) - PIECE + 1)
+    }
+    marks = bytearray(len(text))
+    for piece in pieces:
+        at = text.find(piece)
+        while at >= 0:
+            marks[at : at + PIECE] = b"x" * PIECE
+            at = text.find(piece, at + 1)
+    found: list[str] = []
+    kept = 0
+    for run in _MARKED.finditer(marks):
+        found += [text[kept : run.start()], "…"]
+        kept = run.end()
+    return "".join([*found, text[kept:]])
 
 
 def _public(headers: dict[str, str]) -> dict[str, str]:

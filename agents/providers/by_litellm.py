@@ -1,8 +1,8 @@
 """Every other provider, by LiteLLM: the only file that imports it, and only when it is used.
 
-It stands behind the OpenAI-shaped adapter as a transport that answers in that shape, so
-limits, stops and the reading of answers are the same for all. It hands on parsed pieces, so
-what is kept of such a call is put together again and marked so.
+It is a transport behind the OpenAI-shaped adapter that answers in that shape, so limits, stops
+and the reading of answers are the same for all. It returns parsed pieces, so the stored answer
+of such a call is assembled from them and marked so.
 """
 
 import asyncio
@@ -16,10 +16,11 @@ from typing import Any
 import httpx
 
 from agents.providers.address import checked_addresses
-from agents.providers.failures import Broken, Failure
+from agents.providers.failures import Broken, Failure, without_traceback
 from agents.providers.openai import OpenAI
 from agents.providers.transport import CheckedTransport
 from loom.rules.addresses_allowed import BadUrl, read_url
+from loom.rules.provider_kinds import LITELLM_BY_SDK, why_not_litellm
 
 NOWHERE = "https://litellm.invalid/v1"  # the base_url of a participant that has none
 PATHS = ("/chat/completions", "/completions")
@@ -48,21 +49,29 @@ def _library() -> Any:
     return litellm
 
 
-def _go_out_checked(allow: Sequence[str]) -> None:
-    """Has the clients that LiteLLM makes from now on ask by a checked transport alone, and
-    no proxy of the environment."""
-    handler: Any = importlib.import_module("litellm.llms.custom_httpx.http_handler")
-    made_by = handler.AsyncHTTPHandler
-    made_by.create_async_transport = staticmethod(lambda *_, **__: CheckedTransport(allow))
-    made_by._create_async_transport = made_by.create_async_transport
-    made_by.create_httpx_proxy_mounts = staticmethod(lambda *_, **__: {})
+async def _client(model: str, key: str, base: str | None, allow: Sequence[str]) -> Any:
+    """The client to pass to LiteLLM: it asks through a checked transport, follows no redirect
+    and reads no proxy from the environment."""
+    http = httpx.AsyncClient(
+        transport=CheckedTransport(allow), follow_redirects=False, trust_env=False
+    )
+    if model.partition("/")[0] in LITELLM_BY_SDK:
+        sdk: Any = importlib.import_module("openai")
+        found = base or _library().get_llm_provider(model=model, api_key=key)[3]
+        base = found or "https://api.openai.com/v1"
+        return sdk.AsyncOpenAI(api_key=key, base_url=base, http_client=http, max_retries=0)
+    handlers: Any = importlib.import_module("litellm.llms.custom_httpx.http_handler")
+    made = handlers.AsyncHTTPHandler()
+    await made.client.aclose()
+    made.client = http
+    return made
 
 
 class LiteLLMTransport(httpx.AsyncBaseTransport):
     """Answers an OpenAI-shaped chat request by asking LiteLLM. Belongs to one event loop.
 
-    Whatever LiteLLM asks goes out by a `CheckedTransport`, where each address is checked once
-    more, that of a redirect too.
+    Only providers of `provider_kinds` are asked, with the participant's own key, and by a client
+    of ours, whose `CheckedTransport` checks each address. Raises Broken for all others.
     """
 
     def __init__(self, allow: Sequence[str]) -> None:
@@ -75,19 +84,26 @@ class LiteLLMTransport(httpx.AsyncBaseTransport):
         if "prompt" in asked:
             asked["messages"] = [{"role": "user", "content": asked["prompt"]}]
         key = request.headers.get("authorization", "").removeprefix("Bearer ")
+        model = str(asked["model"])
+        if why := why_not_litellm(model, has_key=bool(key)):
+            raise Broken(Failure("refused", why))
         litellm = await asyncio.to_thread(_library)
-        _go_out_checked(self._allow)
+        _demand_chat(litellm, model)
+        client = await _client(model, key, base, self._allow)
         try:
             answer = await litellm.acompletion(
                 **{name: asked[name] for name in _TAKEN if name in asked},
                 stream=True,
                 num_retries=0,
-                api_key=key or None,
+                api_key=key,
                 api_base=base,
+                client=client,
             )
         except Exception as error:
+            await _close(client)
             return _refused(error)
-        return httpx.Response(200, headers={"transfer-encoding": "chunked"}, stream=_Stream(answer))
+        stream = _Stream(answer, client)
+        return httpx.Response(200, headers={"transfer-encoding": "chunked"}, stream=stream)
 
     async def _base(self, url: str) -> str | None:
         """The participant's own base_url, checked; None where it has none."""
@@ -102,11 +118,29 @@ class LiteLLMTransport(httpx.AsyncBaseTransport):
         return base
 
 
+def _demand_chat(litellm: Any, model: str) -> None:
+    """Refuses models that LiteLLM asks in another way than by a chat: those go out by clients
+    that it makes itself."""
+    provider, _, bare = model.partition("/")
+    try:
+        mode = litellm.get_model_info(model=bare, custom_llm_provider=provider).get("mode")
+    except Exception:  # LiteLLM raises a bare Exception for a model that its list does not hold
+        return
+    if mode not in (None, "chat"):
+        raise Broken(Failure("refused", f"{bare} is no chat model (LiteLLM lists it as {mode})."))
+
+
+async def _close(client: Any) -> None:
+    close = getattr(client, "aclose", None) or client.close
+    await close()
+
+
 class _Stream(httpx.AsyncByteStream):
     """LiteLLM's pieces as server-sent events."""
 
-    def __init__(self, answer: Any) -> None:
+    def __init__(self, answer: Any, client: Any) -> None:
         self._answer = answer
+        self._client = client
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
@@ -122,6 +156,7 @@ class _Stream(httpx.AsyncByteStream):
         close = getattr(getattr(self._answer, "completion_stream", None), "aclose", None)
         if close is not None:
             await close()
+        await _close(self._client)
 
 
 def _event(data: str) -> bytes:
@@ -141,5 +176,5 @@ def _refused(error: Exception) -> httpx.Response:
 
 def _body(error: Exception) -> dict[str, Any]:
     status = getattr(error, "status_code", "")
-    said = str(getattr(error, "message", "") or error)
+    said = without_traceback(str(getattr(error, "message", "") or error))
     return {"error": {"message": said, "type": type(error).__name__, "code": status}}

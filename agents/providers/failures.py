@@ -113,12 +113,24 @@ _OF_STATUS: dict[int, Kind] = {
 }
 
 
+_TRACEBACK = re.compile(r'Traceback \(most recent call last\)|\bFile "[^"\n]{1,300}", line \d+')
+
+
+def without_traceback(said: str) -> str:
+    """What was said before a traceback of Python begins in it."""
+    found = _TRACEBACK.search(said)
+    if found is None:
+        return said
+    return said[: found.start()].rstrip(" \n:,") or "the server failed and sent a traceback"
+
+
 def of_status(status: int, said: str, *, code: str = "", retry_after: str = "") -> Failure:
     """The failure that an HTTP status and the words beside it mean.
 
     `code` is the provider's own code or type; `retry_after` the header, seconds or a date.
     """
-    return Failure(_kind(status, f"{code} {said}"), said[:500], _seconds(retry_after))
+    kept = without_traceback(said)[:500]
+    return Failure(_kind(status, f"{code} {said}"), kept, _seconds(retry_after))
 
 
 def _kind(status: int, words: str) -> Kind:
@@ -141,8 +153,8 @@ def of_words(said: str, code: str = "") -> Failure:
         return of_status(int(numbers[1]), said, code=code)
     for pattern, kind in _WORDS:
         if pattern.search(words):
-            return Failure(kind, said[:500])
-    return Failure("server", said[:500])
+            return Failure(kind, without_traceback(said)[:500])
+    return Failure("server", without_traceback(said)[:500])
 
 
 _WORDS: tuple[tuple[re.Pattern[str], Kind], ...] = (

@@ -10,7 +10,7 @@ import httpx
 from agents.context.prose import BEGINS, handed_over
 from agents.context.seam import Seam, goes_on
 from agents.providers.answers import refusal, value_of
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import Attempt, masked
 from agents.providers.exchange import Clock, Exchange, Limits, broken_by
 from agents.providers.failures import Broken, Failure
 from agents.providers.registry import Provider
@@ -185,7 +185,7 @@ async def first_failure(probe: Probe) -> Failure | None:
 
 
 def _without(key: str, failure: Failure) -> Failure:
-    return replace(failure, said=failure.said.replace(key, "…")) if key else failure
+    return replace(failure, said=masked(failure.said, key))
 
 
 async def models_of(probe: Probe, *, strict: bool = False) -> list[str]:

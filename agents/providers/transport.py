@@ -86,7 +86,8 @@ class CheckedTransport(httpx.AsyncBaseTransport):
 
 def _target_of(request: httpx.Request) -> Target:
     try:
-        target = read_url(str(request.url))
+        # A base_url has no query, but requests do (Gemini's `?alt=sse`).
+        target = read_url(str(request.url.copy_with(query=None)))
     except BadUrl as bad:
         raise Broken(Failure("refused", str(bad))) from None
     if request.url.host.strip("[]").removesuffix(".") != target.host:

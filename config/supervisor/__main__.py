@@ -3,6 +3,7 @@
 import errno
 import signal
 import sys
+from functools import partial
 from types import FrameType
 
 from config.supervisor import broker, plan, ready
@@ -33,7 +34,7 @@ def _run(options: Options, keeper: Keeper) -> None:
     env = plan.environment(options)
     if "REDIS_URL" not in env:
         env["REDIS_URL"] = broker.start(keeper, options.data, env)
-    greeting = prepare(options, env)
+    greeting = prepare(options, plan.with_provider_keys(env))
     for child in plan.children(options, env):
         keeper.start(child)
     try:
@@ -45,7 +46,7 @@ def _run(options: Options, keeper: Keeper) -> None:
         _say(line)
     _say(f"ready {options.url}")
     ready.open_browser(options, greeting)
-    keeper.watch()
+    keeper.watch(ready.WorkerWatch(keeper, partial(ready.worker_state, options, env)).look)
 
 
 def main() -> int:

@@ -14,6 +14,7 @@ PR_SET_PDEATHSIG = 1
 STEADY_S = 30.0  # after so long a crash counts as the first again
 WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 GRACE_S = 6.0  # script/server promises 10 s in all
+LOOK_S = 10.0
 LOG_LIMIT_BYTES = 8 * 1024 * 1024
 
 
@@ -107,11 +108,19 @@ class Keeper:
         code = child.process.returncode if child.process else "?"
         self.say(f"{child.name} ended ({code}); starting it again in {wait_s:g} s. {child.log}")
 
-    def watch(self) -> None:
-        """Tends the children until a signal ends it."""
+    def watch(self, look: Callable[[], None] = lambda: None) -> None:
+        """Tends the children until a signal ends it, and looks every LOOK_S."""
+        looked_at = time.monotonic()
         while True:
             self.tend()
+            if time.monotonic() - looked_at >= LOOK_S:
+                look()
+                looked_at = time.monotonic()
             time.sleep(0.2)
+
+    def kill(self, child: Child) -> None:
+        """Ends a child that hangs, at once; `tend` starts it again."""
+        _signal(child, signal.SIGKILL)
 
     def stop_all(self) -> None:
         """Ends every child: first the askers, then what they ask; whoever lingers is killed."""

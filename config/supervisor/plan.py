@@ -29,9 +29,31 @@ def _addresses(name: str) -> list[str]:
     return [str(entry[4][0]) for entry in found if "%" not in str(entry[4][0])]
 
 
+# The only variables that child processes get. Anything else that is set in the shell, such as
+# keys of providers and clouds, could be sent to an address that a user names.
+PASSED_ON = frozenset(
+    (
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ"),
+        *("TMPDIR", "TEMP", "TMP", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
+        *("VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "DJANGO_SETTINGS_MODULE"),
+        *("DATABASE_URL", "REDIS_URL"),
+    )
+)
+PASSED_ON_PREFIXES = ("HEDDLE_", "LC_", "PYTHON")
+# Keys of providers that are known by name. They reach two processes: the preparation, where
+# the first start gives its Analyst one, and the worker, where HEDDLE_ENV_KEYS names a
+# participant that uses one.
+PROVIDER_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+
+
 def environment(options: Options) -> dict[str, str]:
-    """The children's environment: what was given, and what the options add to it."""
-    env = dict(os.environ)
+    """The children's environment: what may be passed on, and what the options add to it."""
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES)
+    }
     env.pop("HEDDLE_STARTED_IN", None)
     for name in ("DATABASE_URL", "REDIS_URL"):
         if not env.get(name):
@@ -48,6 +70,19 @@ def environment(options: Options) -> dict[str, str]:
     return env
 
 
+def with_provider_keys(env: dict[str, str]) -> dict[str, str]:
+    """The environment with the keys of known providers; without them for HEDDLE_ENV_KEYS=none."""
+    if env.get("HEDDLE_ENV_KEYS", "").strip() == "none":
+        return env
+    return env | {name: os.environ[name] for name in PROVIDER_KEYS if os.environ.get(name)}
+
+
+def _worker_environment(env: dict[str, str]) -> dict[str, str]:
+    """The worker's environment: with providers' keys only where participants are named."""
+    named = env.get("HEDDLE_ENV_KEYS", "").strip() not in ("", "first", "none")
+    return with_provider_keys(env) if named else env
+
+
 def origins_lines(options: Options, env: dict[str, str]) -> Iterator[str]:
     """What to say about origins: only where others than this machine may come."""
     if options.host in LOOPBACK:
@@ -62,7 +97,8 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
     python = sys.executable
 
     def child(name: str, *words: str) -> Child:
-        return Child(name, [python, *words], env, options.logs / f"{name}.log")
+        own = _worker_environment(env) if name == "worker" else env
+        return Child(name, [python, *words], own, options.logs / f"{name}.log")
 
     found = [
         child(
@@ -70,6 +106,9 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             *("-m", "uvicorn", "config.asgi:application"),
             *("--host", options.host, "--port", str(options.port)),
             *("--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3"),
+            # config.asgi reads X-Forwarded-*, and believes only those whom HEDDLE_PROXIES names.
+            "--no-proxy-headers",
+            *("--http", "config.http:Limited", "--timeout-keep-alive", "15"),
             # A client's frame holds at most a working buffer. Compressing each frame for
             # each socket anew would cost more than it saves; a proxy may do it.
             *("--ws-max-size", "524288", "--ws-per-message-deflate", "false"),

@@ -112,6 +112,7 @@ def _run(attempt: Attempt, refusal: Refused | None) -> Answer:
     command = registry.find(attempt.line.verb, attempt.line.form)
     attempt.command = command
     access.demand(attempt.actor, command.letters, command.verb)
+    _demand_scope(attempt.actor, command)
     if command.stream == "tree":
         access.demand_writable(attempt.tree)
     if command.stream or attempt.request.key or attempt.request.dry_run:
@@ -122,6 +123,17 @@ def _run(attempt: Attempt, refusal: Refused | None) -> Answer:
     with transaction.atomic():
         attempt.workspace = records.locked(attempt.workspace)
         return records.done(attempt, context, reply)
+
+
+def _demand_scope(actor: Actor, command: Command) -> None:
+    """Refuses everything but looking to an API key whose scope is read."""
+    changes = bool(command.stream) or command.klass == "silent"
+    if changes and actor.user.scope == "read":
+        raise Refused(
+            "PERMISSION_DENIED",
+            f"{command.verb} changes something, and this API key may only read.",
+            hint="use a key with the scope write",
+        )
 
 
 def _read(text: str) -> Line:

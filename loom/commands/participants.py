@@ -20,6 +20,7 @@ from loom.rules.hashes import instant
 from loom.rules.permissions import NAMES, NEEDS, OF_ROLE, Role, broken_rule
 from loom.rules.prices import broken_prices
 from loom.rules.probes import REMEMBERED
+from loom.rules.provider_kinds import why_not_litellm
 from loom.rules.refusals import Refused
 
 MAX_NAME = 80
@@ -185,9 +186,20 @@ def _apply(one: Participant, changes: Changes) -> None:
     if changes.api_key is not None:
         one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
         one.lane = mark_of(changes.api_key, one.base_url) if changes.api_key else ""
+    _demand_checked_provider(one)
     one.permissions = _permissions(one, changes)
     if changes.archived is not None:
         one.archived_at = (one.archived_at or timezone.now()) if changes.archived else None
+
+
+def _demand_checked_provider(one: Participant) -> None:
+    """Refuses a new `litellm:` participant whose provider is not checked or that has no key. One
+    that is there already is refused when it is asked."""
+    provider, _, model = one.model_ref.partition(":")
+    if provider != "litellm" or not one._state.adding:
+        return
+    if why := why_not_litellm(model, has_key=bool(one.sealed_key)):
+        raise Refused("REJECTED", why, hint="send model_ref litellm:provider/model and its api_key")
 
 
 def _demand_same_model(one: Participant, fields: dict[str, Any]) -> None:

@@ -18,11 +18,14 @@ from loom.models import ApiKey, Membership, SigninLink, User, UserSession
 from loom.models.base import new_uid
 from loom.rules import preferences
 from loom.rules.hashes import digest
+from loom.rules.permissions import SCOPES, Scope
 from loom.rules.refusals import Refused, not_found
 
 LINK_HOURS = 24
 MAX_NAME = 80
 MAX_KEY_NAME = 80
+MAX_KEY_DAYS = 3650
+MIN_PASSWORD = 8  # as AUTH_PASSWORD_VALIDATORS demands
 MAX_SHOWN = 80
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -223,16 +226,32 @@ def _tell_sockets(user: User) -> None:
         access_changed(uid, user.pk)
 
 
-def make_key(user: User, name: str) -> tuple[ApiKey, str]:
-    """A new API key and its secret, which is shown this once."""
+def make_key(
+    user: User, name: str, *, scope: Scope = "owner", days: int | None = None
+) -> tuple[ApiKey, str]:
+    """A new API key and its secret, which is shown this once. `scope` is what it may do at
+    most; `days`: after how many it ends, None for never."""
     if not name.strip() or "\0" in name or len(name) > MAX_KEY_NAME:
         raise Refused(
             "INVALID_SYNTAX",
             f"A key has a name of 1 to {MAX_KEY_NAME} characters.",
             hint="name it after where it is used",
         )
+    if scope not in SCOPES or (days is not None and not 1 <= days <= MAX_KEY_DAYS):
+        raise Refused(
+            "INVALID_SYNTAX",
+            f"A key's scope is one of {', '.join(SCOPES)}; it lasts 1 to {MAX_KEY_DAYS} days.",
+            hint="scope write and 90 days are usual",
+        )
     secret = "hd_" + secrets.token_urlsafe(32)
-    key = ApiKey.objects.create(user=user, name=name, digest=digest(secret), hint=secret[-4:])
+    key = ApiKey.objects.create(
+        user=user,
+        name=name,
+        digest=digest(secret),
+        hint=secret[-4:],
+        scope=scope,
+        expires_at=timezone.now() + timedelta(days=days) if days else None,
+    )
     return key, secret
 
 

@@ -12,6 +12,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
+from config.env import provider_key
+from loom.models import Participant
+from loom.rules.provider_kinds import kind_of
 from loom.rules.refusals import Refused
 
 
@@ -39,6 +42,20 @@ def open_sealed(sealed: str, base_url: str) -> str:
             hint="Give the key again for the new base_url.",
         )
     return str(bound["key"])
+
+
+def key_of(participant: Participant) -> str:
+    """The key that a participant's calls are made with: its own, else one of the environment
+    where HEDDLE_ENV_KEYS names the participant's id. An environment's key is sent to its
+    provider's default address only. "" where there is none."""
+    if participant.sealed_key:
+        return open_sealed(participant.sealed_key, participant.base_url)
+    if participant.uid not in settings.ENV_KEYS:
+        return ""
+    found = kind_of(participant.model_ref.partition(":")[0])
+    if not found.variable or _bare(participant.base_url) not in ("", found.url):
+        return ""
+    return provider_key(found.variable)
 
 
 def mark_of(key: str, base_url: str) -> str:

@@ -2,8 +2,10 @@
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.utils import timezone
 
 from loom.models.base import Item
+from loom.rules.permissions import Scope
 from loom.rules.preferences import Preferences, read
 
 
@@ -14,6 +16,9 @@ class User(AbstractUser):
     theme = models.CharField(max_length=10, default="system")
     preferences = models.JSONField(default=dict)  # read them by `likes`
     is_operator = models.BooleanField(default=False)  # made by the first start
+
+    # Not stored: what the API key of this request allows at most, see `ApiKey.scope`.
+    scope: Scope = "owner"
 
     @property
     def likes(self) -> Preferences:
@@ -34,9 +39,17 @@ class ApiKey(Item):
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+    # The role that the key has at most, whatever the role of its person: see `access.get_actor`.
+    scope = models.CharField(max_length=8, default="owner")
+    expires_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its time is over."""
+        return self.expires_at is not None and self.expires_at <= timezone.now()
 
     def __str__(self) -> str:
         return f"{self.name} …{self.hint}"

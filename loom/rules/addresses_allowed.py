@@ -7,7 +7,7 @@ Source: model.md §14.3 (14), stack.md §3.3 (SSRF).
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 Address = IPv4Address | IPv6Address
@@ -22,8 +22,9 @@ _METADATA = tuple(
     ip_network(one)
     for one in ("169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "100.100.100.200/32")
 )
-# Addresses with an IPv4 address inside, and other ranges that `is_global` of Python 3.11 lets
-# through: NAT64, 6to4, Teredo, documentation, benchmarks, relays.
+# Addresses with an IPv4 address inside, and other ranges that `is_global` of some Python
+# versions lets through: NAT64, 6to4, Teredo, site-local, documentation, benchmarks, relays,
+# shared address space, discard, and everything that was never given out as global unicast.
 _NOT_PUBLIC = tuple(
     ip_network(one)
     for one in (
@@ -34,11 +35,29 @@ _NOT_PUBLIC = tuple(
         "3fff::/20",
         "5f00::/16",
         "::/96",
+        "::ffff:0:0:0/96",
+        "100::/64",
+        "2001:db8::/32",
+        "fec0::/10",
+        "fc00::/7",
+        "0.0.0.0/8",
+        "100.64.0.0/10",
         "192.0.0.0/24",
         "192.88.99.0/24",
+        "192.0.2.0/24",
         "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
     )
 )
+# Where the last 32 bits are an IPv4 address.
+_WITH_IPV4 = tuple(
+    IPv6Network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")
+)
+# The only block of IPv6 from which public addresses are given out.
+_UNICAST = IPv6Network("2000::/3")
 _KINDS = (
     ("is_unspecified", "an unspecified address"),
     ("is_loopback", "a loopback address"),
@@ -119,7 +138,7 @@ def why_not_address(address: Address, target: Target, allow: Sequence[str]) -> s
     if _lists_address(inner, target.port, allow):
         return ""
     named = _lists_name(target, allow)
-    if any(inner in net for net in _METADATA):
+    if any(one in net for one in (inner, *_inside(inner)) for net in _METADATA):
         return _sentence(target, f"{inner} is a link-local or metadata address", str(inner))
     kind = not_public(inner)
     if kind and not named:
@@ -165,11 +184,25 @@ def unwrapped(address: Address) -> Address:
     return mapped or address
 
 
+def _inside(address: Address) -> list[Address]:
+    """The IPv4 addresses that an IPv6 address may lead to: by NAT64, 6to4, Teredo or as an
+    IPv4-compatible address."""
+    if not isinstance(address, IPv6Address):
+        return []
+    found: list[Address] = [one for one in (address.sixtofour,) if one is not None]
+    found += address.teredo or ()
+    if any(address in net for net in _WITH_IPV4):
+        found.append(IPv4Address(address.packed[-4:]))
+    return found
+
+
 def not_public(address: Address) -> str:
     """What an address is that is not public, in words; "" for a public one."""
     for flag, words in _KINDS:
         if getattr(address, flag):
             return words
+    if isinstance(address, IPv6Address) and address not in _UNICAST:
+        return "not a public address"
     special = any(address in net for net in _NOT_PUBLIC if net.version == address.version)
     return "not a public address" if special or not address.is_global else ""
 

@@ -6,6 +6,11 @@ from typing import Literal
 Role = Literal["reader", "writer", "owner"]
 Letter = Literal["A", "W", "G", "R", "D", "X", "S"]
 
+# What an API key allows at most: to look, to write as a writer, or all that its person may.
+Scope = Literal["read", "write", "owner"]
+SCOPES: tuple[Scope, ...] = ("read", "write", "owner")
+_ROLE_OF_SCOPE: dict[Scope, Role] = {"read": "reader", "write": "writer", "owner": "owner"}
+
 ROLES: tuple[Role, ...] = ("reader", "writer", "owner")
 NAMES: dict[Letter, str] = {
     "A": "loom_aware",
@@ -32,6 +37,12 @@ PRESETS: dict[Preset, tuple[str, ...]] = {
 
 # What a permission presupposes: W and G need A, D needs R.
 NEEDS: dict[Letter, Letter] = {"W": "A", "G": "A", "D": "R"}
+
+
+def limited(role: Role, scope: Scope) -> Role:
+    """The role, or the one that a key's scope allows at most."""
+    most = _ROLE_OF_SCOPE[scope]
+    return min(role, most, key=ROLES.index)
 
 
 def lacking(needed: frozenset[Letter], held: frozenset[Letter]) -> list[str]:

@@ -11,7 +11,8 @@ from typing import Final
 @dataclass(frozen=True)
 class Kind:
     """`url`: where it is when none is given, "" where one must be; `own`: the address is the
-    adapter's own and is not stored; `lists`: it says which models it has."""
+    adapter's own and is not stored; `lists`: it says which models it has; `variable`: the
+    variable of the environment in which its key usually is."""
 
     name: str
     title: str
@@ -19,17 +20,26 @@ class Kind:
     own: bool = False
     lists: bool = True
     model: str = ""
+    variable: str = ""
 
 
 LOCAL: Final = "local"
 KINDS: Final = (
-    Kind("openai", "OpenAI", "https://api.openai.com/v1", own=True, model="gpt-4o-mini"),
+    Kind(
+        "openai",
+        "OpenAI",
+        "https://api.openai.com/v1",
+        own=True,
+        model="gpt-4o-mini",
+        variable="OPENAI_API_KEY",
+    ),
     Kind(
         "anthropic",
         "Anthropic",
         "https://api.anthropic.com/v1",
         own=True,
         model="claude-sonnet-4-5",
+        variable="ANTHROPIC_API_KEY",
     ),
     Kind("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", model="vendor/model"),
     Kind("ollama", "Ollama", "http://127.0.0.1:11434/v1", model="llama3.2"),
@@ -38,7 +48,40 @@ KINDS: Final = (
     Kind("litellm", "LiteLLM", own=True, lists=False, model="gemini/gemini-2.0-flash"),
     Kind(LOCAL, "the embedded model", own=True, lists=False, model="smollm2"),
 )
+# Providers that may stand behind `litellm:`. tests/providers/test_litellm_connections.py shows
+# for each that it connects to the checked address only, follows no redirect and sends no key
+# of the environment. The first are asked by the OpenAI SDK, the second by LiteLLM's handler.
+LITELLM_BY_SDK: Final = frozenset(
+    (
+        *("ai21", "baseten", "cerebras", "custom_openai", "dashscope", "deepinfra"),
+        *("featherless_ai", "friendliai", "github", "helicone", "hyperbolic", "inception"),
+        *("lambda_ai", "litellm_proxy", "llamafile", "lm_studio", "meta_llama", "moonshot"),
+        *("nebius", "novita", "nscale", "nvidia_nim", "openai", "parasail", "perplexity"),
+        *("sambanova", "scaleway", "v0", "vercel_ai_gateway", "volcengine", "wandb"),
+        *("xinference", "zai"),
+    )
+)
+LITELLM_BY_HANDLER: Final = frozenset(
+    (
+        *("anthropic", "compactifai", "deepseek", "fireworks_ai", "gemini", "groq"),
+        *("hosted_vllm", "minimax", "mistral", "openrouter", "ovhcloud", "together_ai", "xai"),
+    )
+)
 _BY_NAME: Final = {kind.name: kind for kind in KINDS}
+
+
+def why_not_litellm(model: str, *, has_key: bool) -> str:
+    """Why `litellm:` may not ask for this model, in a sentence; "" if it may. `model` is what
+    follows the colon, such as `gemini/gemini-2.0-flash`."""
+    provider, _, name = model.partition("/")
+    if provider not in LITELLM_BY_SDK | LITELLM_BY_HANDLER:
+        known = ", ".join(sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER))
+        return f"litellm: asks only providers whose connections are checked: {known}."
+    if not name or name.startswith("responses/"):
+        return "A model of litellm: is written provider/model, such as gemini/gemini-2.0-flash."
+    if not has_key:
+        return "A litellm: participant needs a key of its own; one of the environment is not sent."
+    return ""
 
 
 def kind_of(name: str) -> Kind:

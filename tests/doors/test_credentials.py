@@ -12,15 +12,16 @@ from rest_framework.test import APIClient
 
 from loom.commands import people
 from loom.doors.api import limits
+from loom.doors.live.reading import Pass, memberships, standing
 from loom.models import ApiKey, Tree, User, UserSession
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
 
 
-def bearer(user: User) -> tuple[APIClient, ApiKey]:
+def bearer(user: User, **more: Any) -> tuple[APIClient, ApiKey]:
     """A client with a fresh key of the user, and the key's row."""
-    key, secret = people.make_key(user, "laptop")
+    key, secret = people.make_key(user, "laptop", **more)
     client = APIClient(enforce_csrf_checks=True)
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
     return client, key
@@ -183,3 +184,106 @@ def test_times_and_who_i_am(owner: User, tree: Tree, api: Client) -> None:
     made = body["groves"][0]["created_at"]
     assert made.endswith("Z") and len(made) == len("2026-11-21T02:07:00.123456Z")
     assert timezone.now().year >= int(made[:4])
+
+
+@pytest.mark.parametrize("scope", ["read", "write", "owner"])
+def test_a_key_takes_no_account_over(scope: str, owner: User) -> None:
+    client, key = bearer(owner, scope=scope)
+    browser = Browser()
+    browser.post("/signin", {"username": "owner", "password": "owner-password"})
+    session = UserSession.objects.get(user=owner)
+    other = people.make_key(owner, "other")[0]
+    sent = {"old": "owner-password", "new": "glade-of-birches"}
+    answers = [
+        client.post("/api/me/password", sent, format="json"),
+        client.post("/api/api-keys", {"name": "more"}, format="json"),
+        client.delete(f"/api/me/sessions/{session.uid}"),
+        client.delete(f"/api/api-keys/{other.uid}"),
+    ]
+    assert [_said(one) for one in answers] == [(403, "PERMISSION_DENIED")] * 4
+    assert browser.get("/api/me").status_code == 200
+    owner.refresh_from_db()
+    assert owner.check_password("owner-password")
+    if scope != "read":
+        assert client.delete(f"/api/api-keys/{key.uid}").status_code == 200
+        assert client.get("/api/me").status_code == 401
+
+
+def _line(client: APIClient, tree: Tree, line: str) -> int:
+    body = {"line": line}
+    return int(client.post(f"/api/trees/{tree.uid}/commands", body, format="json").status_code)
+
+
+def test_a_key_that_may_read_changes_nothing(owner: User, tree: Tree) -> None:
+    client, _ = bearer(owner, scope="read")
+    assert client.get(f"/api/trees/{tree.uid}").status_code == 200
+    assert _line(client, tree, "view root") == 200
+    for line in ('respond root "a"', "switch to root", "undo", 'think "x"'):
+        assert _line(client, tree, line) == 403, line
+    for method, path, body in (
+        ("patch", "settings", {"theme": "dark"}),
+        ("post", "groves", {"name": "Mine"}),
+        ("patch", f"trees/{tree.uid}", {"title": "Other"}),
+        ("post", "workspaces", {"tree": tree.uid}),
+    ):
+        answer = getattr(client, method)(f"/api/{path}", body, format="json")
+        assert _said(answer) == (403, "PERMISSION_DENIED"), path
+
+
+def test_a_key_that_may_write_owns_nothing(owner: User, grove: Any, tree: Tree) -> None:
+    client, _ = bearer(owner, scope="write")
+    assert _line(client, tree, 'respond root "a"') == 200
+    assert client.patch("/api/settings", {"theme": "dark"}, format="json").status_code == 200
+    assert client.get("/api/me").json()["groves"][0]["role"] == "writer"
+    for method, path, body in (
+        ("post", "groves", {"name": "Mine"}),
+        ("patch", f"groves/{grove.uid}", {"name": "Other"}),
+        ("post", f"groves/{grove.uid}/invitations", {"role": "owner"}),
+        ("post", f"participants?grove={grove.uid}", {"name": "N", "model_ref": "local:a"}),
+        ("post", f"trees/{tree.uid}/public-links", {"days": 7}),
+        ("delete", f"trees/{tree.uid}", {"title": tree.title}),
+    ):
+        answer = getattr(client, method)(f"/api/{path}", body, format="json")
+        assert _said(answer) == (403, "PERMISSION_DENIED"), path
+
+
+def test_a_scope_gives_no_more_than_the_person_has(reader: User, tree: Tree) -> None:
+    client, _ = bearer(reader, scope="owner")
+    assert _line(client, tree, 'respond root "a"') == 403
+
+
+def test_a_key_ends_when_its_days_are_over(owner: User) -> None:
+    client, key = bearer(owner, days=30)
+    assert client.get("/api/me").status_code == 200
+    ApiKey.objects.filter(pk=key.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    answer = client.get("/api/me")
+    assert _said(answer) == (401, "UNAUTHENTICATED")
+    assert "expired" in answer.json()["message"]
+
+
+def test_a_key_made_by_a_browser_has_the_scope_and_days_it_asked_for(
+    owner: User, api: Client
+) -> None:
+    sent = {"name": "desk", "scope": "read", "days": 7}
+    made = api(owner).post("/api/api-keys", sent, format="json").json()
+    assert made["scope"] == "read"
+    assert made["expires_at"].endswith("Z")
+    for wrong in ({"scope": "all"}, {"days": 0}, {"days": 10**6}):
+        answer = api(owner).post("/api/api-keys", {"name": "x", **wrong}, format="json")
+        assert answer.status_code in (400, 429) and not ApiKey.objects.filter(name="x")
+    page = Browser()
+    page.force_login(owner)
+    shown = page.post("/settings/key", {"name": "k", "scope": "read", "days": "30"})
+    assert shown.status_code == 200
+    key = ApiKey.objects.get(name="k")
+    assert (key.scope, key.is_over, key.expires_at is None) == ("read", False, False)
+    assert "read only" in page.get("/settings/access").content.decode()
+
+
+def test_a_socket_of_a_key_has_the_role_that_its_scope_leaves(owner: User, grove: Any) -> None:
+    key, _ = people.make_key(owner, "k", scope="read", days=1)
+    ticket = Pass(owner.pk, grove.pk, None, key_id=key.pk, scope="read")
+    assert memberships({ticket}) == {ticket: "reader"}
+    assert standing({ticket}) == {ticket: "reader"}
+    ApiKey.objects.filter(pk=key.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert standing({ticket}) == {ticket: 4401}

@@ -96,6 +96,19 @@ def test_the_schema_is_one_that_others_can_read() -> None:
     assert all(one["summary"] and one["tags"] for one in operations)
 
 
+def test_sizes_and_content_types_are_said_as_they_are() -> None:
+    paths = MADE["paths"]
+    for methods in paths.values():
+        for one in methods.values():
+            assert "413" in one["responses"]
+    export = paths["/api/trees/{uid}/export"]["get"]["responses"]["200"]["content"]
+    assert export["application/json"]["schema"]["type"] == "object"
+    assert export["text/markdown"]["schema"]["type"] == "string"
+    bodies = MADE["components"]["schemas"]
+    assert bodies["GroveSent"]["properties"]["name"]["minLength"] == 1
+    assert bodies["PasswordSent"]["properties"]["new"]["minLength"] == 8
+
+
 def _first(operation: Any) -> str:
     return str(operation.path.removeprefix("/api/").split("/")[0])
 

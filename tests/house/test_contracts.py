@@ -2,8 +2,10 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -116,6 +118,39 @@ def test_the_compose_file_starts_what_a_shared_installation_needs() -> None:
     # Several web processes share the proxy's address, so none may take a port of its own.
     assert "ports" not in services["web"]
     assert "container_name" not in services["web"]
+
+
+def test_the_compose_file_has_no_password_of_its_own_and_gives_no_process_more_than_it_needs() -> (
+    None
+):
+    text = (ROOT / "docker-compose.yml").read_text()
+    for name in ("HEDDLE_SECRET", "POSTGRES_PASSWORD", "REDIS_PASSWORD"):
+        assert re.findall(rf"\$\{{{name}:?(.)", text)
+        assert set(re.findall(rf"\$\{{{name}:?(.)", text)) == {"?"}, name
+    services = yaml.safe_load(text)["services"]
+    assert [name for name, one in services.items() if "ports" in one] == ["proxy"]
+    for name, one in services.items():
+        assert one["cap_drop"] == ["ALL"] and one["read_only"] is True, name
+        tag = one["image"].partition(":")[2]
+        assert one["image"] == "heddle" or re.match(r"\d+\.\d+", tag), name
+    assert "healthcheck" in services["worker"]
+    proxy = services["proxy"]["networks"]["front"]["ipv4_address"]
+    assert services["web"]["environment"]["HEDDLE_PROXIES"] == proxy
+
+
+def test_the_passwords_are_written_once_and_for_their_owner_alone(tmp_path: Path) -> None:
+    (tmp_path / "script").mkdir()
+    script = tmp_path / "script" / "secrets"
+    shutil.copy(ROOT / "script" / "secrets", script)
+    run = partial(subprocess.run, [str(script)], capture_output=True, text=True, check=False)
+    assert run().returncode == 0
+    file = tmp_path / ".env"
+    written = file.read_text()
+    values = dict(line.split("=") for line in written.splitlines())
+    assert set(values) == {"HEDDLE_SECRET", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+    assert all(re.fullmatch("[0-9a-f]{64}", one) for one in values.values())
+    assert len(set(values.values())) == 3 and file.stat().st_mode & 0o077 == 0
+    assert run().returncode == 1 and file.read_text() == written
 
 
 def test_the_licence_is_whole() -> None:

@@ -31,6 +31,32 @@ def test_the_local_models_port_is_allowed_beside_what_was_given(
     assert model.argv[-2:] == ["--port", address.rsplit(":", 1)[1]]
 
 
+def test_only_listed_variables_reach_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = ("AWS_SECRET_ACCESS_KEY", "OPENAI_API_KEY", "GROQ_API_KEY", "HTTPS_PROXY")
+    for name in secret:
+        monkeypatch.setenv(name, "of the operator")
+    monkeypatch.setenv("HEDDLE_SECRET", "x" * 40)
+    env = plan.environment(_options())
+    assert env["HEDDLE_SECRET"] == "x" * 40 and env["PATH"]
+    for child in plan.children(_options(), env):
+        assert not set(secret) & child.env.keys(), child.name
+
+
+@pytest.mark.parametrize(
+    ("setting", "prepare", "worker"),
+    [("", True, False), ("first", True, False), ("none", False, False), ("abc12", True, True)],
+)
+def test_a_providers_key_reaches_only_who_may_use_it(
+    setting: str, prepare: bool, worker: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "of the operator")
+    monkeypatch.setenv("HEDDLE_ENV_KEYS", setting)
+    env = plan.environment(_options())
+    assert ("OPENAI_API_KEY" in plan.with_provider_keys(env)) is prepare
+    having = {c.name for c in plan.children(_options(), env) if "OPENAI_API_KEY" in c.env}
+    assert having == ({"worker"} if worker else set())
+
+
 def test_without_the_model_nothing_is_allowed_or_started() -> None:
     env = plan.environment(_options(model=False))
     assert "HEDDLE_PROVIDER_ALLOW" not in env

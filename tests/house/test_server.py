@@ -37,6 +37,9 @@ def test_it_starts_keeps_its_processes_and_stops_without_a_trace(tmp_path: Path)
             "worker": "ok",
             "model": "off",
         }
+        assert _health(url)["disk"] == "ok"
+        late = httpx.get(url, headers={"X-Long": "x" * 70_000}, timeout=10)
+        assert late.status_code == 400
         for name in ("uvicorn", "celery", "valkey-server"):
             before = running.pid_of(name)
             os.kill(before, signal.SIGKILL)

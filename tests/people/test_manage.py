@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from rest_framework.test import APIClient
 
+from config import health
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute
 from loom.commands.sealing import open_sealed
@@ -45,8 +47,13 @@ def test_a_key_stands_alone_on_the_last_line(owner: User) -> None:
     key = said("apikey", "OWNER", "laptop")[-1]
     client = APIClient()
     assert client.get("/api/me", HTTP_AUTHORIZATION=f"Bearer {key}").json()["user"] == "owner"
+    less = said("apikey", "owner", "desk", scope="read", days=2)[-1]
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {less}")
+    assert client.patch("/api/settings", {"theme": "dark"}).status_code == 403
     with pytest.raises(CommandError, match="nobody"):
         said("apikey", "nobody", "laptop")
+    with pytest.raises(CommandError, match="days"):
+        said("apikey", "owner", "laptop", days=-1)
     with pytest.raises(CommandError):
         said("apikey", "owner", "")
 
@@ -141,6 +148,51 @@ def test_the_analyst_takes_the_first_key_of_the_environment(
     analyst = Participant.objects.get(name="Analyst")
     assert analyst.model_ref.startswith(ref)
     assert open_sealed(analyst.sealed_key, analyst.base_url) == "sk-found"
+
+
+def test_no_key_of_the_environment_is_taken_where_the_setting_says_none(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-found")
+    settings.ENV_KEYS = ("none",)
+    said("firststart")
+    assert Participant.objects.get(name="Analyst").sealed_key == ""
+
+
+def test_every_tree_is_verified_and_a_broken_node_is_named(
+    actor: Actor, tree: Tree, buffer: Tree
+) -> None:
+    execute(actor, tree, Request('respond root "a"'))
+    lines = said("verify")
+    assert lines[0] == f"{tree.uid} Marie: valid, 2 nodes"
+    assert lines[-1] == "2 trees checked, 0 broken."
+    assert said("verify", "marie")[-1] == "1 trees checked, 0 broken."
+    root = tree.nodes.get(parent_slot__isnull=True)
+    broken = tree.nodes.exclude(pk=root.pk).get()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE loom_node SET hash = %s WHERE id = %s", ["0" * 64, broken.pk])
+    out = io.StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("verify", tree.uid, stdout=out)
+    assert ended.value.code == 1
+    assert f"  {broken.local_id}: " in out.getvalue()
+    with pytest.raises(CommandError, match="no tree"):
+        said("verify", "Nowhere")
+
+
+def test_a_full_disk_is_reported(
+    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client = APIClient()
+    monkeypatch.setattr(health, "_worker", lambda: None)
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()["disk"]) == (200, "ok")
+    monkeypatch.setattr(health, "LEAST_FREE_BYTES", 2**62)
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()["ok"], answer.json()["disk"]) == (503, False, "full")
+    monkeypatch.setattr(health, "LEAST_FREE_BYTES", 0)
+    settings.DATA_DIR = tmp_path / "not there"
+    assert client.get("/healthz").json()["disk"] == "full"
 
 
 def test_links_lead_to_where_it_was_started_last(settings: Any, owner: User) -> None:

@@ -7,7 +7,7 @@ import pytest
 from loom.access import Actor
 from loom.commands import participants
 from loom.commands.participants import Changes, participant_body
-from loom.commands.sealing import open_sealed
+from loom.commands.sealing import key_of, open_sealed
 from loom.models import Event, Participant
 from loom.rules.permissions import NAMES, PRESETS, broken_rule, preset_of
 from loom.rules.refusals import Refused
@@ -213,3 +213,33 @@ def test_presets_are_those_of_the_model_and_keep_the_rules(preset: str, names: s
     assert broken_rule(list(given)) == ""
     assert preset_of(reversed(given)) == preset
     assert preset_of(["loom_aware"]) is None
+
+
+def test_a_key_of_the_environment_serves_only_who_is_named_at_the_providers_address(
+    actor: Actor, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
+    named = make(actor, name="Named", model_ref="openai:gpt-5")
+    other = make(actor, name="Other", model_ref="openai:gpt-5")
+    away = make(actor, name="Away", model_ref="openai:gpt-5", base_url=URL)
+    own = make(actor, name="Own", model_ref="openai:gpt-5", api_key="sk-own")
+    unknown = make(actor, name="Unknown", model_ref="test:one", base_url=URL)
+    assert key_of(named) == ""
+    settings.ENV_KEYS = tuple(one.uid for one in (named, away, own, unknown))
+    assert key_of(named) == "sk-of-the-operator"
+    assert [key_of(one) for one in (other, away, own, unknown)] == ["", "", "sk-own", ""]
+    change(actor, named, fields={"base_url": "https://api.openai.com/v1/"})
+    named.refresh_from_db()
+    assert key_of(named) == "sk-of-the-operator"
+
+
+@pytest.mark.parametrize(
+    ("model_ref", "key"),
+    [("litellm:openai/m", ""), ("litellm:custom/m", "sk-own"), ("litellm:gpt-4o", "sk-own")],
+)
+def test_litellm_without_a_key_or_a_checked_provider_is_refused(
+    model_ref: str, key: str, actor: Actor
+) -> None:
+    said = refused(make, actor, model_ref=model_ref, api_key=key)
+    assert said.code == "REJECTED"
+    assert make(actor, model_ref="litellm:openai/m", api_key="sk-own").sealed_key

@@ -74,6 +74,42 @@ async def test_failures_are_told_by_their_kind(
     assert failure_of(told).kind in kinds
 
 
+async def test_without_a_key_of_its_own_nobody_is_asked(
+    provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
+    asked = Ask(provider.url, "openai/m", ({"role": "user", "content": "x"},), None)
+    transport = LiteLLMTransport((provider.entry,))
+    told, _ = await ask(provider, asked, SLOW, LiteLLM(), transport)
+    assert failure_of(told).kind == "refused"
+    assert "key of its own" in failure_of(told).said
+    assert provider.seen == []
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("text-completion-openai/m", "custom/m", "nlp_cloud/m", "ollama/m", "sagemaker/m"),
+        *("gpt-4o", "openai/", "openai/responses/gpt-5", "openai/o1-pro", "openai/tts-1"),
+    ],
+)
+async def test_what_is_not_proven_to_stay_at_its_address_is_not_asked(
+    model: str, provider: ScriptedProvider
+) -> None:
+    asked = Ask(provider.url, model, ({"role": "user", "content": "x"},), None, key=KEY)
+    transport = LiteLLMTransport((provider.entry,))
+    told, _ = await ask(provider, asked, SLOW, LiteLLM(), transport)
+    assert failure_of(told).kind == "refused"
+    assert provider.seen == []
+
+
+async def test_no_traceback_is_told(provider: ScriptedProvider) -> None:
+    provider.default = fails(500, 'broken Traceback (most recent call last): File "/x.py", line 1')
+    told, _ = await litellm(provider)
+    assert "broken" in failure_of(told).said
+    assert "Traceback" not in failure_of(told).said and "x.py" not in failure_of(told).said
+
+
 async def test_a_private_address_is_not_asked(provider: ScriptedProvider) -> None:
     told, _ = await litellm(provider, allow=False)
     assert failure_of(told).kind == "refused"

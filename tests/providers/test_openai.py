@@ -250,17 +250,55 @@ async def test_many_candidates_come_apart(provider: ScriptedProvider) -> None:
 
 
 async def test_the_key_is_sent_and_kept_nowhere(provider: ScriptedProvider) -> None:
-    echo = {"error": {"message": "Incorrect API key provided: sk-secret-1"}}
+    echo = {"error": {"message": "Incorrect API key provided: sk-secret-1-of-many"}}
     provider.script(
-        Script(status=401, headers=(("x-echo", "sk-secret-1"),), body=json.dumps(echo).encode())
+        Script(
+            status=401, headers=(("x-echo", "sk-secret-1-of-many"),), body=json.dumps(echo).encode()
+        )
     )
-    told, attempt = await ask(provider, chat(provider, key="sk-secret-1"))
-    assert provider.seen[0].header("authorization") == "Bearer sk-secret-1"
+    told, attempt = await ask(provider, chat(provider, key="sk-secret-1-of-many"))
+    assert provider.seen[0].header("authorization") == "Bearer sk-secret-1-of-many"
     body, is_exact = attempt.received
     kept = (failure_of(told), attempt.request, attempt.headers, body, attempt.ask)
-    assert "sk-secret-1" not in repr(kept)
+    assert "sk-secret-1-of-many" not in repr(kept)
     assert not is_exact
     assert failure_of(told).said == "Incorrect API key provided: …"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("bad key sk-proj-abcdefgh…", "bad key ……"),
+        ("bad key ijklmnop9876 at the end", "bad key … at the end"),
+        ("sk-proj-abcdefgh and ijklmnop9876", "… and …"),
+        ("nothing of it: abcdefg", "nothing of it: abcdefg"),
+    ],
+)
+async def test_pieces_of_a_key_are_masked_in_an_error_and_a_header(
+    said: str, kept: str, provider: ScriptedProvider
+) -> None:
+    key = "sk-proj-abcdefghijklmnop9876"
+    body = json.dumps({"error": {"message": said}}, ensure_ascii=False).encode()
+    header = said.encode("ascii", "ignore").decode()
+    provider.script(Script(status=401, headers=(("x-echo", header),), body=body))
+    told, attempt = await ask(provider, chat(provider, key=key))
+    assert failure_of(told).said == kept
+    assert kept in attempt.received[0].decode()
+    assert attempt.headers["x-echo"].rstrip("…") == kept.rstrip("…")
+
+
+async def test_a_key_in_the_text_of_a_model_stays_as_it_came(provider: ScriptedProvider) -> None:
+    key = "sk-secret-1-of-many"
+    provider.script(says("It is ", key, "."))
+    told, attempt = await ask(provider, chat(provider, key=key))
+    assert text_of(told) == f"It is {key}."
+    assert key.encode() in attempt.received[0] and attempt.received[1]
+
+
+async def test_a_short_key_is_masked_in_no_text(provider: ScriptedProvider) -> None:
+    provider.script(Script(status=401, body=b'{"error": {"message": "a model of ollama"}}'))
+    told, _ = await ask(provider, chat(provider, key="ollama"))
+    assert failure_of(told).said == "a model of ollama"
 
 
 def test_a_server_that_refuses_a_field_is_asked_without_it(provider: ScriptedProvider) -> None:

@@ -56,6 +56,12 @@ PRIVATE = [
     ("https://[2001:0:7f00:1::]/", "2001::/32"),
     ("https://[2001:db8::1]/", "2001:db8::/32"),
     ("https://[::127.0.0.1]/", "::/96"),
+    ("https://[fec0::1]/", "fec0::/10"),
+    ("https://[64:ff9b:1::7f00:1]/", "64:ff9b:1::/48"),
+    ("https://[::ffff:0:127.0.0.1]/", "::ffff:0:0:0/96"),
+    ("https://[4000::1]/", "4000::1"),
+    ("https://192.0.0.8/", "192.0.0.0/24"),
+    ("https://192.88.99.1/", "192.88.99.1"),
     ("http://8.8.8.8/v1", "8.8.8.8:80"),
     ("http://api.example.com/v1", "api.example.com:80"),
     ("http://api.example.com/v1", "API.example.com"),
@@ -154,6 +160,20 @@ def test_a_name_that_is_allowed_does_not_open_the_metadata_address() -> None:
     allow = ("ollama:11434",)
     assert why_not_address(ip_address("10.1.2.3"), target, allow) == ""
     assert "metadata" in why_not_address(ip_address("169.254.169.254"), target, allow)
+
+
+@pytest.mark.parametrize(
+    "address", ["64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe"]
+)
+def test_a_name_that_is_allowed_does_not_open_the_metadata_address_inside_another(
+    address: str,
+) -> None:
+    from ipaddress import ip_address
+
+    from loom.rules.addresses_allowed import why_not_address
+
+    target = read_url("http://ollama:11434/v1")
+    assert "metadata" in why_not_address(ip_address(address), target, ("ollama:11434",))
 
 
 def test_an_entry_that_is_no_address_opens_nothing() -> None:

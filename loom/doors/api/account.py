@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from loom import access
 from loom.commands import people
 from loom.doors.api import bodies, shapes
-from loom.doors.api.auth import user_of
+from loom.doors.api.auth import demand_browser, user_of
 from loom.doors.api.body import read
 from loom.doors.api.paging import PAGES, paged
 from loom.doors.api.schema import operation
@@ -43,6 +43,7 @@ def me(request: Request) -> Response:
 @api_view(["POST"])
 def password(request: Request) -> Response:
     """Changes the caller's password."""
+    demand_browser(request, "cannot set a password")
     given = read(request, bodies.PasswordSent)
     people.change_password(request._request, user_of(request), old=given.old, new=given.new)
     return Response({"ok": True})
@@ -53,6 +54,8 @@ def _key(key: ApiKey) -> dict[str, object]:
         "id": key.uid,
         "name": key.name,
         "hint": key.hint,
+        "scope": key.scope,
+        "expires_at": instant(key.expires_at) if key.expires_at else None,
         "created_at": instant(key.created_at),
         "last_used_at": instant(key.last_used_at) if key.last_used_at else None,
     }
@@ -72,7 +75,9 @@ def api_keys(request: Request) -> Response:
     """The caller's keys that are not revoked; or a new one with its secret."""
     user = user_of(request)
     if request.method == "POST":
-        key, secret = people.make_key(user, read(request, bodies.KeySent).name)
+        demand_browser(request, "cannot make another key")
+        given = read(request, bodies.KeySent)
+        key, secret = people.make_key(user, given.name, scope=given.scope, days=given.days)
         return Response({**_key(key), "key": secret}, status=201)
     return paged(request, user.api_keys.filter(revoked_at__isnull=True), _key)
 
@@ -80,7 +85,9 @@ def api_keys(request: Request) -> Response:
 @operation("DELETE", "account revoke_key", "Revoke an API key", answers=shapes.Gone)
 @api_view(["DELETE"])
 def api_key(request: Request, uid: str) -> Response:
-    """Ends a key at once."""
+    """Ends a key at once. A key can end itself only."""
+    if not (isinstance(request.auth, ApiKey) and request.auth.uid == uid):
+        demand_browser(request, "can revoke itself only")
     people.revoke_key(user_of(request), uid)
     return Response({"ok": True})
 
@@ -107,5 +114,6 @@ def sessions(request: Request) -> Response:
 @api_view(["DELETE"])
 def session(request: Request, uid: str) -> Response:
     """Signs one browser out."""
+    demand_browser(request, "cannot end a session")
     people.end_session(user_of(request), uid)
     return Response({"ok": True})

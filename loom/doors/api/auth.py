@@ -1,15 +1,18 @@
 """Who asks: a bearer of an API key, or somebody whose browser is signed in."""
 
 from datetime import timedelta
+from typing import cast
 
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
 from loom.models import ApiKey, User, UserSession
 from loom.models.prepared import Given, Prepared
 from loom.rules.hashes import digest
+from loom.rules.permissions import SCOPES, Scope
 from loom.rules.refusals import Refused
 
 # How exact "last used" is: one write a minute for a key that is used all the time.
@@ -36,12 +39,48 @@ class Bearer(BaseAuthentication):
         key = _KEY.first(digest=digest(secret.strip()))
         if key is None:
             raise AuthenticationFailed("This key is unknown or was revoked.")
+        if key.is_over:
+            raise AuthenticationFailed("This key has expired.")
+        _demand_method(request, key)
         _note_use(key)
+        key.user.scope = cast(Scope, key.scope)
         return key.user, key
 
     def authenticate_header(self, request: Request) -> str:
         """What a 401 answers in `WWW-Authenticate`."""
         return 'Bearer realm="Heddle"'
+
+
+def _demand_method(request: Request, key: ApiKey) -> None:
+    """Refuses requests that change something to a key that may only read. Lines are let
+    through: which of them change something, `execute` decides."""
+    is_line = request.path.endswith("/commands")
+    if key.scope == "read" and request.method not in SAFE_METHODS and not is_line:
+        raise Refused(
+            "PERMISSION_DENIED",
+            "This API key may only read.",
+            hint="use a key with the scope write",
+        )
+
+
+def demand_scope(request: Request, scope: Scope) -> None:
+    """Refuses an API key whose scope is smaller; browsers may do all that their person may."""
+    if SCOPES.index(user_of(request).scope) < SCOPES.index(scope):
+        raise Refused(
+            "PERMISSION_DENIED",
+            f"This needs an API key with the scope {scope}.",
+            hint="make one on the page Settings, Access",
+        )
+
+
+def demand_browser(request: Request, what: str) -> None:
+    """Refuses an API key: whoever finds one must not be able to take the account over."""
+    if isinstance(request.auth, ApiKey):
+        raise Refused(
+            "PERMISSION_DENIED",
+            f"An API key {what}.",
+            hint="sign in with a browser and open Settings, Access",
+        )
 
 
 def _note_use(key: ApiKey) -> None:

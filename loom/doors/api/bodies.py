@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from loom.commands import forest, invitations, participants, people, public_links
 from loom.doors.api.body import Body, Part
 from loom.rules import preferences
+from loom.rules.permissions import Scope
 
 Role = Literal["reader", "writer", "owner"]
 MAX_TEXT = 1_000_000
@@ -75,13 +76,13 @@ class StepsSent(Body):
 class GroveSent(Body):
     """A new grove."""
 
-    name: str = Field(max_length=200)
+    name: str = Field(min_length=1, max_length=200)
 
 
 class GroveChanged(Part):
     """What changes of a grove; of `settings` only those that are named."""
 
-    name: str = Field("", max_length=200)
+    name: str = Field("", min_length=1, max_length=200)
     settings: dict[str, Any] = {}
 
 
@@ -104,14 +105,14 @@ class SettingsChanged(Part):
 class MemberSent(Body):
     """A user by name, and the role."""
 
-    user: str = Field(max_length=people.MAX_NAME)
+    user: str = Field(min_length=1, max_length=people.MAX_NAME)
     role: Role
 
 
 class MemberNamed(Body):
     """A user by name."""
 
-    user: str = Field(max_length=people.MAX_NAME)
+    user: str = Field(min_length=1, max_length=people.MAX_NAME)
 
 
 class InvitationSent(Body):
@@ -132,21 +133,21 @@ class PublicLinkSent(Body):
 class PublicLinkNamed(Body):
     """A public link's id."""
 
-    id: str
+    id: str = Field(min_length=1, max_length=32)
 
 
 class InvitationNamed(Body):
     """An invitation's id."""
 
-    id: str
+    id: str = Field(min_length=1, max_length=32)
 
 
 class ParticipantChanged(Part):
     """What changes of a model participant, in the words of the model; `api_key` is never
     shown again, and an empty one takes the old one away."""
 
-    name: str = Field("", max_length=participants.MAX_NAME)
-    model_ref: str = Field("", max_length=200)
+    name: str = Field("", min_length=1, max_length=participants.MAX_NAME)
+    model_ref: str = Field("", min_length=3, max_length=200)
     base_url: str = Field("", max_length=500)
     endpoint: Literal["chat", "completion"] = "chat"
     capabilities: list[Word] = Field([], max_length=32)
@@ -172,8 +173,8 @@ class ParticipantSent(ParticipantChanged):
 
     grove: str = ""
     kind: Literal["model"] = "model"
-    name: str = Field(max_length=participants.MAX_NAME)
-    model_ref: str = Field(max_length=200)
+    name: str = Field(min_length=1, max_length=participants.MAX_NAME)
+    model_ref: str = Field(min_length=3, max_length=200)
 
 
 class TreeSent(Body):
@@ -204,13 +205,16 @@ class TreeTyped(Body):
 
 
 class KeySent(Body):
-    """What an API key is called."""
+    """What an API key is called, what it may do at most (`read`: look; `write`: what a writer
+    may; `owner`: all that you may), and after how many days it ends (null: never)."""
 
     name: str = Field(min_length=1, max_length=people.MAX_KEY_NAME)
+    scope: Scope = "owner"
+    days: int | None = Field(None, ge=1, le=people.MAX_KEY_DAYS)
 
 
 class PasswordSent(Body):
     """The old password (empty where there is none yet) and the new one."""
 
     old: str = Field("", max_length=1000)
-    new: str = Field(max_length=1000)
+    new: str = Field(min_length=people.MIN_PASSWORD, max_length=1000)

@@ -8,7 +8,7 @@ from loom import access
 from loom.commands import groves as verbs
 from loom.doors.api import bodies, reading_shapes, shapes
 from loom.doors.api.asking import a_number
-from loom.doors.api.auth import user_of
+from loom.doors.api.auth import demand_scope, user_of
 from loom.doors.api.body import read
 from loom.doors.api.paging import PAGES, paged
 from loom.doors.api.reading import events_of
@@ -37,6 +37,7 @@ def groves(request: Request) -> Response:
     """Lists the groves one is a member of; or makes one."""
     user = user_of(request)
     if request.method == "POST":
+        demand_scope(request, "owner")
         made = verbs.make_grove(user, read(request, bodies.GroveSent).name)
         return Response(grove_body(access.get_actor(user, made), made), status=201)
     rows = access.visible_groves(user)

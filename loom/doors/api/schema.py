@@ -21,6 +21,7 @@ _ERRORS = {
     "401": "UNAUTHENTICATED: no or bad credentials.",
     "403": "PERMISSION_DENIED: seen, but a permission, a role or the CSRF token is missing.",
     "404": "NOT_FOUND: it does not exist, or the caller may not see it.",
+    "413": "LIMIT_EXCEEDED: the body or a value in it is too big.",
     "429": "LIMIT_EXCEEDED: too much at once; Retry-After says how long to wait.",
     "default": "Any other error has the same body; `code` says what it is.",
 }

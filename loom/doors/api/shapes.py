@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from loom.rules.permissions import Scope
 from loom.rules.refusals import Code
 
 Role = Literal["reader", "writer", "owner"]
@@ -213,6 +214,8 @@ class Key(BaseModel):
     id: str
     name: str
     hint: str
+    scope: Scope
+    expires_at: str | None
     created_at: str
     last_used_at: str | None
 

@@ -37,7 +37,10 @@ FILES = {
     "text": ("txt", "text/plain; charset=utf-8"),
 }
 _FORMATS = (*FILES, "zip")
-_ANSWERS = {(200, media.partition(";")[0]): OpenApiTypes.STR for _, media in FILES.values()}
+_ANSWERS = {
+    (200, media.partition(";")[0]): OpenApiTypes.OBJECT if ending == "json" else OpenApiTypes.STR
+    for ending, media in FILES.values()
+}
 
 
 @operation(
@@ -155,7 +158,7 @@ def _body(row: Import) -> dict[str, Any]:
     "Take a tree or a path out",
     answers=_ANSWERS,
     asks=(
-        OpenApiParameter("format", OpenApiTypes.STR, enum=_FORMATS, default="heddle"),
+        OpenApiParameter("format", OpenApiTypes.STR, enum=tuple(FILES), default="heddle"),
         OpenApiParameter("node", OpenApiTypes.STR, description="The end of the path."),
         OpenApiParameter("whole", OpenApiTypes.BOOL, description="All branches, not one path."),
     ),

@@ -15,6 +15,7 @@ from loom import access
 from loom.doors.live.reading import Pass
 from loom.log import streams
 from loom.models import ApiKey, User
+from loom.rules import permissions
 from loom.rules.hashes import digest
 from loom.rules.refusals import Refused
 
@@ -55,9 +56,10 @@ def _by_key(given: str) -> tuple[User, dict[str, Any]]:
     scheme, _, key = given.partition(" ")
     rows = ApiKey.objects.select_related("user").filter(revoked_at__isnull=True)
     row = rows.filter(digest=digest(key.strip()), user__is_active=True).first()
-    if scheme.lower() != "bearer" or row is None:
+    if scheme.lower() != "bearer" or row is None or row.is_over:
         raise Unwelcome(4401)
-    return row.user, {"key_id": row.pk}
+    row.user.scope = cast(permissions.Scope, row.scope)
+    return row.user, {"key_id": row.pk, "scope": row.user.scope}
 
 
 def _by_cookie(headers: dict[str, list[str]]) -> tuple[User, dict[str, Any]]:

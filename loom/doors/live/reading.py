@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.sessions.models import Session
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.doors.live import frames
@@ -14,7 +14,7 @@ from loom.models import ApiKey, Event, Generation, Node, Stream, Tree
 from loom.models.prepared import Given, Prepared
 from loom.queries import feed
 from loom.queries.rows import fetch, listed
-from loom.rules.permissions import ROLES
+from loom.rules.permissions import ROLES, Role, Scope, limited
 
 Verdict = str | int  # a role, or the code a socket is closed with
 
@@ -32,6 +32,7 @@ class Pass:
     key_id: int | None = None
     session_key: str = ""
     password: str = ""
+    scope: Scope = "owner"
 
 
 PAGE = 200  # events that are read at once
@@ -102,7 +103,9 @@ def news(
 def memberships(passes: set[Pass]) -> dict[Pass, Verdict]:
     """For each pass the role its user has now, or 4404; one query."""
     roles = _members(passes)
-    return {one: roles.get((one.user_id, one.grove_id), (4404, ""))[0] for one in passes}
+    return {
+        one: _limited(roles.get((one.user_id, one.grove_id), (4404, ""))[0], one) for one in passes
+    }
 
 
 def standing(passes: set[Pass]) -> dict[Pass, Verdict]:
@@ -111,7 +114,9 @@ def standing(passes: set[Pass]) -> dict[Pass, Verdict]:
     Besides memberships: keys, sessions, passwords and trees. At most four queries.
     """
     members = _members(passes)
-    keys = _those(ApiKey.objects.filter(revoked_at__isnull=True), "pk", {p.key_id for p in passes})
+    lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    valid = ApiKey.objects.filter(lasting, revoked_at__isnull=True)
+    keys = _those(valid, "pk", {p.key_id for p in passes})
     sessions = _those(
         Session.objects.filter(expire_date__gt=timezone.now()),
         "session_key",
@@ -125,9 +130,14 @@ def standing(passes: set[Pass]) -> dict[Pass, Verdict]:
             return 4401
         if one.session_key and (one.session_key not in sessions or password != one.password):
             return 4401
-        return 4404 if one.tree_id and one.tree_id not in trees else role
+        return 4404 if one.tree_id and one.tree_id not in trees else _limited(role, one)
 
     return {one: verdict(one) for one in passes}
+
+
+def _limited(found: Verdict, one: Pass) -> Verdict:
+    """The role that the scope of a pass's key leaves."""
+    return found if isinstance(found, int) else limited(cast(Role, found), one.scope)
 
 
 def _members(passes: set[Pass]) -> dict[tuple[int, int], tuple[Verdict, str]]:

@@ -1,6 +1,12 @@
-"""How often somebody may get a password wrong: counted by name and address, for a while."""
+"""How often a password may be wrong: counted for each name from each address, for a while.
+
+An attempt is counted before its password is checked, so that attempts that are made at the same
+time cannot all slip in below the limit; a right password takes its count back. A name alone
+locks nobody out: whoever attacks it from elsewhere leaves its owner's own attempts.
+"""
 
 import logging
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.core.cache import cache
 from django.http import HttpRequest
@@ -10,37 +16,68 @@ from loom.rules.refusals import Refused
 
 log = logging.getLogger("heddle.web")
 
-MOST = 10
+MOST = 10  # for one name from one address
+MOST_FROM = 50  # for one address, whatever names it tries
+MOST_FOR = 100  # for one name from everywhere: from then on each address has FEW attempts
+FEW = 3
 MINUTES = 15
 
 
-def _keys(request: HttpRequest, name: str) -> tuple[str, str]:
-    """One count for the name, whoever tries it, and one for the address, whatever it tries."""
-    address = request.META.get("REMOTE_ADDR", "")
-    return (f"wrong:name:{digest(name.casefold())}", f"wrong:from:{digest(address)}")
+class Attempt:
+    """One attempt to sign in. Counted when it is made."""
 
-
-def demand_patience(request: HttpRequest, name: str) -> None:
-    """Refuses where too many attempts went wrong lately."""
-    try:
-        counts = cache.get_many(_keys(request, name))
-    except Exception:  # without the broker nobody could come in otherwise
-        log.warning("cannot count attempts", exc_info=True)
-        return
-    name_key, from_key = _keys(request, name)
-    if counts.get(name_key, 0) >= MOST or counts.get(from_key, 0) >= MOST * 5:
-        raise Refused(
-            "LIMIT_EXCEEDED",
-            "Too many attempts went wrong.",
-            hint=f"Wait {MINUTES} minutes, or ask for a one-time link.",
+    def __init__(self, request: HttpRequest, name: str) -> None:
+        address, who = _network(request), digest(name.casefold())
+        self._keys = (
+            f"wrong:both:{who}:{digest(address)}",
+            f"wrong:from:{digest(address)}",
+            f"wrong:name:{who}",
         )
+        try:
+            is_allowed = self._counts()
+        except Exception:  # without the broker nobody could sign in otherwise
+            log.warning("cannot count attempts", exc_info=True)
+            return
+        if not is_allowed:
+            raise Refused(
+                "LIMIT_EXCEEDED",
+                "Too many attempts went wrong.",
+                hint=f"Wait {MINUTES} minutes, or ask for a one-time link.",
+            )
+
+    def _counts(self) -> bool:
+        """Counts the attempt; whether it is within the limits. One that is not counts no
+        further, so that one address cannot use up the attempts of all."""
+        both, from_here, for_name = self._keys
+        here = _counted(both)
+        if here > MOST or _counted(from_here) > MOST_FROM:
+            return False
+        return here <= (MOST if _counted(for_name) <= MOST_FOR else FEW)
+
+    def succeeded(self) -> None:
+        """Takes the count back: the password was right."""
+        both, *rest = self._keys
+        try:
+            cache.delete(both)
+            for key in rest:
+                cache.decr(key)
+        except Exception:  # a count that has run out meanwhile, or no broker
+            log.info("an attempt could not be taken back")
 
 
-def count_wrong(request: HttpRequest, name: str) -> None:
-    """Notes an attempt that went wrong."""
+def _counted(key: str) -> int:
+    """The count with this attempt; it lives MINUTES from the first one."""
+    cache.add(key, 0, MINUTES * 60)
+    return cache.incr(key)
+
+
+def _network(request: HttpRequest) -> str:
+    """The address, of IPv6 the /64 that one customer has."""
+    given = request.META.get("REMOTE_ADDR", "")
     try:
-        for key in _keys(request, name):
-            cache.add(key, 0, MINUTES * 60)
-            cache.incr(key)
-    except Exception:
-        log.warning("cannot count attempts", exc_info=True)
+        address = ip_address(given)
+    except ValueError:
+        return str(given)
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return str(address)

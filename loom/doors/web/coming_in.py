@@ -12,7 +12,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from loom.commands import invitations, people
-from loom.doors.web.attempts import count_wrong, demand_patience
+from loom.doors.web.attempts import Attempt
 from loom.doors.web.fields import text_of, word_of
 from loom.doors.web.gate import anybody
 from loom.models import User
@@ -49,15 +49,15 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 def _known(request: HttpRequest) -> User:
     """Whose name and password the form holds."""
     name = word_of(request, "username")
-    demand_patience(request, name)
+    attempt = Attempt(request, name)
     user = authenticate(request, username=name, password=text_of(request, "password"))
     if not isinstance(user, User):
-        count_wrong(request, name)
         raise Refused(
             "UNAUTHENTICATED",
             "This name and password do not go together.",
             hint="Try again, or ask for a one-time link.",
         )
+    attempt.succeeded()
     return user
 
 

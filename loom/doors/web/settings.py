@@ -25,6 +25,13 @@ THEMES = {
     "dark": gettext_noop("dark"),
 }
 
+SCOPES = {
+    "write": gettext_noop("read and write"),
+    "read": gettext_noop("read only"),
+    "owner": gettext_noop("everything that you may do"),
+}
+KEY_DAYS = (30, 90, 365)
+
 
 def _you(request: PersonRequest) -> dict[str, object]:
     return {
@@ -46,6 +53,8 @@ def _keys(request: PersonRequest) -> dict[str, object]:
 def _access(request: PersonRequest) -> dict[str, object]:
     return {
         "keys": request.user.api_keys.filter(revoked_at__isnull=True),
+        "scopes": [(value, gettext(words)) for value, words in SCOPES.items()],
+        "key_days": KEY_DAYS,
         "browsers": request.user.browsers.all(),
         "this_browser": request.session.session_key,
     }
@@ -146,7 +155,13 @@ def change(request: PersonRequest, deed: str) -> HttpResponse:
 def _new_key(request: PersonRequest) -> HttpResponse:
     """The page with a fresh key on it, shown this once: it is never stored or redirected."""
     try:
-        key, secret = people.make_key(request.user, word_of(request, "name"))
+        scope, days = word_of(request, "scope") or "owner", word_of(request, "days")
+        key, secret = people.make_key(
+            request.user,
+            word_of(request, "name"),
+            scope=scope,  # type: ignore[arg-type]
+            days=int(days) if days.isdecimal() and len(days) < 6 else None,
+        )
     except Refused as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
         return HttpResponseRedirect("/settings/access")

@@ -1,4 +1,4 @@
-"""`manage.py apikey USER NAME`: a new API key, shown once."""
+"""`manage.py apikey USER NAME [--scope read|write|owner] [--days N]`: a new API key."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from loom.commands import people
 from loom.management.started import StartedCommand
+from loom.rules.permissions import SCOPES
 from loom.rules.refusals import Refused
 
 
@@ -15,9 +16,16 @@ class Command(StartedCommand):
     help = "Makes an API key for a user and prints it once, alone on the last line."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """USER and NAME."""
+        """USER, NAME, what the key may do and how long."""
         parser.add_argument("user")
         parser.add_argument("name")
+        parser.add_argument(
+            "--scope",
+            choices=SCOPES,
+            default="owner",
+            help="what it may do at most: look, write, or all that the user may (owner)",
+        )
+        parser.add_argument("--days", type=int, help="after how many days it ends (never)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints the key; only its digest is kept."""
@@ -25,7 +33,9 @@ class Command(StartedCommand):
         if user is None:
             raise CommandError(f"There is no user {options['user']!r}. adduser makes one.")
         try:
-            _, secret = people.make_key(user, options["name"])
+            _, secret = people.make_key(
+                user, options["name"], scope=options["scope"], days=options["days"]
+            )
         except Refused as refused:
             raise CommandError(f"{refused.message} {refused.hint}") from None
         self.stdout.write(f"A key for {user.username}. It is shown this once:")

@@ -1,11 +1,12 @@
 """`manage.py firststart`: what a new installation begins with; run again it changes nothing."""
 
-import os
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
+from config.env import provider_key
 from loom.access import get_actor
 from loom.commands import forest, groves, participants, people
 from loom.commands.execute import Request, execute
@@ -14,7 +15,8 @@ from loom.management.links import address, keep_address, signin_link
 from loom.models import Grove, User
 
 LOCAL = {"model_ref": "local:smollm2", "max_tokens": 60, "temperature": 0.8, "context_limit": 2048}
-# The first of these whose key is in the environment stands behind the Analyst.
+# The Analyst uses the first of these whose key is in the environment. The key is sealed for
+# this address and is sent to no other.
 PROVIDERS = (
     ("OPENAI_API_KEY", "openai:gpt-4o-mini", "https://api.openai.com/v1"),
     ("ANTHROPIC_API_KEY", "anthropic:claude-haiku-4-5", "https://api.anthropic.com/v1"),
@@ -74,7 +76,7 @@ def _provider() -> tuple[dict[str, Any], str | None]:
     """The settings and key of the first provider whose key the environment holds, else those
     of the embedded model."""
     for name, model_ref, base_url in PROVIDERS:
-        key = os.environ.get(name, "")
+        key = "" if "none" in settings.ENV_KEYS else provider_key(name)
         if key:
             limits = {"max_tokens": 400, "context_limit": 100_000}
             return {"model_ref": model_ref, "base_url": base_url, **limits}, key

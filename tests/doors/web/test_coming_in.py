@@ -1,10 +1,13 @@
 """Coming in: password, one-time link, invitation; and going out."""
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
+from config.logs import Masked, masked
 from loom.access import Actor
 from loom.commands import invitations, people
+from loom.doors.web import attempts
 from loom.models import Grove, Membership, User, UserSession
 from tests.conftest import make_user
 from tests.doors.web.conftest import Visitor
@@ -46,6 +49,77 @@ def test_a_wrong_password_says_so_and_after_ten_there_is_a_pause(
     assert answer.status_code == 429
     assert "Too many attempts" in answer.content.decode()
     assert not signed_in(client)
+
+
+def test_wrong_passwords_from_one_address_lock_nobody_else_out(
+    owner: User, visitor: Visitor
+) -> None:
+    for _ in range(12):
+        visitor().post("/signin", {"username": "owner", "password": "wrong"})
+    client = visitor()
+    form = {"username": "owner", "password": "owner-password"}
+    assert client.post("/signin", form).status_code == 429
+    assert client.post("/signin", form, REMOTE_ADDR="192.0.2.7").status_code == 302
+
+
+def test_many_addresses_leave_a_few_attempts_to_each_other_one(
+    owner: User, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempts, "MOST_FOR", 12)
+    form = {"username": "owner", "password": "wrong"}
+    for number in range(attempts.MOST_FOR):
+        visitor().post("/signin", form, REMOTE_ADDR=f"192.0.2.{number}")
+    said = [
+        visitor().post("/signin", form, REMOTE_ADDR="198.51.100.9").status_code for _ in range(5)
+    ]
+    assert said == [400, 400, 400, 429, 429]
+    right = {**form, "password": "owner-password"}
+    assert visitor().post("/signin", right, REMOTE_ADDR="198.51.100.10").status_code == 302
+
+
+def test_an_attempt_counts_before_its_password_is_checked(
+    owner: User, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = []
+
+    def late(request: object, **given: str) -> None:
+        """Checks as slowly as others come: each begins another attempt before it ends."""
+        checked.append(given)
+        if len(checked) < 40:
+            visitor().post("/signin", {"username": "owner", "password": "wrong"})
+
+    monkeypatch.setattr("loom.doors.web.coming_in.authenticate", late)
+    visitor().post("/signin", {"username": "owner", "password": "wrong"})
+    assert len(checked) == attempts.MOST
+
+
+def test_a_right_password_takes_the_wrong_ones_back(owner: User, visitor: Visitor) -> None:
+    for _ in range(3):
+        for _ in range(9):
+            visitor().post("/signin", {"username": "owner", "password": "wrong"})
+        form = {"username": "owner", "password": "owner-password"}
+        assert visitor().post("/signin", form).status_code == 302
+
+
+def test_one_network_of_ipv6_counts_as_one_address(owner: User, visitor: Visitor) -> None:
+    form = {"username": "owner", "password": "wrong"}
+    said = [
+        visitor().post("/signin", form, REMOTE_ADDR=f"2001:db8:1:2::{number:x}").status_code
+        for number in range(11)
+    ]
+    assert said == [400] * 10 + [429]
+
+
+def test_no_secret_of_a_link_stands_in_the_log(
+    db: None, visitor: Visitor, caplog: pytest.LogCaptureFixture
+) -> None:
+    for path in ("/signin/", "/invitations/", "/public/"):
+        visitor().get(f"{path}secret-of-a-link?x=1")
+    lines = [Masked("%(name)s %(message)s").format(record) for record in caplog.records]
+    assert any("/invitations/…" in line for line in lines), lines
+    assert "secret-of-a-link" not in "".join(lines)
+    assert masked("key hd_abcdefghijklmnopqrstuv.") == "key …."
+    assert "config.logs.Masked" in str(settings.LOGGING["formatters"])
 
 
 def test_looking_at_a_one_time_link_does_not_use_it_up(owner: User, visitor: Visitor) -> None:

@@ -26,7 +26,11 @@ FORM = {"name": "Muse", "endpoint": "chat", "context_limit": "8192"}
             "custom:m:7b",
             "https://models.example.com/v1",
         ),
-        ({"kind": "litellm", "model": "gemini/pro"}, "litellm:gemini/pro", ""),
+        (
+            {"kind": "litellm", "model": "gemini/pro", "api_key": "a-key-of-it"},
+            "litellm:gemini/pro",
+            "",
+        ),
     ],
 )
 def test_a_kind_and_a_name_become_a_model(

@@ -1,0 +1,96 @@
+"""The HTTP protocol of the web process: uvicorn's, with the limits that it lacks.
+
+Started by `uvicorn --http config.http:Limited`. A client that opens connections and sends its
+headers slowly, or never, would otherwise hold a file descriptor of the process for good.
+"""
+
+import asyncio
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+from django.conf import settings
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEADERS_S = 20.0  # from a connection's or request's first byte until its headers are there
+HEADER_BYTES = 64 * 1024
+CONNECTIONS = 800  # with the sockets; most systems give a process 1,024 file descriptors
+CONNECTIONS_FROM = 200  # from one address; proxies and this machine itself have no limit
+
+
+class Limited(HttpToolsProtocol):
+    """Closes connections that are too many, and those whose headers are late or too long."""
+
+    _due: asyncio.TimerHandle | None = None
+    _header_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Takes the connection, or closes it at once where there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS or self._has_too_many():
+            transport.close()
+            return
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends the wait for headers."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Begins another request on the connection."""
+        super().on_message_begin()
+        self._header_bytes = 0
+        self._wait()
+
+    def on_url(self, url: bytes) -> None:
+        """Takes a part of the address."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Takes a header."""
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Runs the request. Its body may take as long as it needs."""
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._due = self.loop.call_later(HEADERS_S, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
+    def _give_up(self) -> None:
+        self._due = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+    def _count(self, size: int) -> None:
+        """Adds to the request's head. ValueError, which is answered by 400, where it is too
+        long: httptools itself has no limit."""
+        self._header_bytes += size
+        if self._header_bytes > HEADER_BYTES:
+            raise ValueError("the head of the request is too long")
+
+    def _has_too_many(self) -> bool:
+        host = self.client[0] if self.client else ""
+        if not host or _is_trusted(host):
+            return False
+        from_here = (getattr(one, "client", None) for one in self.connections)
+        return sum(1 for one in from_here if one and one[0] == host) > CONNECTIONS_FROM
+
+
+def _is_trusted(host: str) -> bool:
+    """Whether many may come from this address: this machine, or a proxy that is named."""
+    try:
+        address: Any = ip_address(host)
+    except ValueError:
+        return False
+    networks = (ip_network(one, strict=False) for one in settings.PROXIES)
+    return address.is_loopback or any(address in network for network in networks)

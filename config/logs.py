@@ -1,0 +1,21 @@
+"""How log lines are written: without the secrets of links and keys."""
+
+import logging
+import re
+
+# Whoever has such an address or key may come in, so nobody finds one in a log: links to sign in,
+# invitations, public links, and our own API keys.
+_SECRET = re.compile(r"(/(?:signin|invitations|public)/)[^\s/?#\"']+|\bhd_[A-Za-z0-9_-]{16,}")
+
+
+def masked(text: str) -> str:
+    """The text with "…" in place of each secret."""
+    return _SECRET.sub(lambda found: f"{found[1] or ''}…", text)
+
+
+class Masked(logging.Formatter):
+    """Masks the whole line, a traceback included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line as it is written."""
+        return masked(super().format(record))

@@ -1,0 +1,60 @@
+"""`manage.py verify [TREE]`: whether the hashes and seals of a tree, or of all, still hold."""
+
+import sys
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from loom import access
+from loom.management.started import StartedCommand
+from loom.models import Tree
+from loom.queries.verify import verify_tree
+from loom.rules.refusals import Refused
+
+
+class Command(StartedCommand):
+    """Reports on each tree, and names every node that is broken."""
+
+    help = (
+        "Checks the hashes and seals of a tree, or of every tree. Exit code 0 where all hold, 1 "
+        "where a node is broken."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """TREE."""
+        parser.add_argument("tree", nargs="?", default="", help="id or title; without it all")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prints a line for each tree, and one below it for each broken node."""
+        verdicts = [self._verified(tree) for tree in _trees(options["tree"])]
+        broken = verdicts.count("invalid")
+        self.stdout.write(f"{len(verdicts)} trees checked, {broken} broken.")
+        if broken:
+            sys.exit(1)
+
+    def _verified(self, tree: Tree) -> str:
+        owner = tree.grove.memberships.filter(role="owner").order_by("pk").first()
+        if owner is None:
+            self.stdout.write(f"{tree.uid} {tree.title}: not checked, its grove has no owner")
+            return "unchecked"
+        try:
+            report = verify_tree(access.get_actor(owner.user, tree.grove), tree, None)
+        except Refused as refused:
+            self.stdout.write(f"{tree.uid} {tree.title}: not checked, {refused.message}")
+            return "unchecked"
+        status = str(report["status"])
+        self.stdout.write(f"{tree.uid} {tree.title}: {status}, {report['checked']} nodes")
+        for one in report["broken"]:
+            self.stdout.write(f"  {one['node']}: {one['reason']}")
+        return status
+
+
+def _trees(named: str) -> list[Tree]:
+    """The trees of that id or title, or all, in the order in which they were made."""
+    rows = Tree.objects.filter(erasing_at__isnull=True).select_related("grove").order_by("pk")
+    if not named:
+        return list(rows)
+    found = list(rows.filter(uid=named)) or list(rows.filter(title__iexact=named))
+    if not found:
+        raise CommandError(f"There is no tree {named!r}. Name one by its id or title.")
+    return found

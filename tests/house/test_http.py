@@ -1,0 +1,119 @@
+"""The limits of the web process, seen from a client over real connections."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+
+from config import http
+
+OK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def _application(scope: Any, receive: Any, send: Any) -> None:
+    message = {"more_body": True}
+    while message.get("more_body"):
+        message = await receive()
+    body = str(scope["client"][0] + " " + scope["scheme"]).encode()
+    headers = [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+@asynccontextmanager
+async def _serving() -> AsyncIterator[int]:
+    config = uvicorn.Config(
+        _application, port=0, http="config.http:Limited", log_level="error", lifespan="off",
+        proxy_headers=False,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    task = asyncio.create_task(server.serve())
+    while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
+        await asyncio.sleep(0.01)
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        await task
+
+
+async def _answer(port: int, *pieces: bytes, pause: float = 0.0) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for piece in pieces:
+            writer.write(piece)
+            await asyncio.sleep(pause)
+        return await asyncio.wait_for(reader.read(400), 5)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "])
+async def test_headers_that_never_come_end_the_connection(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "HEADERS_S", 0.2)
+    async with _serving() as port:
+        assert await _answer(port, sent) == b""  # closed, not only silent
+        assert b"200 OK" in await _answer(port, OK)
+
+
+async def test_a_body_may_take_longer_than_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "HEADERS_S", 0.2)
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"
+    async with _serving() as port:
+        assert b"200 OK" in await _answer(port, head, b"a", b"b", pause=0.3)
+
+
+async def test_headers_without_end_are_refused() -> None:
+    long = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-Long: " + b"x" * 70_000 + b"\r\n\r\n"
+    many = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-Many: abc\r\n" * 8_000 + b"\r\n"
+    async with _serving() as port:
+        for sent in (long, many):
+            assert b"400" in await _answer(port, sent)
+
+
+async def test_too_many_connections_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "CONNECTIONS", 3)
+    async with _serving() as port:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        assert await _answer(port, b"") == b""
+        for _, writer in held:
+            writer.close()
+        await asyncio.sleep(0.05)
+        assert b"200 OK" in await _answer(port, OK)
+
+
+async def test_one_address_takes_not_all_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "CONNECTIONS_FROM", 2)
+    async with _serving() as port:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
+        assert b"200 OK" in await _answer(port, OK)  # this machine has no limit
+        monkeypatch.setattr(http, "_is_trusted", lambda host: False)
+        assert await _answer(port, b"") == b""
+        for _, writer in held:
+            writer.close()
+
+
+async def test_only_named_proxies_are_believed() -> None:
+    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+    from config import asgi
+
+    seen: list[Any] = []
+
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
+        seen.append((scope["client"][0], scope["scheme"]))
+
+    forwarded = [(b"x-forwarded-for", b"198.51.100.7"), (b"x-forwarded-proto", b"https")]
+    asked = {"type": "http", "scheme": "http", "headers": forwarded}
+    proxied = ProxyHeadersMiddleware(inner, trusted_hosts=["10.0.0.5"])
+    await proxied({**asked, "client": ("10.0.0.5", 1)}, None, None)  # type: ignore[arg-type]
+    await proxied({**asked, "client": ("10.0.0.6", 1)}, None, None)  # type: ignore[arg-type]
+    assert seen == [("198.51.100.7", "https"), ("10.0.0.6", "http")]
+    assert isinstance(asgi.proxied, ProxyHeadersMiddleware)

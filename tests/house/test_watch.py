@@ -1,0 +1,76 @@
+"""A worker that lives but answers no ping is ended, and so started again."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config.supervisor.keeper import Child, Keeper
+from config.supervisor.ready import WorkerWatch
+
+
+class World:
+    """A real child called worker, what it answers, and a clock that is set."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.said: list[str] = []
+        self.state = "ok"
+        self.keeper = Keeper(self.said.append)
+        sleeps = [sys.executable, "-c", "import time; time.sleep(600)"]
+        self.worker = Child("worker", sleeps, {}, folder / "worker.log")
+        self.keeper.start(self.worker)
+        self.watch = WorkerWatch(self.keeper, lambda: self.state)
+        self._monkeypatch = monkeypatch
+        self._began = time.monotonic()
+
+    def look_at(self, seconds: float) -> None:
+        """Looks so many seconds after the start."""
+        now = self._began + seconds
+        self._monkeypatch.setattr("config.supervisor.ready.time.monotonic", lambda: now)
+        self.watch.look()
+        self._monkeypatch.undo()
+
+    def lives(self) -> bool:
+        """Whether the worker has not been ended."""
+        assert self.worker.process is not None
+        try:
+            self.worker.process.wait(0.3)
+        except Exception:
+            return True
+        return False
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    made = World(tmp_path, monkeypatch)
+    yield made
+    made.keeper.stop_all()
+
+
+def test_after_a_minute_without_an_answer_it_is_ended(world: World) -> None:
+    world.state = "down"
+    for seconds in (10, 30, 60):
+        world.look_at(seconds)
+    assert world.lives()
+    world.look_at(70)
+    assert not world.lives()
+    assert "answered no ping for 60 s" in world.said[0]
+    world.worker.due_at = 0.0
+    world.keeper.tend()
+    assert world.worker.is_running
+
+
+def test_one_answer_in_between_is_enough(world: World) -> None:
+    for seconds in range(0, 300, 10):
+        world.state = "ok" if seconds % 50 == 0 else "down"
+        world.look_at(seconds)
+    assert world.lives()
+
+
+def test_nothing_is_ended_where_nobody_can_say(world: World) -> None:
+    world.state = ""
+    for seconds in range(0, 300, 10):
+        world.look_at(seconds)
+    assert world.lives()
