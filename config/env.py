@@ -25,10 +25,20 @@ class Env:
     redis_url: str
     debug: bool
     local_model_url: str
+    receipt_days: int
+    ended_session_days: int
 
 
 def _listed(name: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in os.environ.get(name, "").split(",") if part.strip())
+
+
+def _days(name: str, default: int) -> int:
+    """A whole number of days, 1 or more."""
+    given = os.environ.get(name, "") or str(default)
+    if not (given.isascii() and given.isdigit() and int(given[:6]) >= 1 and len(given) <= 5):
+        raise WrongSetting(f"{name}={given!r} is no number of days. Write 1 or more, such as 30.")
+    return int(given)
 
 
 def host_of(origin: str) -> str:
@@ -90,4 +100,6 @@ def read() -> Env:
         redis_url=os.environ.get("REDIS_URL", "") or _broker(data),
         debug=os.environ.get("HEDDLE_DEBUG", "") == "1",
         local_model_url=os.environ.get("HEDDLE_LOCAL_MODEL_URL", ""),
+        receipt_days=_days("HEDDLE_RECEIPT_DAYS", 30),
+        ended_session_days=_days("HEDDLE_ENDED_SESSION_DAYS", 1),
     )
