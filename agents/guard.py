@@ -8,8 +8,10 @@ from datetime import datetime
 from agents.language import makes_window
 from loom.access import Actor
 from loom.commands import registry, turning
+from loom.grammar.bad import Bad
 from loom.grammar.batches import Command
 from loom.grammar.lines import read
+from loom.grammar.writing import shortened
 from loom.models import Event, Step, Turn, Workspace
 from loom.queries.turns import budget_of, spent_of
 from loom.rules import budgets, loops
@@ -48,7 +50,7 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
     past = [_past(one, others) for one in steps]
     now = Past(
         steps[-1].seq + 1,
-        canonical,
+        shortened(canonical),
         workspace.position.local_id,
         _version(others, turning.now()),
     )
@@ -65,7 +67,10 @@ def _result(steps: Sequence[Step], seq: int) -> str:
     step = next((one for one in steps if one.seq == seq and one.outcome == "ok"), None)
     if step is None or not step.canonical:
         return ""
-    said = read(step.canonical, registry.forms(), registry.aliases())
+    try:
+        said = read(step.canonical, registry.forms(), registry.aliases())
+    except Bad:  # its text is in the node that it made, and it opened no window
+        return ""
     return f"#{seq}" if makes_window(said) else ""
 
 
@@ -75,7 +80,7 @@ def _past(step: Step, others: Sequence[datetime]) -> Past:
     )
     return Past(
         step.seq,
-        step.canonical or step.line,
+        shortened(step.canonical or step.line),
         step.position,
         _version(others, step.at),
         changed,

@@ -12,6 +12,7 @@ from loom.commands import growth, landing, registry, turning, viewing
 from loom.commands.continuing import outcome_of
 from loom.commands.execute import Request, execute
 from loom.grammar.batches import Command
+from loom.grammar.writing import without_name
 from loom.models import Generation, Step, Turn
 from loom.queries import lookup
 from loom.rules.refusals import Refused
@@ -103,7 +104,7 @@ def _told(said: Command, step: Step, warning: str) -> dict[str, Any]:
     if warning:
         reply = f"{reply}\n{warning}" if reply else warning
     return {
-        "line": step.canonical or step.line,
+        "line": without_name(step.canonical or step.line).partition("\n")[0],
         "reply": reply,
         "number": step.seq if is_look and is_ok else 0,
         "asks": not is_ok or klass.startswith("look"),

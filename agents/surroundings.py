@@ -10,6 +10,7 @@ from loom.grammar.shown import age, quote
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.margins import margins_of
+from loom.queries.nodes import with_texts
 from loom.queries.outline import outline
 from loom.queries.rows import NodeRow
 from loom.queries.workspaces import outline_of
@@ -100,7 +101,9 @@ def news(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[str, ...]:
     who = dict(
         Participant.objects.filter(uid__in={one for _, one in found}).values_list("uid", "name")
     )
-    told = [_told(payload["node"], who.get(uid, "Somebody")) for payload, uid in found]
+    bodies = with_texts([payload["node"] for payload, _ in found])
+    names = (who.get(uid, "Somebody") for _, uid in found)
+    told = [_told(body, name) for body, name in zip(bodies, names, strict=True)]
     return tuple(one for one in reversed(told) if one)
 
 

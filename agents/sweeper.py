@@ -2,13 +2,16 @@
 
 import logging
 import threading
+import time
 from datetime import timedelta
 
-from django.db import DatabaseError, close_old_connections
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.db import DatabaseError, close_old_connections, transaction
 from django.utils import timezone
 
 from agents.taking import bury
-from loom.commands import turning
+from loom.commands import receipts, turning
 from loom.log import jobs
 from loom.models import Generation
 from loom.transfer import importing
@@ -16,6 +19,8 @@ from loom.transfer import importing
 log = logging.getLogger("heddle.sweeper")
 
 EVERY_S = 3
+DELETE_EVERY_S = 3600  # how often old receipts and ended sessions are looked for
+BATCH = 1000
 FORGOTTEN_S = 10  # a generation that is still queued after this long is sent again
 
 
@@ -50,12 +55,26 @@ def _send(uid: str) -> None:
     jobs.enqueue("agents.tasks.run_generation", [uid], queue="continue")
 
 
+def delete_old() -> int:
+    """Deletes receipts that are older than RECEIPT_DAYS, and sessions that ended more than
+    ENDED_SESSION_DAYS ago, in batches with a transaction each; how many rows."""
+    now = timezone.now()
+    deleted = receipts.delete_before(now - timedelta(days=settings.RECEIPT_DAYS), batch=BATCH)
+    ended = now - timedelta(days=settings.ENDED_SESSION_DAYS)
+    rows = Session.objects.filter(expire_date__lt=ended).order_by("expire_date")
+    while keys := list(rows.values_list("pk", flat=True)[:BATCH]):
+        with transaction.atomic():
+            deleted += Session.objects.filter(pk__in=keys).delete()[0]
+    return deleted
+
+
 class Sweeper(threading.Thread):
     """Sweeps every few seconds until told to stop; survives a database or broker that is down."""
 
     def __init__(self) -> None:
         super().__init__(name="sweeper", daemon=True)
         self.stopping = threading.Event()
+        self._deleted_at = -float(DELETE_EVERY_S)
 
     def run(self) -> None:
         """Sweeps at once, then every EVERY_S seconds."""
@@ -64,9 +83,15 @@ class Sweeper(threading.Thread):
             try:
                 sweep()
                 importing.sweep()
+                self._delete_old()
             except DatabaseError:
                 log.warning("could not sweep", exc_info=True)
             finally:
                 close_old_connections()
             if self.stopping.wait(EVERY_S):
                 return
+
+    def _delete_old(self) -> None:
+        if time.monotonic() - self._deleted_at >= DELETE_EVERY_S:
+            delete_old()
+            self._deleted_at = time.monotonic()

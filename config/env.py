@@ -28,6 +28,8 @@ class Env:
     local_model_url: str
     env_keys: tuple[str, ...]
     proxies: tuple[str, ...]
+    receipt_days: int
+    ended_session_days: int
 
 
 def _listed(name: str) -> tuple[str, ...]:
@@ -51,6 +53,14 @@ def _proxies() -> tuple[str, ...]:
                 "Write it as 10.0.0.5 or 10.0.0.0/24."
             ) from None
     return named
+
+
+def _days(name: str, default: int) -> int:
+    """A whole number of days, 1 or more."""
+    given = os.environ.get(name, "") or str(default)
+    if not (given.isascii() and given.isdigit() and int(given[:6]) >= 1 and len(given) <= 5):
+        raise WrongSetting(f"{name}={given!r} is no number of days. Write 1 or more, such as 30.")
+    return int(given)
 
 
 def host_of(origin: str) -> str:
@@ -114,4 +124,6 @@ def read() -> Env:
         local_model_url=os.environ.get("HEDDLE_LOCAL_MODEL_URL", ""),
         env_keys=_listed("HEDDLE_ENV_KEYS") or ("first",),
         proxies=_proxies(),
+        receipt_days=_days("HEDDLE_RECEIPT_DAYS", 30),
+        ended_session_days=_days("HEDDLE_ENDED_SESSION_DAYS", 1),
     )

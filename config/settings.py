@@ -116,6 +116,8 @@ CACHES = {
 }
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
+ENDED_SESSION_DAYS = ENV.ended_session_days
+RECEIPT_DAYS = ENV.receipt_days
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = all(o.startswith("https://") for o in ORIGINS)
 SECURE_CONTENT_TYPE_NOSNIFF = True

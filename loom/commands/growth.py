@@ -18,7 +18,7 @@ from loom.log.streams import Writer
 from loom.models import ORDINAL_BITS, Node, NodeSource, Participant, Tree, Workspace
 from loom.models.prepared import Given, Prepared
 from loom.queries import lookup
-from loom.queries.nodes import event_body
+from loom.queries.nodes import event_body, without_text
 from loom.rules import hashes, ids
 from loom.rules.refusals import Refused
 
@@ -138,7 +138,8 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     node = build_node(tree, author, new, ordinal=ordinal, at=timezone.now())
     node.save(force_insert=True)
     _add_sources(node, new.sources)
-    writer.append("node.added", {"node": event_body(node)})
+    writer.append("node.added", {"node": without_text(event_body(node))})
+    writer.nodes.append(node)
     return node
 
 

@@ -182,7 +182,8 @@ def _end(
     chunk: int,
     finish: str,
 ) -> None:
-    row.node, row.text, row.chunk = node, text, chunk
+    row.node, row.chunk = node, chunk
+    row.text = text if node is None else ""  # the node holds it
     row.finish = finish
     row.status = _status(finish, row.error)
     row.ended_at = timezone.now()

@@ -177,14 +177,14 @@ def share_out(call: Call, usage: dict[str, Any]) -> None:
     whole of it: the first read it for all. Needs a transaction."""
     rows = list(
         Generation.objects.select_for_update(of=("self",))
-        .select_related("payer__grove")
+        .select_related("payer__grove", "node")
         .filter(call=call)
         .order_by("index")
     )
     counts = counts_of(usage)
     if len(rows) < 2 or not counts.read:
         return
-    words = [max(1, estimate(row.text)) for row in rows]
+    words = [max(1, estimate(row.shown)) for row in rows]
     left = counts.wrote
     for place, (row, size) in enumerate(zip(rows, words, strict=True)):
         last = place == len(rows) - 1

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from loom.grammar.shown import age, quote
+from loom.grammar.writing import without_name
 from loom.models import Node, Participant
 
 
@@ -18,7 +19,7 @@ def counted(number: int, thing: str, things: str = "") -> str:
 
 def in_one_line(canonical: str) -> str:
     """A line whose content is a block, without it: `→ respond a7x2 …`."""
-    first, block, _ = canonical.partition("\n")
+    first, block, _ = without_name(canonical).partition("\n")
     return f"{first} …" if block else first
 
 

@@ -1,6 +1,9 @@
 """Answers kept by the caller's key: a repeat is answered, not run again (MM §14.3, 5)."""
 
+from datetime import datetime
 from typing import Any
+
+from django.db import transaction
 
 from loom.access import Actor
 from loom.commands.request import Request
@@ -26,7 +29,8 @@ def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
 
 
 def keep(actor: Actor, tree: Tree, request: Request, answer: dict[str, Any]) -> None:
-    """Keeps an answer for good. Refusals are not kept: the line is tried anew."""
+    """Keeps an answer until `delete_before` deletes it. Refusals are not kept: the line is
+    run again."""
     if not request.key:
         return
     Receipt.objects.create(
@@ -36,3 +40,14 @@ def keep(actor: Actor, tree: Tree, request: Request, answer: dict[str, Any]) -> 
         line_digest=digest(request.line),
         answer=answer,
     )
+
+
+def delete_before(moment: datetime, *, batch: int = 1000) -> int:
+    """Deletes the answers that were kept before a moment, `batch` in each transaction; how
+    many. A key that is sent again afterwards runs its line again."""
+    old = Receipt.objects.filter(at__lt=moment).order_by("at").values_list("pk", flat=True)
+    deleted = 0
+    while ids := list(old[:batch]):
+        with transaction.atomic():
+            deleted += Receipt.objects.filter(pk__in=ids).delete()[0]
+    return deleted

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from loom.commands.context import Context, Reply
 from loom.commands.request import Answer, Attempt
+from loom.grammar.writing import block_of
 from loom.log import streams
 from loom.models import Node, Step, VersionChoice, Workspace
 from loom.models.prepared import Given, Prepared
@@ -17,6 +18,7 @@ from loom.rules.refusals import Refused, not_found
 def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     """Writes the step and the moves of a line that ran; its answer. In a transaction."""
     workspace = attempt.workspace
+    attempt.is_held = _is_held(attempt, context)
     position = _move(attempt, workspace, context)
     if context.steps:
         last = context.steps[-1]
@@ -46,6 +48,15 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
         "position": position_ref(position, attempt.tree.pk),
     }
     return Answer(body, running=reply.running)
+
+
+def _is_held(attempt: Attempt, context: Context) -> bool:
+    """Whether a node that the line made holds its content: then the log only names it. What
+    is nowhere else, such as a thought or a refused text, stays in the step."""
+    if attempt.line is None or context.writer is None:
+        return False
+    block = block_of(attempt.line.canonical)
+    return any(block in node.text for node in context.writer.nodes)
 
 
 def refused(attempt: Attempt, why: Refused) -> int:
@@ -112,7 +123,7 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
         turn_uid=attempt.request.turn,
         position=attempt.stood[:8],
         turn_place=attempt.request.place,
-        line=attempt.request.line.replace("\0", "�").encode(errors="replace").decode(),
+        line=attempt.as_given,
         canonical=attempt.canonical,
         because=attempt.line.because if attempt.line else "",
         stream=attempt.stream if attempt.seqs else "",

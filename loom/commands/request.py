@@ -6,6 +6,7 @@ from typing import Any
 from loom.access import Actor
 from loom.commands.registry import Command
 from loom.grammar.lines import Line
+from loom.grammar.writing import STORED_WHOLE, block_of, named, shortened
 from loom.log import streams
 from loom.models import Grove, Tree, Workspace
 
@@ -50,6 +51,7 @@ class Attempt:
     command: Command | None = None
     seqs: list[int] = field(default_factory=list)
     stood: str = ""
+    is_held: bool = False  # whether a node holds the line's content
 
     @property
     def written(self) -> Tree | Grove:
@@ -64,4 +66,21 @@ class Attempt:
 
     @property
     def canonical(self) -> str:
-        return self.line.canonical if self.line else ""
+        """The canonical line; with its content named, not written out, once a node holds it."""
+        canonical = self.line.canonical if self.line else ""
+        return shortened(canonical) if self.is_held else canonical
+
+    @property
+    def as_given(self) -> str:
+        """The line as it was sent; with its content named, once a node holds it.
+
+        Where its content cannot be found in it as it is (it stood in quotes, with escapes),
+        the canonical line stands for it.
+        """
+        given = self.request.line.replace("\0", "�").encode(errors="replace").decode()
+        if not self.is_held or self.line is None:
+            return given
+        block = block_of(self.line.canonical)
+        if len(block) <= STORED_WHOLE:
+            return given
+        return given.replace(block, named(block)) if block in given else self.canonical

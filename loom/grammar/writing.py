@@ -1,5 +1,6 @@
 """Values printed as the one canonical line; reading it gives the same values."""
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -11,6 +12,9 @@ from loom.grammar.values import print_value
 
 CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
 LONG = 120  # characters of content that still stand in a quote
+STORED_WHOLE = 240  # characters of content that a stored line keeps; longer ones are named
+FIRST_WORDS = 8
+FIRST_CHARACTERS = 60
 _PLAIN_TAG = re.compile(r"[\w-]+")
 
 
@@ -59,3 +63,50 @@ def _one(part: Part, value: object) -> str:
     if part.kind == "tags":
         return f"#{text if _PLAIN_TAG.fullmatch(text) else quote(text)}"
     return quote(text) if part.kind in ("quoted", "content") else text
+
+
+# What stands for a text in a stored line. No form reads it: such a line cannot be run again.
+_NAMED = re.compile(r'[ \n]"[^"\n]*…" \([\d,]+ characters, sha256 ([0-9a-f]{64})\)')
+
+
+def named(text: str) -> str:
+    """What a stored line says in place of a long text that a node holds: its first words,
+    its length and its digest. `"It was…" (100,000 characters, sha256 …)`."""
+    words = text[: FIRST_CHARACTERS * 4].replace('"', "'").replace("\\", "/").split()
+    first = " ".join(words[:FIRST_WORDS])[:FIRST_CHARACTERS].rstrip()
+    return f'"{first}…" ({len(text):,} characters, sha256 {digest_of(text)})'
+
+
+def block_of(canonical: str) -> str:
+    """The content of a canonical line that is written as a block; "" where it has none."""
+    _, _, block = canonical.partition("\n")
+    return block.removesuffix("\n←")
+
+
+def shortened(canonical: str) -> str:
+    """A canonical line as it is stored where a node holds its content: a long block is
+    replaced by its name. `→ respond [a7x2] "It was…" (100,000 characters, sha256 …)`.
+
+    Lines without a long block come back unchanged. Content that holds a closing line (`←`)
+    stands in quotes, not in a block, and stays.
+    """
+    block = block_of(canonical)
+    if len(block) <= STORED_WHOLE:
+        return canonical
+    return f"{canonical.partition(chr(10))[0]} {named(block)}"
+
+
+def digest_named(line: str) -> str:
+    """The SHA-256 of the text that a stored line only names; "" where it names none."""
+    found = _NAMED.search(line)
+    return found[1] if found else ""
+
+
+def digest_of(text: str) -> str:
+    """The hex SHA-256 of a text in UTF-8."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+
+def without_name(line: str) -> str:
+    """A stored line without the name of its text; any other line as it is."""
+    return _NAMED.sub(" …", line)

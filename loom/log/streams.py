@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from loom.log.kinds import KINDS
-from loom.models import Event, Grove, Stream, Tree, Workspace
+from loom.models import Event, Grove, Node, Stream, Tree, Workspace
 from loom.models.prepared import Given, Prepared
 
 
@@ -18,13 +18,17 @@ def name_of(item: Tree | Grove | Workspace) -> str:
 
 @dataclass
 class Writer:
-    """A locked stream. Events appended here are numbered at once and written by `flush`."""
+    """A locked stream. Events appended here are numbered at once and written by `flush`.
+
+    `nodes` are those that were added under this lock, so that a step can name their texts.
+    """
 
     stream: Stream
     actor: str = ""
     origin: str = ""
     _pending: list[Event] = field(default_factory=list)
     seqs: list[int] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
 
     def append(self, kind: str, payload: dict[str, Any]) -> int:
         """Numbers an event of a known kind; returns its seq."""

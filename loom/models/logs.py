@@ -101,7 +101,8 @@ class Step(Item):
 
 
 class Receipt(models.Model):
-    """The answer to a request with a key, kept for good: a repeat is answered from here."""
+    """The answer to a request with a key: a repeat is answered from here. It is kept for
+    HEDDLE_RECEIPT_DAYS; the sweeper deletes older ones."""
 
     participant = models.ForeignKey(Participant, models.CASCADE)
     tree = models.ForeignKey(Tree, models.CASCADE)
@@ -114,6 +115,7 @@ class Receipt(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["participant", "tree", "key"], name="key_once")
         ]
+        indexes = [models.Index(fields=["at"], name="receipt_at")]
 
     def __str__(self) -> str:
         return self.key

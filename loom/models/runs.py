@@ -39,7 +39,8 @@ class Call(Item):
 
 
 class Generation(Item):
-    """One streamed answer. Its row holds what was shown, so nothing shown is lost."""
+    """One streamed answer. Its row holds what was shown, so nothing shown is lost; once it has
+    become a node, the node alone holds it. Read it as `shown`."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="generations")
     call = models.ForeignKey(Call, models.PROTECT, null=True, related_name="generations")
@@ -105,6 +106,12 @@ class Generation(Item):
 
     def __str__(self) -> str:
         return self.uid
+
+    @property
+    def shown(self) -> str:
+        """The text so far, or that of the node it became; `node` is read where it is not at
+        hand."""
+        return self.node.text if self.node is not None else self.text
 
 
 class Lane(models.Model):

@@ -3,11 +3,13 @@
 from itertools import accumulate
 from typing import Any
 
-from django.db.models import QuerySet, TextField
-from django.db.models.functions import Cast, Length
+from django.db.models import IntegerField, QuerySet, TextField
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce, Length
 
 from loom.access import Actor
 from loom.models import Event, Stream
+from loom.queries.nodes import with_texts
 from loom.rules.hashes import instant
 from loom.rules.permissions import Role
 
@@ -21,7 +23,7 @@ def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVEN
 
     Fewer where they are very long: at the end is only who has the head. What the actor may
     not see comes as `{seq, kind: "hidden"}`. The head is read first, so that it is never
-    ahead of what a next call would give. Three queries.
+    ahead of what a next call would give. Four queries.
     """
     found = Stream.objects.filter(name=stream).values_list("id", "head").first()
     if found is None:
@@ -30,12 +32,15 @@ def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVEN
     rows = Event.objects.filter(stream=key, seq__gt=since).order_by("seq")
     rows = rows[: _affordable(rows, limit)]
     columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
-    return {"events": [shown_to(actor, event_body(*row)) for row in columns], "head": head}
+    events = hydrated([event_body(*row) for row in columns])
+    return {"events": [shown_to(actor, one) for one in events], "head": head}
 
 
 def _affordable(rows: QuerySet[Event], limit: int) -> int:
     """How many of the rows to read at once: one at least, MAX_CHARACTERS at most."""
-    size = Length(Cast("payload", TextField()))
+    # A text stands three times in the event as it is read: as text, content, and in the proof.
+    text = Coalesce(Cast(KT("payload__node__length"), IntegerField()), 0)
+    size = Length(Cast("payload", TextField())) + 3 * text
     sizes = rows.annotate(size=size).values_list("size", flat=True)[:limit]
     read = accumulate(sizes)
     return max(1, sum(1 for so_far in read if so_far <= MAX_CHARACTERS))
@@ -53,6 +58,16 @@ def event_body(  # noqa: PLR0917 (the columns of one row, in their order)
         "payload": payload,
         "at": instant(at),
     }
+
+
+def hydrated(events: list[Body]) -> list[Body]:
+    """The events with the texts of the nodes they tell of: each text is stored once, in its
+    node. One query, none where no node was added."""
+    added = [one for one in events if one["kind"] == "node.added"]
+    bodies = with_texts([one["payload"]["node"] for one in added])
+    for event, body in zip(added, bodies, strict=True):
+        event["payload"] = {**event["payload"], "node": body}
+    return events
 
 
 def shown_to(actor: Actor, event: Body) -> Body:

@@ -20,6 +20,8 @@ from loom.queries.tallies import tallies_of
 
 Body = dict[str, Any]
 
+BEGINNING = 80  # characters of a text that its event keeps, for lists of what happened
+
 
 def node_bodies(
     actor: Actor, tree: Tree, rows: Sequence[NodeRow], *, descendants: bool = False
@@ -48,6 +50,44 @@ def event_bodies(tree: Tree, rows: Sequence[NodeRow]) -> list[Body]:
     """The same for many nodes of one tree at once, in their order."""
     facts = facts_of(tree.pk, rows)
     return [_body(row, tree.uid, facts) for row in rows]
+
+
+def without_text(body: Body) -> Body:
+    """The body of a node as its event stores it: the node itself holds the text, and the event
+    names it by id and hash, with its length and its first characters."""
+    text, proof = body["text"], body["proof"]
+    kept = {key: value for key, value in body.items() if key not in ("text", "content")}
+    kept["proof"] = {key: value for key, value in proof.items() if key != "content"}
+    return {**kept, "length": len(text), "begins": text[:BEGINNING]}
+
+
+def with_texts(bodies: Sequence[Body]) -> list[Body]:
+    """Stored bodies as they were before `without_text`, their texts read from the nodes. One
+    that holds its text (an old event that did not fit its node) comes back as it is.
+
+    One query for each tree that the bodies are of: one where they come from one stream.
+    """
+    wanted: dict[str, list[str]] = {}
+    for body in bodies:
+        if "text" not in body:
+            wanted.setdefault(body["tree"], []).append(body["id"])
+    texts: dict[tuple[str, str], tuple[str, Any]] = {}
+    for uid, ids in wanted.items():
+        rows = Node.objects.filter(tree__uid=uid, local_id__in=ids).order_by()
+        for name, text, blocks in rows.values_list("local_id", "text", "blocks"):
+            texts[uid, name] = (text, blocks)
+    return [_with_text(body, texts.get((body["tree"], body["id"]))) for body in bodies]
+
+
+def _with_text(body: Body, found: tuple[str, Any] | None) -> Body:
+    """A node that is gone is one of a tree that is being erased: its beginning stays."""
+    if "text" in body:
+        return body
+    kept = {key: value for key, value in body.items() if key not in ("length", "begins")}
+    text, blocks = found or (body["begins"], None)
+    content = [{"type": "text", "text": text}] if blocks is None else blocks
+    proof = {**body["proof"], "content": content}
+    return {**kept, "text": text, "content": content, "proof": proof}
 
 
 def proof_of(row: NodeRow, more: Rest, edited_hash: str) -> Body:

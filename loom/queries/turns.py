@@ -1,13 +1,15 @@
 """Turns as they are told: what they may use, what they used, and the body of MM §14.3."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from loom.models import Generation, Step, Turn
-from loom.rules import budgets
+from loom.grammar.writing import digest_named, digest_of
+from loom.models import Generation, Node, Step, Turn
+from loom.rules import addresses, budgets
 from loom.rules.budgets import Budget, Spent
 from loom.rules.hashes import instant
 
@@ -36,6 +38,19 @@ def budget_of(turn: Turn) -> Budget:
 def lines_of(turn: Turn) -> QuerySet[Step]:
     """The steps of the turn's lines, in order; one a line, also where it made several."""
     return Step.objects.filter(turn_uid=turn.uid).exclude(turn_place="").order_by("id")
+
+
+def texts_of(steps: Sequence[Step]) -> dict[int, str]:
+    """The texts that stored lines only name, by the id of the step: those of the nodes that
+    the steps touched, found by their digests. One query; none where no line names one."""
+    named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
+    items = (item for step, _ in named for item in step.items)
+    keys = [key for item in items if (key := addresses.node_id(item)) is not None]
+    if not keys:
+        return {}
+    rows = Node.objects.filter(pk__in=keys).values_list("text", flat=True)
+    texts = {digest_of(text): text for text in rows}
+    return {step.pk: texts[digest] for step, digest in named if digest in texts}
 
 
 def spent_of(turn: Turn, now: datetime) -> Spent:

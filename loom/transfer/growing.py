@@ -11,7 +11,7 @@ from loom.commands.growth import content_of
 from loom.log import streams
 from loom.log.streams import Writer
 from loom.models import Node, NodeSource, Tree
-from loom.queries.nodes import event_bodies
+from loom.queries.nodes import event_bodies, without_text
 from loom.queries.rows import row_of
 from loom.rules import hashes, ids
 from loom.transfer.addressing import Addressing
@@ -60,7 +60,7 @@ class Growing:
             # Told from what is at hand: PostgreSQL plans badly for a table that has only just
             # grown, and reading 1,000 of 100,000 back took 7 s (measured).
             for body in event_bodies(self.tree, [row_of(row) for row in rows]):
-                writer.append("node.added", {"node": body})
+                writer.append("node.added", {"node": without_text(body)})
             for record, row in zip(records, rows, strict=True):
                 self._flags(writer, record, row)
             writer.flush()

@@ -33,7 +33,7 @@ def test_candidates_of_the_embedded_model_share_one_call(
         run(rows[1])
     rows = [again(row) for row in rows]
     assert [row.status for row in rows] == ["done"] * 3
-    assert [row.text for row in rows] == ["word1 word2 word3 "] * 3
+    assert [row.shown for row in rows] == ["word1 word2 word3 "] * 3
     assert len({row.node_id for row in rows}) == 3
     assert len({row.call_id for row in rows}) == 1
     assert Call.objects.get().request["body"]["n"] == 3
@@ -57,7 +57,7 @@ def test_one_of_many_candidates_is_stopped_alone(
             the_loop().run(a_moment())
         provider.release()
         running.ended()
-    assert [(again(row).status, again(row).text) for row in rows] == [
+    assert [(again(row).status, again(row).shown) for row in rows] == [
         ("stopped", "She "),
         ("done", "She was"),
     ]
@@ -82,13 +82,13 @@ def test_text_that_needs_more_tokens_than_it_looks_is_cut_shorter(
     execute(actor, tree, Request(f'respond "{"1 " * 4000}"'))
     provider.script(fails(400, code="exceed_context_size_error"), says("ok"))
     row = run(ask('continue using agent:"Muse"')[0])
-    assert (row.text, row.note) == ("ok", "read the last 600 tokens")
+    assert (row.shown, row.note) == ("ok", "read the last 600 tokens")
 
 
 def test_the_embedded_model_completes_a_buffer(
     ask: Say, provider: ScriptedProvider, embedded: Participant, buffer: Tree
 ) -> None:
     row = run(ask('continue using agent:"Muse"', tree=buffer)[0])
-    assert row.text
+    assert row.shown
     assert provider.seen[0].path == "/v1/completions"
     assert provider.seen[0].json["prompt"] == "<|endoftext|>"

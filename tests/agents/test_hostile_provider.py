@@ -32,7 +32,7 @@ def test_no_count_of_tokens_holds_up_an_answer(
     usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5, name: count}
     provider.script(raw(events(answer("Marie.", usage=usage))))
     row = run(ask()[0])
-    assert (row.status, row.text) == ("done", "Marie.")
+    assert (row.status, row.shown) == ("done", "Marie.")
     assert row.tokens_in >= 0
     assert row.tokens_out >= 0
     assert row.call is not None
@@ -46,7 +46,7 @@ def test_an_index_that_nobody_asked_for_is_passed_over(
     stray = {"choices": [{"index": index, "delta": {"content": "stray"}}]}
     provider.script(raw(events(stray, answer("Marie."))))
     row = run(ask()[0])
-    assert (row.status, row.text) == ("done", "Marie.")
+    assert (row.status, row.shown) == ("done", "Marie.")
 
 
 @pytest.mark.parametrize("said", ["a\0b", "a\ud800b", "<script>alert(1)</script>", "x" * 100_000])

@@ -36,12 +36,12 @@ def test_viewers_see_the_first_piece_at_once_and_the_row_keeps_it(
         first = viewer.wait_for(1)[0]
         assert first == {"type": "delta", "generation": asked.uid, "chunk": 1, "text": "She "}
         row = until_row(asked, 1)
-        assert (row.status, row.text, row.chunk) == ("running", "She ", 1)
+        assert (row.status, row.shown, row.chunk) == ("running", "She ", 1)
         provider.release()
         row = running.ended()
         viewer.wait_for_text("She was cold.")
     assert [one["chunk"] for one in viewer.deltas] == list(range(1, row.chunk + 1))
-    assert (row.text, row.status) == ("She was cold.", "done")
+    assert (row.shown, row.status) == ("She was cold.", "done")
 
 
 def test_quick_pieces_are_merged_without_losing_any(
@@ -50,8 +50,8 @@ def test_quick_pieces_are_merged_without_losing_any(
     provider.script(tokens(300))
     with Watcher(tree) as viewer:
         row = run(ask()[0])
-        viewer.wait_for_text(row.text)
-    assert row.text == "".join(f"word{n} " for n in range(1, 301))
+        viewer.wait_for_text(row.shown)
+    assert row.shown == "".join(f"word{n} " for n in range(1, 301))
     assert [one["chunk"] for one in viewer.deltas] == list(range(1, row.chunk + 1))
     assert row.chunk < 100
 
@@ -64,7 +64,7 @@ def test_what_is_stopped_keeps_its_text(ask: Say, tree: Tree, provider: Scripted
         viewer.wait_for_text("She was ")
         landing.ask_stop(again(asked))
         row = running.ended()
-    assert (row.status, row.finish, row.text) == ("stopped", "interrupted:stopped", "She was ")
+    assert (row.status, row.finish, row.shown) == ("stopped", "interrupted:stopped", "She was ")
     assert row.node is not None
     assert row.node.text == "She was "
     assert row.error is None
@@ -124,7 +124,7 @@ def test_a_worker_that_is_told_to_stop_puts_back_what_has_not_begun(
     assert row.leased_until is not None
     assert row.leased_until <= timezone.now()
     row = run(asked)
-    assert (row.status, row.text, row.tries) == ("done", "later", 2)
+    assert (row.status, row.shown, row.tries) == ("done", "later", 2)
     assert Event.objects.filter(kind="generation.started").count() == 1
 
 

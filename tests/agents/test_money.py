@@ -103,7 +103,7 @@ def test_a_stream_is_cut_when_the_money_is_used_up(
     assert row.error is not None
     assert row.error["code"] == "LIMIT_EXCEEDED"
     assert row.node is not None
-    assert row.node.text == row.text
+    assert row.node.text == row.shown
     assert 99 <= spent()[0] <= 101
     assert spent()[1] == 0
 

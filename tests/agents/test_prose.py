@@ -40,7 +40,7 @@ def test_a_begun_turn_ends_before_its_blanks_and_the_answer_brings_none(
         {"role": "user", "content": BEGINS},
         {"role": "assistant", "content": "The old clock struck nine, and"},
     ]
-    assert row.text == "Marie opened"
+    assert row.shown == "Marie opened"
     assert row.note == "took off the blanks that the text ends with"
     assert row.point.text == "The old clock struck nine, and "
 
@@ -80,7 +80,7 @@ def test_an_answer_that_breaks_off_within_what_it_repeats_keeps_it(
     able(model, "instruction")
     provider.script(cuts("struck"))
     row = run(ask()[0])
-    assert (row.text, row.finish) == ("struck", "interrupted:network")
+    assert (row.shown, row.finish) == ("struck", "interrupted:network")
     assert len(provider.seen) == 1
 
 
@@ -110,7 +110,7 @@ def test_another_attempt_after_a_failure_begins_a_new_seam(
 ) -> None:
     able(model, "instruction")
     provider.script(fails(503), says("struck nine, and Marie"))
-    assert run(ask()[0]).text == "Marie"
+    assert run(ask()[0]).shown == "Marie"
 
 
 def test_a_dialogue_and_a_plain_buffer_are_as_they_come(
@@ -118,5 +118,5 @@ def test_a_dialogue_and_a_plain_buffer_are_as_they_come(
 ) -> None:
     provider.script(says(" Marie"))
     row = run(ask()[0])
-    assert (row.text, row.note) == (" Marie", "")
+    assert (row.shown, row.note) == (" Marie", "")
     assert row.call is not None and row.call.strategy == "plain"

@@ -89,7 +89,7 @@ def test_no_more_are_asked_at_once_than_the_key_bears(
     for _ in asked:
         provider.release()
     running.ended()
-    assert [again(one).text for one in asked] == ["ab"] * 5
+    assert [again(one).shown for one in asked] == ["ab"] * 5
     assert len(provider.seen) == 5
 
 

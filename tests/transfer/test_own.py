@@ -13,7 +13,7 @@ from loom.commands.execute import Request, execute
 from loom.models import Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
 from loom.transfer import importing, own_writing
-from tests.machines.replay import Replayed, stored
+from tests.machines.replay import Replayed, events_of, stored
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
 
 pytestmark = pytest.mark.django_db
@@ -107,11 +107,11 @@ def test_marks_links_and_sources_come_again(lived: Tree, bring: Bring) -> None:
 
 def test_a_client_that_replays_the_events_has_the_tree(lived: Tree, bring: Bring) -> None:
     again = tree_of(bring(out(lived)))
-    events = list(Event.objects.filter(stream__name=f"tree:{again.uid}").order_by("seq"))
-    assert [one.seq for one in events] == list(range(1, len(events) + 1))
+    events = events_of(again)
+    assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
     state = Replayed()
     for event in events[:-1]:
-        state.take(event.kind, event.payload)
+        state.take(event["kind"], event["payload"])
     assert state == stored(again)
 
 

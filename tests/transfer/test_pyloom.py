@@ -176,19 +176,18 @@ def test_old_bookmarks_and_the_canonical_list_are_marks(bring: Bring) -> None:
 
 
 def test_a_client_that_replays_the_events_has_the_tree(bring: Bring, sample: Any) -> None:
-    from loom.models import Event
-    from tests.machines.replay import Replayed
+    from tests.machines.replay import Replayed, events_of
 
     row = bring(sample("pyloom/loom_demo.json"))
     tree = tree_of(row)
-    events = list(Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("seq"))
-    assert [one.seq for one in events] == list(range(1, len(events) + 1))
-    assert events[0].kind == "tree.created" and events[-1].kind == "import.finished"
+    events = events_of(tree)
+    assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
+    assert events[0]["kind"] == "tree.created" and events[-1]["kind"] == "import.finished"
     state = Replayed()
     for event in events[:-1]:
-        state.take(event.kind, event.payload)
+        state.take(event["kind"], event["payload"])
     assert state == stored(tree)
-    assert events[-1].payload["report"] == row.report
+    assert events[-1]["payload"]["report"] == row.report
 
 
 def test_a_new_node_goes_on_below_an_imported_one(bring: Bring, actor: Actor) -> None:

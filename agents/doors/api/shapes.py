@@ -100,7 +100,7 @@ def generation_body(row: Generation) -> GenerationBody:
         index=row.index,
         batch=row.batch,
         status=status,
-        text=row.text,
+        text=row.shown,
         chunk=row.chunk,
         finish=row.finish or None,
         node=row.node.local_id if row.node else None,

@@ -45,7 +45,8 @@ class DraftSent(Body):
 
 class LineSent(Body):
     """One command. `at`: a local id, what `here` means; `wait`: seconds until it must have
-    been answered; `key`: a repeat with the same one runs nothing twice. null is left out."""
+    been answered; `key`: a repeat with the same one, within
+    HEDDLE_RECEIPT_DAYS, runs nothing twice. null is left out."""
 
     line: str
     dry_run: bool | None = False

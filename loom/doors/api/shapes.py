@@ -31,7 +31,8 @@ class Gone(BaseModel):
 
 
 class Answer(BaseModel):
-    """What a line that ran answers; `repeated` where its key had come before."""
+    """What a line that ran answers; `repeated` where its key had come before. `canonical` names
+    a long text that the line made a node of: its first words, length and SHA-256."""
 
     ok: Literal[True]
     reply: str

@@ -50,9 +50,11 @@ _MEMBERS = """SELECT m.user_id, m.grove_id, m.role, u.password
 
 
 def entries_after(stream: str, seq: int, limit: int) -> list[Entry]:
-    """The next events of a stream, at most PAGE of them, rendered; in order, one query."""
+    """The next events of a stream, at most PAGE of them, rendered; in order. Two queries:
+    the texts of nodes are read besides."""
     rows = _AFTER.all(stream=stream, seq=seq)
-    return [_entry(feed.event_body(*row)) for row in rows[:limit]]
+    bodies = feed.hydrated([feed.event_body(*row) for row in rows[:limit]])
+    return [_entry(body) for body in bodies]
 
 
 def _entry(body: feed.Body) -> Entry:

@@ -38,11 +38,12 @@ _FLAGS = {
 
 def _added(payload: dict[str, Any]) -> Words:
     node = payload["node"]
+    text = node["begins"] if "begins" in node else node["text"]
     if node["kind"] == "annotation":
-        return gettext("annotated, as"), node["id"], node["text"]
+        return gettext("annotated, as"), node["id"], text
     if node["slot"] != node["id"]:
-        return gettext("wrote the version"), node["id"], node["text"]
-    return gettext("wrote"), node["id"], node["text"]
+        return gettext("wrote the version"), node["id"], text
+    return gettext("wrote"), node["id"], text
 
 
 def _flagged(payload: dict[str, Any]) -> Words:

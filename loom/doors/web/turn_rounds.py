@@ -11,8 +11,9 @@ from loom.commands.continuing import outcome_of
 from loom.grammar.bad import Bad
 from loom.grammar.batches import prose_of, segments_of
 from loom.grammar.lines import read
+from loom.grammar.writing import without_name
 from loom.models import Generation, Step, Turn
-from loom.queries.turns import lines_of
+from loom.queries.turns import lines_of, texts_of
 
 MAX_TEXT = 20_000
 
@@ -49,23 +50,29 @@ class RoundShown:
 
 
 def rounds_of(turn: Turn, generations: Sequence[Generation]) -> tuple[RoundShown, ...]:
-    """The rounds in order, those that ended and the one in hand. One query."""
+    """The rounds in order, those that ended and the one in hand. Two queries."""
     over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
     steps: dict[int, list[Step]] = {}
-    for step in lines_of(turn):
+    every = list(lines_of(turn))
+    texts = texts_of(every)
+    for step in every:
         steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)
     return tuple(
-        _round(one, over.get(one.uid), steps.get(one.round, []), is_open=turn.ended_at is None)
+        _round(one, over.get(one.uid), steps.get(one.round, []), turn.ended_at is None, texts)
         for one in generations
     )
 
 
 def _round(
-    one: Generation, ended: dict[str, Any] | None, steps: list[Step], *, is_open: bool
+    one: Generation,
+    ended: dict[str, Any] | None,
+    steps: list[Step],
+    is_open: bool,
+    texts: dict[int, str],
 ) -> RoundShown:
     is_live = is_open and one.status in ("queued", "running")
     text = str(ended.get("prose", "")) if ended else one.text if is_live else _prose(one.text)
-    thoughts = [_thought(step) for step in steps]
+    thoughts = [_thought(step, texts) for step in steps]
     return RoundShown(
         number=one.round,
         is_live=is_live,
@@ -74,7 +81,7 @@ def _round(
         text=text[:MAX_TEXT],
         thoughts=tuple(thought for thought in thoughts if thought),
         lines=tuple(
-            _line(step) for step, thought in zip(steps, thoughts, strict=True) if not thought
+            _line(step, texts) for step, thought in zip(steps, thoughts, strict=True) if not thought
         ),
     )
 
@@ -84,10 +91,12 @@ def _prose(text: str) -> str:
     return prose_of(segments_of(text, registry.forms(), registry.aliases(), finished=True))
 
 
-def _thought(step: Step) -> str:
+def _thought(step: Step, texts: dict[int, str]) -> str:
     """What a `think` line holds; "" for any other line."""
     if step.outcome != "ok" or not step.canonical.startswith("→ think"):
         return ""
+    if step.pk in texts:
+        return texts[step.pk]
     try:
         said = read(step.canonical, registry.forms(), registry.aliases())
     except Bad:
@@ -95,8 +104,10 @@ def _thought(step: Step) -> str:
     return str(said.values.get("content", ""))
 
 
-def _line(step: Step) -> LineShown:
+def _line(step: Step, texts: dict[int, str]) -> LineShown:
     text, _, block = step.line.strip("\n").partition("\n")
+    if step.pk in texts:
+        text, block = without_name(text), texts[step.pk][:MAX_TEXT]
     answer, _, more = _answer(step).partition("\n")
     is_ok = step.outcome == "ok"
     return LineShown(

@@ -11,7 +11,7 @@ from django.utils import timezone
 from loom.access import Actor
 from loom.commands import growth
 from loom.commands.execute import Request, execute
-from loom.models import Generation, Node, Participant, Tree, Turn, User
+from loom.models import Generation, Node, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
 from loom.rules.permissions import LETTERS
 from loom.rules.refusals import Refused
@@ -98,6 +98,22 @@ def test_a_working_turn_shows_text_lines_answers_and_steps(
     live = re.search(r'data-chunk="3"><span data-text>(.*?)</span>', page)
     assert live and live[1] == "And now"
     assert 'data-turn-act="stop"' in page and 'data-turn-act="undo"' not in page
+
+
+def test_long_texts_and_thoughts_of_a_turn_are_shown_though_its_steps_only_name_them(
+    actor: Actor, owner: User, tree: Tree, agent: Participant, point: Node, visitor: Visitor
+) -> None:
+    turn = turn_of(actor, agent, point)
+    round_of(turn, status="running", text="Well")
+    note, thought = "the note goes on and " * 30, "the thought goes on and " * 30
+    say(actor, turn, f"→ respond {point.local_id}\n{note}end\n←", "1.1")
+    say(actor, turn, f"→ think\n{thought}end\n←", "1.2")
+    steps = list(Step.objects.filter(turn_uid=turn.uid).order_by("id"))
+    assert [one.outcome for one in steps] == ["ok", "ok"]
+    assert all(len(one.line) + len(one.canonical) < 500 for one in steps)
+    page = part(visitor(owner), tree, point)
+    assert f"{note}end" in page and f"{thought}end" in page
+    assert "sha256" not in page
 
 
 def test_a_turn_that_ended_leads_to_its_answer_and_can_be_undone_by_who_asked(

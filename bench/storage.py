@@ -1,0 +1,86 @@
+"""What a text costs in the database: bytes for each byte of text, by table.
+
+Run: python -m bench.storage [texts] [characters]
+
+Texts are written with `respond` and a key, as the API does it: node, step, event, receipt and
+search index. The words are those of `docs/`, in an order of their own. On SQLite the figures
+are after VACUUM, on PostgreSQL after VACUUM FULL.
+"""
+
+import random
+import sys
+from pathlib import Path
+
+from bench.house import open_house
+
+WORDS_FROM = Path(__file__).resolve().parent.parent / "docs"
+
+
+def prose(count: int, characters: int) -> list[str]:
+    """Texts of about `characters` characters: runs of words from the documentation."""
+    words = " ".join(one.read_text() for one in sorted(WORDS_FROM.rglob("*.md"))).split()
+    dice = random.Random(7)
+    made = []
+    for _ in range(count):
+        text = ""
+        while len(text) < characters:
+            at = dice.randrange(len(words) - 20)
+            text += " ".join(words[at : at + dice.randrange(3, 20)]) + " "
+        made.append(text[:characters].rstrip("\\"))
+    return made
+
+
+def sizes() -> dict[str, int]:
+    """Bytes by table, indexes and search index included, and in `all` those of the database."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("VACUUM FULL")
+            cursor.execute(
+                """SELECT relname, pg_total_relation_size(oid) FROM pg_class
+                WHERE relkind = 'r' AND relname LIKE 'loom_%'"""
+            )
+            found = dict(cursor.fetchall())
+            cursor.execute("SELECT pg_relation_size('loom_node_trigrams')")
+            found["loom_node"] -= (index := cursor.fetchone()[0])
+            return {**found, "search index": index, "all": sum(found.values()) + index}
+        cursor.execute("VACUUM")
+        cursor.execute("PRAGMA page_size")
+        page = cursor.fetchone()[0]
+        cursor.execute("PRAGMA page_count")
+        whole = cursor.fetchone()[0] * page
+        cursor.execute(
+            """SELECT CASE WHEN m.tbl_name LIKE 'loom_node_fts%' THEN 'search index'
+                ELSE m.tbl_name END AS name, sum(d.pgsize)
+            FROM dbstat d JOIN sqlite_master m ON m.name = d.name GROUP BY 1"""
+        )
+        return {**dict(cursor.fetchall()), "all": whole}
+
+
+def main(count: int, characters: int) -> None:
+    """Writes the texts and prints what each byte of them costs."""
+    from bench.trees import make_owner
+    from loom.commands import growth
+    from loom.commands.execute import Request, execute
+
+    actor = make_owner("bench")
+    tree = growth.make_tree(actor, title="Storage")
+    texts = prose(count, characters)
+    before = sizes()
+    for number, text in enumerate(texts):
+        line = f"respond to root\n{text}\n←"
+        execute(actor, tree, Request(line=line, key=f"key-{number}", at="root"))
+    after = sizes()
+    written = sum(len(text.encode()) for text in texts)
+    print(f"{count:,} texts of {characters:,} characters: bytes in the database for each byte")
+    grown = {name: size - before.get(name, 0) for name, size in after.items()}
+    for name, size in sorted(grown.items(), key=lambda item: item[1]):
+        if size > written / 100:
+            print(f"  {name:24} {size / written:6.2f}")
+
+
+if __name__ == "__main__":
+    open_house()
+    given = [int(one) for one in sys.argv[1:]]
+    main(*(given + [100, 20_000][len(given) :]))

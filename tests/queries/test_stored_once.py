@@ -1,0 +1,118 @@
+"""A database written before texts were stored once: migrated, its log names them, too.
+
+The rows are those that the code of that time wrote: events with the whole body of the node,
+steps and receipts with whole lines, generations with their text.
+"""
+
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
+
+from loom.access import Actor
+from loom.commands import growth
+from loom.commands.execute import Request, execute
+from loom.models import Event, Generation, Node, Participant, Receipt, Step, Tree
+from loom.models.base import new_uid
+from loom.queries import lookup
+from loom.queries.feed import event_body, hydrated
+from loom.queries.find import find_in_tree
+from tests.machines.replay import replayed, stored
+from tests.queries.growing import add
+from tests.triggers import triggers_aside
+
+migration = import_module("loom.migrations.0017_texts_stored_once")
+LONG = 'It was a "long" way down, she said.\n' * 40
+LINE = f"respond root\n{LONG}\n←"
+CANONICAL = f"→ respond root\n{LONG}\n←"
+
+
+def _migrate() -> None:
+    migration.forward(apps, SimpleNamespace(connection=connection))
+
+
+def _old(actor: Actor, tree: Tree, model: Participant) -> dict[str, Any]:
+    """Makes the rows of the tree what they were; the answer that was kept."""
+    body = execute(actor, tree, Request(LINE, key="old")).body
+    answer = {**body, "canonical": CANONICAL}
+    Step.objects.filter(seq=body["step"]).update(line=LINE, canonical=CANONICAL)
+    Receipt.objects.update(answer=answer)
+    made = add(tree, model, LONG + "And so on.", None, generation_uid="made")
+    Generation.objects.create(
+        uid=new_uid(),
+        tree=tree,
+        participant=model,
+        asked_by=actor.participant,
+        batch="b",
+        point=lookup.root_of(tree),
+        index=1,
+        status="done",
+        text=made.text,
+        node=made,
+    )
+    rows = list(Event.objects.filter(kind="node.added"))
+    bodies = [event_body(0, "node.added", "", "", one.payload, one.at) for one in rows]
+    with triggers_aside(connection):
+        for row, full in zip(rows, hydrated(bodies), strict=True):
+            Event.objects.filter(pk=row.pk).update(payload=full["payload"])
+    return answer
+
+
+def test_old_rows_name_their_texts_as_new_ones_do(
+    actor: Actor, tree: Tree, muse: Participant
+) -> None:
+    answer = _old(actor, tree, muse)
+    before = replayed(tree)
+    _migrate()
+    written = growth.make_tree(actor, title="new")
+    new = execute(actor, written, Request(LINE, key="new")).body
+    old_step, new_step = Step.objects.order_by("id")
+    assert (old_step.line, old_step.canonical) == (new_step.line, new_step.canonical)
+    assert Receipt.objects.get(key="old").answer == {**answer, "canonical": new["canonical"]}
+    events = Event.objects.filter(kind="node.added", payload__node__length=len(LONG))
+    assert len({frozenset(one.payload["node"]) for one in events}) == 1
+    assert events.count() == 2
+    row = Generation.objects.get()
+    assert (row.text, row.shown) == ("", LONG + "And so on.")
+    state = replayed(tree)
+    assert state.nodes == before.nodes == stored(tree).nodes
+    assert execute(actor, tree, Request(LINE, key="old")).body["repeated"]
+    assert find_in_tree(actor, tree, None, "way down, SHE said").total == 2
+
+
+def test_it_may_run_again_and_leaves_the_guard_standing(
+    actor: Actor, tree: Tree, muse: Participant
+) -> None:
+    _old(actor, tree, muse)
+    _migrate()
+
+    def everything() -> list[Any]:
+        kinds: tuple[Any, ...] = (Event, Step, Receipt, Generation)
+        return [list(kind.objects.order_by("pk").values()) for kind in kinds]
+
+    first = everything()
+    _migrate()
+    assert everything() == first
+    with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
+        Event.objects.update(kind="x")
+
+
+def test_an_event_that_does_not_fit_its_node_keeps_its_text(
+    actor: Actor, tree: Tree, muse: Participant
+) -> None:
+    _old(actor, tree, muse)
+    node = Node.objects.filter(tree=tree, text=LONG).get()
+    with triggers_aside(connection):
+        Node.objects.filter(pk=node.pk).update(text="changed by hand")
+    _migrate()
+    held = [
+        one.payload["node"]["text"]
+        for one in Event.objects.filter(kind="node.added")
+        if "text" in one.payload["node"]
+    ]
+    assert held == [LONG]
+    assert Step.objects.get().line == LINE
+    assert replayed(tree).nodes[node.local_id]["text"] == LONG
