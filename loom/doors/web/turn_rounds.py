@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from loom.access import Actor, closed_steps
 from loom.commands import registry
 from loom.commands.continuing import outcome_of
 from loom.grammar.bad import Bad
@@ -48,11 +49,18 @@ class RoundShown:
         return sum(len(thought.splitlines()) or 1 for thought in self.thoughts)
 
 
-def rounds_of(turn: Turn, generations: Sequence[Generation]) -> tuple[RoundShown, ...]:
-    """The rounds in order, those that ended and the one in hand. One query."""
+def rounds_of(
+    actor: Actor, turn: Turn, generations: Sequence[Generation]
+) -> tuple[RoundShown, ...]:
+    """The rounds in order, those that ended and the one in hand; without the lines whose
+    texts the reader may not see. Two queries."""
     over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
     steps: dict[int, list[Step]] = {}
-    for step in lines_of(turn):
+    lines = list(lines_of(turn))
+    closed = closed_steps(actor, lines)
+    for step in lines:
+        if step.pk in closed:
+            continue
         steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)
     return tuple(
         _round(one, over.get(one.uid), steps.get(one.round, []), is_open=turn.ended_at is None)
