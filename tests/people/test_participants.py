@@ -213,3 +213,13 @@ def test_presets_are_those_of_the_model_and_keep_the_rules(preset: str, names: s
     assert broken_rule(list(given)) == ""
     assert preset_of(reversed(given)) == preset
     assert preset_of(["loom_aware"]) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["Оwner", "0wner", "Own\u200ber", "Owner (imported)", "ＯＷＮＥＲ"]
+)
+def test_no_agent_is_called_like_a_member(actor: Actor, name: str) -> None:
+    with pytest.raises(Refused) as refused:
+        make(actor, name=name)
+    assert refused.value.code in ("CONFLICT", "INVALID_SYNTAX")
+    assert not Participant.objects.filter(grove=actor.grove, kind="model").exists()
