@@ -1,7 +1,7 @@
 """What a loom-aware agent is sent, from rows to plain values; `agents.context` arranges them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any, Literal
@@ -13,15 +13,16 @@ from agents.context import aware
 from agents.context.aware import GO_ON, Sent
 from agents.context.fit import Counted, count
 from agents.context.subject import RESERVE
-from agents.context.view import Aware, Round, Stop, Syntax, Told, View
+from agents.context.view import Aware, Request, Round, Stop, Syntax, Told, View
 from loom import access
 from loom.access import Actor
 from loom.commands import growth, registry
 from loom.models import Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup
 from loom.queries.counts import size_of
+from loom.queries.hiding import withheld_from_models
 from loom.queries.path import path_of
-from loom.queries.rows import NodeRow
+from loom.queries.rows import NodeRow, rows_of
 from loom.queries.turns import budget_of, spent_of, turns
 from loom.rules import budgets
 from loom.rules.permissions import NAMES
@@ -62,14 +63,17 @@ def next_place(member: Actor, workspace: Workspace) -> Place:
     turn = turns().filter(participant=agent, tree=tree, ended_at__isnull=True).last()
     if turn is not None:
         return place_of(access.acting_in(turn), turn)
-    return Place(access.acting_as(member, agent), tree, workspace, workspace.position)
+    actor, stands = access.acting_as(member, agent), workspace.position
+    if not access.may_reach(actor, stands.tree_id, here=tree):
+        stands = lookup.root_of(tree)
+    return Place(actor, tree, workspace, stands)
 
 
 def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
     """The next request for a place. Raises TooLong where it cannot be made to fit."""
     agent, turn = place.actor.participant, place.turn
-    first = _closing(turn)
     rounds = tuple(round_of(one) for one in turn.rounds) if turn else ()
+    asks = _request(turn)
     return aware.assemble(
         Aware(
             persona=agent.persona,
@@ -77,9 +81,10 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             commands=_commands(place.actor),
             path=_stops(place),
             rounds=rounds,
-            view=_view(place),
-            opening=first,
-            closing=GO_ON if rounds else first,
+            view=replace(_view(place), request=_named(asks)),
+            opening=GO_ON,
+            closing=GO_ON,
+            request=asks,
             truncation=place.tree.truncation,
             limit=limit or agent.context_limit - RESERVE,
             counted=counted,
@@ -87,10 +92,19 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
     )
 
 
-def _closing(turn: Turn | None) -> str:
-    """The words of whoever asked for an aside, else that it should go on."""
-    is_asked = turn is not None and turn.form == "aside" and turn.input_node is not None
-    return turn.input_node.text if is_asked and turn and turn.input_node else GO_ON
+def _request(turn: Turn | None) -> Request | None:
+    """The words with which the turn was asked for; None without any, and where they have been
+    excluded or pruned since."""
+    if turn is None or turn.input_node is None:
+        return None
+    (row,) = rows_of([turn.input_node.pk])
+    if withheld_from_models([row.id]):
+        return None
+    return Request(row.local_id, row.text, row.author_name, row.author_kind)
+
+
+def _named(asks: Request | None) -> str:
+    return f"[{asks.local_id}] from {asks.author}" if asks else ""
 
 
 def _commands(actor: Actor) -> tuple[Syntax, ...]:
@@ -110,7 +124,8 @@ def round_of(kept: dict[str, Any]) -> Round:
 def _stops(place: Place) -> tuple[Stop, ...]:
     rows = path_of(place.actor, place.tree, place.workspace, place.end)
     own = place.actor.participant.uid
-    return tuple(_stop(row, own) for row in sent_of(rows))
+    asked = place.turn.input_node_id if place.turn else None
+    return tuple(_stop(row, own) for row in sent_of(rows) if row.id != asked)
 
 
 def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
@@ -133,7 +148,15 @@ def is_sent(row: NodeRow) -> bool:
 def _stop(row: NodeRow, own: str) -> Stop:
     at = f"{row.created_at:%Y-%m-%d %H:%M}"
     is_own = row.author_uid == own
-    return Stop(row.local_id, row.text, row.author_name, row.author_kind, at, is_own)
+    return Stop(
+        row.local_id,
+        row.text,
+        row.author_name,
+        row.author_kind,
+        at,
+        is_own,
+        is_imported=row.imported,
+    )
 
 
 # -- the view

@@ -28,7 +28,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import growth
 from loom.commands.sealing import key_of
-from loom.models import Generation, NodeSource, Participant, Tree, Turn, Workspace
+from loom.models import ORDINAL_BITS, Generation, NodeSource, Participant, Turn, Workspace
 from loom.queries.hiding import below_pruned
 from loom.queries.path import path_of
 from loom.queries.rows import NodeRow, rows_of
@@ -239,7 +239,8 @@ def pieces_of(generation: Generation) -> tuple[Piece, ...]:
     ).first()
     rows = path_of(asker, generation.tree, workspace, generation.point)
     sent = sent_of(rows)
-    sources = _sources_of(generation.tree, [row.id for row in sent])
+    reader = access.acting_as(asker, generation.participant)
+    sources = _sources_of(reader, [row.id for row in sent])
     return tuple(_piece(row, sources.get(row.id, ())) for row in sent)
 
 
@@ -275,9 +276,9 @@ def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
     )
 
 
-def _sources_of(tree: Tree, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
+def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
     """(role, node) of the context and instruction sources of nodes, in their order; without
-    what is never sent."""
+    what is never sent, and without text that the model or who asked it may not see."""
     named = [
         (node, role, addresses.node_id(item))
         for start in range(0, len(nodes), IN_ONE_QUERY)
@@ -287,11 +288,25 @@ def _sources_of(tree: Tree, nodes: Sequence[int]) -> dict[int, list[tuple[str, N
         .order_by("node_id", "id")
         .values_list("node_id", "role", "item")
     ]
-    found = {row.id: row for row in rows_of([item for _, _, item in named if item is not None])}
-    hidden = below_pruned(tree.pk, [row.slot_id for row in found.values()])
+    found = _readable(reader, [item for _, _, item in named if item is not None])
     sources: dict[int, list[tuple[str, NodeRow]]] = {}
     for node, role, item in named:
         row = found.get(item) if item is not None else None
-        if row is not None and is_sent(row) and row.slot_id not in hidden:
+        if row is not None and is_sent(row):
             sources.setdefault(node, []).append((role, row))
     return sources
+
+
+def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
+    """Those of the nodes that lie in trees the reader may see, and below nothing pruned
+    there; by id. Two queries for each tree they lie in, and two more."""
+    homes: dict[int, set[int]] = {}
+    for one in ids:
+        homes.setdefault(one >> ORDINAL_BITS, set()).add(one)
+    seen = access.trees_for(reader).filter(pk__in=homes) if homes else ()
+    found = {}
+    for tree in seen:
+        rows = rows_of(sorted(homes[tree.pk]))
+        hidden = below_pruned(tree.pk, [row.slot_id for row in rows])
+        found.update({row.id: row for row in rows if row.slot_id not in hidden})
+    return found

@@ -1,6 +1,6 @@
 """What lies around an agent, from rows to plain values: its outline, path, deeds and news."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from agents.context.sections import plain
@@ -9,10 +9,10 @@ from loom.access import Actor
 from loom.grammar.shown import age, quote
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Workspace
 from loom.queries import lookup
+from loom.queries.hiding import withheld_from_models
 from loom.queries.margins import margins_of
-from loom.queries.nodes import with_texts
 from loom.queries.outline import outline
-from loom.queries.rows import NodeRow
+from loom.queries.rows import NodeRow, rows_of
 from loom.queries.workspaces import outline_of
 from loom.rules import addresses
 
@@ -30,10 +30,11 @@ def twigs(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[Twig, ...]:
     here = lookup.visible_at_or_above(workspace.position, workspace)
     drawn = outline(actor, tree, workspace, root, depth=state["depth"], limit=LINES)
     hits = set(state["hits"])
+    withheld = withheld_from_models(line.row.id for line in drawn.lines)
     return tuple(
         Twig(
             line.row.local_id,
-            quote(line.row.text, WORDS) if line.row.text else "",
+            quote(line.row.text, WORDS) if line.row.text and line.row.id not in withheld else "",
             line.level,
             line.is_last,
             line.children,
@@ -93,22 +94,32 @@ def news(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[str, ...]:
     """What others wrote since the agent's last turn here ended, the last lines of it."""
     if not workspace.checkpoint:
         return ()
-    rows = Event.objects.filter(
+    events = Event.objects.filter(
         stream__name=f"tree:{tree.uid}", kind="node.added", seq__gt=workspace.checkpoint
     )
     own = actor.participant.uid
-    found = rows.exclude(actor=own).order_by("-seq").values_list("payload", "actor")[:NEWS]
+    found = events.exclude(actor=own).order_by("-seq").values_list("payload", "actor")[:NEWS]
     who = dict(
         Participant.objects.filter(uid__in={one for _, one in found}).values_list("uid", "name")
     )
-    bodies = with_texts([payload["node"] for payload, _ in found])
-    names = (who.get(uid, "Somebody") for _, uid in found)
-    told = [_told(body, name) for body, name in zip(bodies, names, strict=True)]
+    rows = _rows_named(tree, [payload["node"]["id"] for payload, _ in found])
+    withheld = withheld_from_models(row.id for row in rows.values())
+    told = [
+        _told(rows[node["id"]], node["parent"], who.get(uid, "Somebody"), withheld)
+        for node, uid in ((payload["node"], uid) for payload, uid in found)
+        if node["id"] in rows
+    ]
     return tuple(one for one in reversed(told) if one)
 
 
-def _told(node: dict[str, str], who: str) -> str:
-    """`✓ Ada annotated [b3k9]: "…"`."""
-    deed = {"text": "wrote", "annotation": "annotated"}.get(node["kind"])
-    at = node["parent"] if node["kind"] == "annotation" else node["id"]
-    return f"✓ {plain(who)} {deed} [{at}]: {quote(node['text'], WORDS)}" if deed else ""
+def _rows_named(tree: Tree, names: Sequence[str]) -> dict[str, NodeRow]:
+    keys = tree.nodes.filter(local_id__in=names).values_list("pk", flat=True)
+    return {row.local_id: row for row in rows_of(list(keys))}
+
+
+def _told(row: NodeRow, parent: str, who: str, withheld: Collection[int]) -> str:
+    """`✓ Ada annotated [b3k9]: "…"`; without the words of what no model is sent."""
+    deed = {"text": "wrote", "annotation": "annotated"}.get(row.kind)
+    at = parent if row.kind == "annotation" else row.local_id
+    words = "" if row.id in withheld else f": {quote(row.text, WORDS)}"
+    return f"✓ {plain(who)} {deed} [{at}]{words}" if deed else ""

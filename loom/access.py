@@ -4,6 +4,7 @@ Outsiders get NOT_FOUND, members without the right PERMISSION_DENIED. There is n
 flag and no actor None.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -145,6 +146,21 @@ def visible_trees(user: User) -> QuerySet[Tree]:
     return Tree.objects.filter(grove__memberships__user=user, erasing_at__isnull=True)
 
 
+def trees_for(actor: Actor) -> QuerySet[Tree]:
+    """The trees whose text the actor may fetch: for a person those of all groves they belong
+    to, for an agent those of its own grove alone, whoever asked it to act."""
+    trees = visible_trees(actor.user)
+    return trees if actor.participant == actor.person else trees.filter(grove=actor.grove)
+
+
+def may_reach(actor: Actor, tree_id: int, *, here: Tree) -> bool:
+    """Whether the actor, in the tree `here`, may fetch text of the tree with that row id:
+    of another tree only with the permission X."""
+    if tree_id == here.pk:
+        return True
+    return "X" in actor.letters and trees_for(actor).filter(pk=tree_id).exists()
+
+
 _TREE = Prepared(
     lambda: Tree.objects.select_related("grove").filter(uid=Given("uid"), erasing_at__isnull=True)
 )
@@ -271,12 +287,31 @@ def may_read_call(actor: Actor, call: Call) -> bool:
         return True
     if call.turn is None:  # it read a path of the tree, which every member may see
         return True
-    if call.turn.invoked_by_id == actor.participant.pk:
+    return may_read_turn(actor, call.turn)
+
+
+def may_read_turn(actor: Actor, turn: Turn) -> bool:
+    """Whether the actor may see what was sent and answered in a turn: by the same rule."""
+    if actor.is_owner or turn.invoked_by_id == actor.participant.pk:
         return True
-    touched = Step.objects.filter(turn_uid=call.turn.uid).values_list("items", flat=True)
-    named = {home_of(address) for items in touched for address in items}
-    trees = {one for one in named if one is not None and one != call.tree_id}
-    return visible_trees(actor.user).filter(pk__in=trees).count() == len(trees)
+    return not closed_steps(actor, Step.objects.filter(turn_uid=turn.uid).defer("line"))
+
+
+def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
+    """The row ids of those steps whose texts the actor may not see, by the rule for calls:
+    steps of others that touched an item in a tree the actor may not see. One query."""
+    homes: dict[int, set[int]] = {}
+    for step in steps:
+        own = actor.participant.pk in (step.actor_id, step.on_behalf_of_id)
+        if not own and not actor.is_owner:
+            named = {home_of(address) for address in step.items}
+            homes[step.pk] = {one for one in named if one is not None}
+    every = set().union(*homes.values())
+    if not every:
+        return set()
+    seen = set(visible_trees(actor.user).filter(pk__in=every).values_list("pk", flat=True))
+    erased = every - set(Tree.objects.filter(pk__in=every).values_list("pk", flat=True))
+    return {key for key, trees in homes.items() if not trees <= seen | erased}
 
 
 def home_of(address: str) -> int | None:

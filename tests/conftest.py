@@ -15,6 +15,7 @@ from loom.commands import growth
 from loom.log import streams
 from loom.models import Grove, Membership, Participant, Tree, User
 from tests.triggers import _flush_without_triggers  # noqa: F401 (a fixture for all)
+from tests.two_groves import two_groves  # noqa: F401 (a fixture for all)
 
 # How slowly a busy machine draws examples says nothing about what is tested.
 hypothesis_settings.register_profile(

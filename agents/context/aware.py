@@ -13,12 +13,13 @@ from agents.context.earlier import Earlier, earlier_of
 from agents.context.fit import GAP, Fitted, Part, fit, total
 from agents.context.instructions import instructions
 from agents.context.results import results
-from agents.context.sections import escaped, framed, plain, rendered
+from agents.context.sections import framed, plain, rendered
 from agents.context.subject import JOINT
 from agents.context.view import Aware, Stop
+from loom.rules.framing import escaped
 
 GO_ON = "Continue."
-NOTE = 40  # tokens that are kept for saying what did not fit, and for what is counted then
+NOTE = 60  # tokens that are kept for saying what did not fit, and for what is counted then
 NEAR_IN_BRIEF = 4  # nodes of PATH for a model that can read little
 OWN_FIRST = "(the tree begins with your text)"
 BRIEF_OVER = 2  # INSTRUCTIONS that take over a half of what can be read are the brief ones
@@ -69,13 +70,15 @@ def assemble(aware: Aware) -> Sent:
         view = replace(aware.view, outline=(), near=aware.view.near[-NEAR_IN_BRIEF:])
         aware = replace(aware, view=view)
     rounds = _rounds(aware)
-    taken = aware.counted(system) + total(rounds, aware.counted)
+    asked = _request(aware)
+    taken = aware.counted(system) + total([*asked, *rounds], aware.counted)
     aware, earlier, fitted = _fitted(aware, aware.limit - taken)
     note = _note(aware, earlier, fitted)
     sizes = (
         ("PROMPT", aware.counted(system)),
         ("EARLIER", aware.counted(earlier.text)),
         ("PATH", total(fitted.parts, aware.counted)),
+        ("REQUEST", total(asked, aware.counted)),
         ("RESULTS", total(rounds, aware.counted)),
     )
     view = replace(aware.view, tokens=sizes, limit=aware.limit)
@@ -83,7 +86,7 @@ def assemble(aware: Aware) -> Sent:
         view = replace(view, notifications=(*view.notifications, f"pruned: {note}"))
     last = _workspace(replace(aware, view=view))
     begun = [Part("user", earlier.text)] if earlier.text else []
-    frozen = [*begun, *fitted.parts]
+    frozen = [*begun, *fitted.parts, *asked]
     parts = [*frozen, *rounds, Part("user", last), Part("user", aware.closing)]
     sections = (*sizes, ("WORKSPACE", aware.counted(last)))
     return Sent(system, _messages(parts, len(frozen)), sections, note, is_brief)
@@ -128,6 +131,15 @@ def _workspace(aware: Aware) -> str:
 # -- the path
 
 
+def _request(aware: Aware) -> list[Part]:
+    """What the inviter asks, in a frame of its own: it is an instruction, the path is text."""
+    asks = aware.request
+    if asks is None:
+        return []
+    more = escaped(f" from {plain(asks.author)} ({asks.kind}) in [{asks.local_id}]")
+    return [Asked("user", framed("REQUEST", escaped(asks.text), more=more))]
+
+
 def _path(aware: Aware, room: int) -> tuple[Earlier, list[Part]]:
     """EARLIER, and the path from there on."""
     earlier = earlier_of(aware.path, room, aware.counted)
@@ -160,7 +172,8 @@ def _part(stop: Stop) -> Part:
             "assistant", escaped(stop.text), f"[{stop.local_id}] you · {stop.at[-5:]}Z (above)"
         )
     header = f"[{stop.local_id}] {plain(stop.author)} ({stop.kind}) · {stop.at}Z"
-    return Part("user", f"{escaped(header)}\n{escaped(stop.text)}")
+    mark = " · imported" if stop.is_imported else ""
+    return Part("user", f"{header}{mark}\n{escaped(stop.text)}")
 
 
 @dataclass(frozen=True)
@@ -168,6 +181,10 @@ class Own(Part):
     """The reader's own text, and what names it afterwards."""
 
     named: str = ""
+
+
+class Asked(Part):
+    """The request: a block of its own, to which nothing is joined."""
 
 
 # -- the rounds
@@ -194,7 +211,11 @@ def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
         role = "user" if part.role == GAP else part.role
         text = part.text
         if role == "user" and named:
-            text, named = "\n".join([*named, text]), []
+            named, before = [], named
+            if isinstance(part, Asked):
+                blocks.append((role, "\n".join(before), at < frozen))
+            else:
+                text = "\n".join([*before, text])
         if isinstance(part, Own):
             named.append(part.named)
         if text.strip():

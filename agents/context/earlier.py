@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.context.fit import KEPT_AT_THE_END, Counted
-from agents.context.sections import escaped, framed
+from agents.context.sections import framed
 from agents.context.view import Stop
+from loom.rules.framing import frames_escaped
 
 STEP = 8  # nodes by which it grows, so that what is cached changes seldom
 MOST = 240  # characters of a sentence
@@ -37,7 +38,7 @@ def earlier_of(path: Sequence[Stop], room: int, counted: Counted) -> Earlier:
 def _told(path: Sequence[Stop]) -> Earlier:
     lines = [f"[{stop.local_id}] {first_sentence(stop.text)}" for stop in path]
     more = f" [{path[0].local_id}–{path[-1].local_id}] {len(path)} nodes"
-    text = framed("EARLIER", escaped("\n".join(lines)), more=more)
+    text = framed("EARLIER", frames_escaped("\n".join(lines)), more=more)
     return Earlier(text, len(path), f"the first {len(path):,} nodes are told by a sentence each")
 
 

@@ -1,8 +1,9 @@
 """RESULTS: the answers to the lines of a round, in their order. PURE. Source: model.md §6.4."""
 
 from agents.context.fit import Counted
-from agents.context.sections import escaped, framed
+from agents.context.sections import framed
 from agents.context.view import Round, Told
+from loom.rules.framing import frames_escaped
 
 THRESHOLD = 1000  # tokens of a result that are given whole
 HEAD, TAIL = 20, 5  # lines of a longer one
@@ -23,9 +24,9 @@ def results(done: Round, counted: Counted, *, can_show: bool = False) -> str:
 
 def _answer(told: Told, counted: Counted, can_show: bool) -> str:
     if not told.number:
-        return escaped(told.reply)
-    body = escaped(_shortened(told, counted, can_show))
-    line = escaped(told.line.removeprefix("→").strip().partition("\n")[0])
+        return frames_escaped(told.reply)
+    body = frames_escaped(_shortened(told, counted, can_show))
+    line = frames_escaped(told.line.removeprefix("→").strip().partition("\n")[0])
     return f"---RESULT #{told.number} {line}\n{body}\n---RESULT_END #{told.number}"
 
 

@@ -3,14 +3,13 @@
 The page's panel and the request show the same text. Source: model.md §6.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from agents.context.view import View
+from loom.rules.framing import frames_escaped
+from loom.rules.framing import on_one_line as plain
 
-# Whatever a model may take for the start of a line.
-_FRAME = re.compile("(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=---[A-Z])")
 Renderer = Callable[[View], str]
 
 
@@ -52,16 +51,6 @@ def framed(name: str, body: str, *, more: str = "") -> str:
     return f"---{name}{more}\n{body}\n---{name}_END"
 
 
-def escaped(text: str) -> str:
-    """The text with a backslash before what would be a frame at the start of a line."""
-    return _FRAME.sub(r"\1\\", text)
-
-
-def plain(text: str) -> str:
-    """A name or title on one line."""
-    return " ".join(text.split())
-
-
 def thousands(tokens: int) -> str:
     """`0.4k`, `18.6k`, `50k`."""
     return f"{tokens / 1000:.1f}".removesuffix(".0") + "k"
@@ -69,19 +58,20 @@ def thousands(tokens: int) -> str:
 
 @section("STATUS", 10)
 def status(view: View) -> str:
-    """What is used of the context, by part, and of the turn's budget."""
+    """What is used of the context, by part, and of the turn's budget; whose request it is."""
     parts = [
         f"{name} {thousands(tokens)}" for name, tokens in view.tokens if tokens or name == "PROMPT"
     ]
     used = sum(tokens for _, tokens in view.tokens)
     sizes = " | ".join([*parts, f"{thousands(used)}/{thousands(view.limit)}"])
-    return f"{sizes}\n{view.budget}" if view.budget else sizes
+    asked = frames_escaped(f"request: {plain(view.request)}") if view.request else ""
+    return "\n".join(line for line in (sizes, view.budget, asked) if line)
 
 
 @section("NOTIFICATIONS", 80)
 def notifications(view: View) -> str:
     """What the reader must know that happened, a line each."""
-    return "\n".join(escaped(one) for one in view.notifications)
+    return "\n".join(frames_escaped(one) for one in view.notifications)
 
 
 @section("LOOM", 90)
@@ -96,7 +86,7 @@ def loom(view: View) -> str:
         f"Permissions: {', '.join(view.permissions) or 'none'}",
     ]
     lines += [f"{kind} active at [{at}], depth:{depth}" for kind, at, depth in view.others]
-    return escaped("\n".join(lines))
+    return frames_escaped("\n".join(lines))
 
 
 def _position(ids: tuple[str, ...]) -> str:

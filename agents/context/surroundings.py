@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from agents.context.sections import escaped, plain, section
+from agents.context.sections import plain, section
 from agents.context.view import Deed, Near, Twig, View
+from loom.rules.framing import frames_escaped
 
 # Verbs as they are told; others are told by the name of the verb.
 PAST = {
@@ -42,7 +43,7 @@ def outline(view: View) -> str:
         lines.append(f"{''.join(bars)}{branch if twig.level else ''}{_twig(twig)}")
         if twig.level:
             bars.append("   " if twig.is_last else "│  ")
-    return escaped("\n".join(lines))
+    return frames_escaped("\n".join(lines))
 
 
 def _twig(twig: Twig) -> str:
@@ -61,7 +62,7 @@ def _twig(twig: Twig) -> str:
 @section("PATH", 30)
 def path(view: View) -> str:
     """What may have changed about the nodes that were read."""
-    return escaped("\n".join(_near(one) for one in view.near))
+    return frames_escaped("\n".join(_near(one) for one in view.near))
 
 
 def _near(near: Near) -> str:

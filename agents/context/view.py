@@ -9,7 +9,7 @@ from agents.context.fit import Counted, count
 @dataclass(frozen=True)
 class Stop:
     """A node of the path. `at` is its time in UTC, `2026-11-21 02:07`; `is_own`: the reader
-    wrote it himself."""
+    wrote it; `is_imported`: a file says so, and nobody else."""
 
     local_id: str
     text: str
@@ -17,6 +17,17 @@ class Stop:
     kind: str
     at: str
     is_own: bool = False
+    is_imported: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the inviter of a turn asks: the words, the node that holds them, and who wrote it."""
+
+    local_id: str
+    text: str
+    author: str
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,8 @@ class Deed:
 class View:
     """What the sections of the WORKSPACE message are rendered from. `tokens` by part;
     `others`: kind, node and depth of who else is active; `notifications` a line each;
-    `deeds` the last ones, oldest first, told only by their number where `is_short`."""
+    `deeds` the last ones, oldest first, told only by their number where `is_short`; `request`
+    names the inviter's words, such as `[z3n7] from Ada`."""
 
     revision: int
     title: str
@@ -110,12 +122,13 @@ class View:
     near: tuple[Near, ...] = ()
     deeds: tuple[Deed, ...] = ()
     is_short: bool = False
+    request: str = ""
 
 
 @dataclass(frozen=True)
 class Aware:
     """Everything a request to a loom-aware agent is made from. `closing` ends the last
-    message, `opening` ended that of the first round; `verbs` that may be used."""
+    message, `opening` ended that of the first round; `request` is not in `path`."""
 
     persona: str
     system_context: str
@@ -125,6 +138,7 @@ class Aware:
     view: View
     opening: str
     closing: str
+    request: Request | None = None
     truncation: str = "truncateMiddle"
     limit: int = 3072
     can_show: bool = False

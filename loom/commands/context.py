@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from loom.access import Actor
+from loom.access import Actor, may_reach
 from loom.log.streams import Writer
 from loom.models import Node, Participant, Step, Tree, Workspace
 from loom.queries import lookup
@@ -51,9 +51,12 @@ class Context:
     @cached_property
     def here(self) -> Node:
         """What `here` means: `at`, else the version that stands where the workspace is, or
-        at the nearest node above that is not hidden."""
+        at the nearest node above that is not hidden; the root where the workspace is in a
+        tree that the actor may not read any more."""
         if not self.at:
             stands = lookup.by_id(self.workspace.position_id)
+            if not may_reach(self.actor, stands.tree_id, here=self.tree):
+                return lookup.root_of(self.tree)
             visible = lookup.visible_at_or_above(stands, self.workspace)
             return lookup.standing(visible.slot_id, self.workspace) or visible
         node = lookup.find_node(self.tree, self.at.lower())

@@ -10,25 +10,18 @@ from loom.commands.args import Args
 from loom.log.announce import access_changed
 from loom.log.streams import Writer
 from loom.models import Grove, Membership, Participant, User
+from loom.rules import names
 from loom.rules.permissions import ROLES, Role
 from loom.rules.refusals import Refused, not_found
 
 MAX_NAME = 200
 MAX_COLOURS = 1000
 SETTINGS = ("daily_budget_usd", "tag_colours")
-# A name stands on one line, in pages and in what models are sent.
-_BREAKS = frozenset(map(chr, [*range(32), *range(127, 160), 0x2028, 0x2029]))
 
 
 def demand_name(name: str, *, most: int = MAX_NAME) -> str:
-    """The name, if a grove or participant may be called so."""
-    if not name.strip() or len(name) > most or not _BREAKS.isdisjoint(name):
-        raise Refused(
-            "INVALID_SYNTAX",
-            f"A name has 1 to {most} characters and no line breaks.",
-            hint="choose another name",
-        )
-    return name
+    """The name as it is kept, if a grove or participant may be called so."""
+    return names.checked(name, most=most)
 
 
 def demand_role_name(role: str) -> Role:
@@ -120,12 +113,11 @@ def _demand_settings(given: dict[str, Any]) -> None:
 
 
 def free_name(grove: Grove, wanted: str) -> str:
-    """`wanted`, or with a number behind it where the grove has a participant of that name."""
-    # In Python: SQLite compares only ASCII letters without case.
-    names = Participant.objects.filter(grove=grove).values_list("name", flat=True)
-    taken = {name.casefold() for name in names}
+    """`wanted`, or with a number behind it where a participant of the grove has that name or
+    one that looks like it."""
+    taken = list(Participant.objects.filter(grove=grove).values_list("name", flat=True))
     number, name = 1, wanted
-    while name.casefold() in taken:
+    while names.look_alike(name, taken):
         number += 1
         name = f"{wanted} {number}"
     return name
@@ -135,7 +127,7 @@ def _person(grove: Grove, user: User) -> Participant:
     """The user's participant; one who comes back is the participant he was."""
     person = Participant.objects.filter(grove=grove, user=user).first()
     if person is None:
-        wanted = (user.display_name.strip() or user.username)[:70]
+        wanted = names.cleaned(user.display_name, most=70) or user.username[:70]
         return Participant.objects.create(
             grove=grove, kind="human", user=user, name=free_name(grove, wanted)
         )

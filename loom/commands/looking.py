@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from loom.commands.args import Args, RefField, Written
 from loom.commands.context import Context, Reply, touched
-from loom.commands.phrases import counted, header, line_of
+from loom.commands.phrases import WITHHELD, counted, header, line_of, told_to
 from loom.commands.records import position_ref
 from loom.commands.registry import command
 from loom.commands.resolve import get_node, tree_of
@@ -15,6 +15,7 @@ from loom.grammar.shown import quote
 from loom.grammar.slices import get
 from loom.models import Node, Tree
 from loom.queries import beside, lookup
+from loom.queries.hiding import withheld
 from loom.rules import link_types
 from loom.rules.refusals import Refused
 
@@ -43,15 +44,24 @@ def view(context: Context, args: View) -> Reply:
     if is_stretch(args.ref):
         return view_stretch(context, args.ref, full=args.length == "full", form=args.form)
     node = get_node(context, args.ref, slices=True)
-    lines = [header(node, context.now), _text(node, args)]
+    lines = [header(node, context.now), _text(context, node, args)]
     if args.with_annotations:
-        lines += [line_of(one, context.now) for one in beside.annotations_of(node)]
+        notes = list(beside.annotations_of(node))
+        gone = withheld(context.actor, [one.pk for one in notes])
+        lines += [line_of(one, context.now, withheld=gone) for one in notes]
     lines.append(_foot(context, node))
     refs = (position_ref(node, context.tree.pk),)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 
-def _text(node: Node, args: View) -> str:
+def _text(context: Context, node: Node, args: View) -> str:
+    before = [node.edited_from_id] if args.form == "diff" and node.edited_from_id else []
+    if withheld(context.actor, [node.pk, *before]):
+        return WITHHELD
+    return told_to(context.actor, _whole(node, args))
+
+
+def _whole(node: Node, args: View) -> str:
     if args.ref.slice is not None:
         try:
             return get(node.text, args.ref.slice).shown
@@ -143,12 +153,14 @@ def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply
     thing = kind[:-1]
     more = len(found) > MAX_LINES
     found = found[:MAX_LINES]
+    refs = tuple(position_ref(one, context.tree.pk) for one in found)
     number = f"{len(found)}+ {kind}" if more else counted(len(found), thing)
     lines = [f"[{node.local_id}] → {number}:" if found else f"[{node.local_id}] → no {kind}"]
-    lines += [line_of(_standing(context, one, kind), context.now) for one in found]
+    found = [_standing(context, one, kind) for one in found]
+    gone = withheld(context.actor, [one.pk for one in found])
+    lines += [line_of(one, context.now, withheld=gone) for one in found]
     if more:
         lines.append("  … (→ tree shows further)")
-    refs = tuple(position_ref(one, context.tree.pk) for one in found)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 
@@ -201,7 +213,8 @@ def _end(context: Context, seen: beside.Seen) -> str:
         return f'tree:"{seen.tree_title}"'
     home = seen.node.tree
     where = "" if home == context.tree else f' in tree:"{home.title or home.uid}"'
-    return f"[{seen.node.local_id}]{where} {quote(seen.node.text)}"
+    is_gone = withheld(context.actor, [seen.node.pk])
+    return f"[{seen.node.local_id}]{where} {WITHHELD if is_gone else quote(seen.node.text)}"
 
 
 def _affordances(context: Context, node: Node) -> Reply:

@@ -17,6 +17,7 @@ from loom.models import Participant
 from loom.rules import budgets
 from loom.rules.addresses_allowed import why_refused
 from loom.rules.hashes import instant
+from loom.rules.names import look_alike
 from loom.rules.permissions import NAMES, NEEDS, OF_ROLE, Role, broken_rule
 from loom.rules.prices import broken_prices
 from loom.rules.probes import REMEMBERED
@@ -173,7 +174,7 @@ def _apply(one: Participant, changes: Changes) -> None:
     for name, value in changes.fields.items():
         _demand_value(name, value)
         setattr(one, name, value)
-    demand_name(one.name, most=MAX_NAME)
+    one.name = demand_name(one.name, most=MAX_NAME)
     if "model_ref" in changes.fields and not _MODEL_REF.match(one.model_ref):
         raise Refused(
             "INVALID_SYNTAX", "A model_ref is provider:identifier.", hint="such as openai:gpt-5"
@@ -258,9 +259,11 @@ def _demand_callable(base_url: str) -> None:
 
 def _demand_free_name(one: Participant) -> None:
     others = Participant.objects.filter(grove=one.grove).exclude(pk=one.pk)
-    if one.name.casefold() in {name.casefold() for name in others.values_list("name", flat=True)}:
+    taken = look_alike(one.name, others.values_list("name", flat=True))
+    if taken:
+        why = "" if taken.casefold() == one.name.casefold() else ", which looks the same"
         raise Refused(
-            "CONFLICT", f"The grove has a participant called {one.name}.", hint="use another name"
+            "CONFLICT", f"The grove has a participant called {taken}{why}.", hint="use another name"
         )
 
 

@@ -1,6 +1,7 @@
 """People: users, one-time links, keys, passwords, and the browsers they are signed in with."""
 
 import secrets
+import unicodedata
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from loom.models import ApiKey, Membership, SigninLink, User, UserSession
 from loom.models.base import new_uid
 from loom.rules import preferences
 from loom.rules.hashes import digest
+from loom.rules.names import checked, look_alike
 from loom.rules.permissions import SCOPES, Scope
 from loom.rules.refusals import Refused, not_found
 
@@ -33,7 +35,7 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 def make_user(username: str, password: str = "", **fields: Any) -> User:
     """A new user; without a password he comes in by one-time links. Refuses a bad or taken
     name and a weak password."""
-    _demand_username(username)
+    username = _demand_username(username)
     user = User(username=username, **fields)
     if password:
         demand_password(password, user)
@@ -57,10 +59,13 @@ def find_user(username: str, *, active: bool = True) -> User | None:
 
 
 def _taken(username: str) -> Refused:
-    return Refused("CONFLICT", f"The name {username} is taken.", hint="choose another name")
+    hint = "choose another name, which does not look like it"
+    return Refused("CONFLICT", f"The name {username} is taken.", hint=hint)
 
 
-def _demand_username(username: str) -> None:
+def _demand_username(username: str) -> str:
+    """The name as it is kept (NFKC), if it is allowed, free, and like nobody else's."""
+    username = unicodedata.normalize("NFKC", username)
     try:
         UnicodeUsernameValidator()(username)
     except ValidationError:
@@ -76,8 +81,11 @@ def _demand_username(username: str) -> None:
             hint="shorten it",
             status=413,
         )
-    if find_user(username, active=False) is not None:
-        raise _taken(username)
+    checked(username, most=MAX_NAME)
+    taken = look_alike(username, User.objects.values_list("username", flat=True).iterator())
+    if taken:
+        raise _taken(username if taken.casefold() == username.casefold() else taken)
+    return username
 
 
 def demand_some(password: str) -> str:
@@ -196,7 +204,7 @@ def show_as(user: User, *, name: str | None = None, theme: str | None = None) ->
                 f"A name has at most {MAX_SHOWN} characters.",
                 hint="choose a shorter one",
             )
-        user.display_name = name
+        user.display_name = checked(name, most=MAX_SHOWN) if name.strip() else ""
     if theme is not None:
         if theme not in preferences.THEMES:
             hint = f"one of {', '.join(preferences.THEMES)}"

@@ -1,10 +1,15 @@
 """Phrases that several replies share, so that each is written once."""
 
+from collections.abc import Collection
 from datetime import datetime
 
+from loom.access import Actor
 from loom.grammar.shown import age, quote
 from loom.grammar.writing import without_name
 from loom.models import Node, Participant
+from loom.rules.framing import escaped
+
+WITHHELD = "(excluded or pruned: models are not sent its text)"
 
 
 def named(who: Participant) -> str:
@@ -24,15 +29,23 @@ def in_one_line(canonical: str) -> str:
 
 
 def header(node: Node, now: datetime) -> str:
-    """`[a7x2] Ada (human) · 3m ago · depth:7`."""
-    return (
-        f"[{node.local_id}] {named(node.author)} · {age(now, node.created_at)} · depth:{node.depth}"
-    )
+    """`[a7x2] Ada (human) · 3m ago · depth:7`, of a node that a file brought ` · imported`."""
+    head = f"[{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
+    return f"{head} · depth:{node.depth}{mark_of(node)}"
 
 
-def line_of(node: Node, now: datetime) -> str:
-    """One line of a list: id, author, age, first words."""
-    return (
-        f"  [{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
-        f" · {quote(node.text)}"
-    )
+def mark_of(node: Node) -> str:
+    """What marks a node that a file brought: nobody here saw its author write it."""
+    return "" if node.imported is None else " · imported"
+
+
+def line_of(node: Node, now: datetime, *, withheld: Collection[int] = ()) -> str:
+    """One line of a list: id, author, age, first words; no words of those in `withheld`."""
+    words = WITHHELD if node.pk in withheld else quote(node.text)
+    head = f"  [{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
+    return f"{head}{mark_of(node)} · {words}"
+
+
+def told_to(actor: Actor, text: str) -> str:
+    """A whole text in a reply: for a model what would be a frame or header is escaped."""
+    return escaped(text) if actor.participant.kind == "model" else text

@@ -71,14 +71,14 @@ def tree_of(context: Context, ref: Ref) -> Tree:
         raise Refused(
             "CROSS_TREE", "This line names another tree.", hint="ask an owner for cross_tree"
         )
-    if uid and access.visible_trees(context.actor.user).filter(uid=uid).exists():
+    if uid and access.trees_for(context.actor).filter(uid=uid).exists():
         return access.get_tree(context.actor.user, uid)[1]
     return _tree_named(context.actor, name or uid)
 
 
 def _tree_named(actor: Actor, name: str) -> Tree:
     found = list(
-        access.visible_trees(actor.user)
+        access.trees_for(actor)
         .filter(grove=actor.grove, title__iexact=name)
         .select_related("grove")[:10]
     )
@@ -104,7 +104,7 @@ def _unknown(context: Context, tree: Tree, ref: Ref) -> Refused:
     """CROSS_TREE where the id lies in another tree the caller may see, else NOT_FOUND."""
     if tree.pk == context.tree.pk:
         elsewhere = (
-            Node.objects.filter(local_id=ref.id, tree__in=access.visible_trees(context.actor.user))
+            Node.objects.filter(local_id=ref.id, tree__in=access.trees_for(context.actor))
             .exclude(tree=tree)
             .select_related("tree")
             .first()

@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
+from loom.access import demand
 from loom.commands.args import Args, RefField, Written
-from loom.commands.context import Context, Reply
+from loom.commands.context import Context, Reply, touched
 from loom.commands.phrases import counted
 from loom.commands.registry import command
 from loom.commands.resolve import get_node, tree_of
@@ -12,6 +13,7 @@ from loom.grammar.shown import quote
 from loom.models import Node, Tree
 from loom.queries import find as search
 from loom.queries import lookup
+from loom.queries.hiding import withheld
 from loom.queries.outline import Line, outline
 from loom.queries.workspaces import outline_of
 from loom.rules.refusals import Refused
@@ -37,18 +39,20 @@ def tree(context: Context, args: TreeArgs) -> Reply:
     drawn = outline(
         context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
     )
+    gone = withheld(context.actor, [line.row.id for line in drawn.lines])
     bars: list[str] = []
     lines = []
     for line in drawn.lines:
         del bars[max(line.level - 1, 0) :]
-        lines.append(f"{''.join(bars)}{_branch(line)}{_shown(context, line, args)}")
+        shown = _shown(context, line, args, is_gone=line.row.id in gone)
+        lines.append(f"{''.join(bars)}{_branch(line)}{shown}")
         if line.level:
             bars.append("   " if line.is_last else "│  ")
     if drawn.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
     home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
     refs = tuple(f"{home}{line.row.local_id}" for line in drawn.lines)
-    return Reply("\n".join(lines), refs=refs)
+    return Reply("\n".join(lines), refs=refs, items=touched(start))
 
 
 def _start(context: Context, ref: Ref | None) -> Node:
@@ -66,13 +70,15 @@ def _branch(line: Line) -> str:
     return "└─ " if line.is_last else "├─ "
 
 
-def _shown(context: Context, line: Line, args: TreeArgs) -> str:
-    """`- [a7x2]* "…" [3+]`: open, folded (+) or a leaf (·), with what is not shown counted."""
+def _shown(context: Context, line: Line, args: TreeArgs, *, is_gone: bool) -> str:
+    """`- [a7x2]* "…" [3+]`: open, folded (+) or a leaf (·), with what is not shown counted;
+    without words where it `is_gone` for whoever looks."""
     row = line.row
     folded = line.children > line.shown
     symbol = "+" if folded else "-" if line.children else "·"
     here = "*" if row.slot_id == context.here.slot_id else ""
-    words = quote(row.summary or row.text, 30 if args.summary else 8) if row.text else ""
+    said = "" if is_gone else row.summary or row.text
+    words = quote(said, 30 if args.summary else 8) if said else ""
     tail = f" [{line.children - line.shown}+]" if folded else "" if line.children else " (leaf)"
     return f"{symbol} [{row.local_id}]{here} {words}".rstrip() + tail
 
@@ -101,7 +107,9 @@ def find(context: Context, args: FindArgs) -> Reply:
     lines = [f"{counted(found.total, 'hit')} for {quote(args.query)}"]
     for hit in found.hits:
         lines.append(_hit(context.tree, hit, args.context))
-    return Reply("\n".join(lines), refs=tuple(_ref(context.tree, hit) for hit in found.hits))
+    items = touched(*dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree))
+    refs = tuple(_ref(context.tree, hit) for hit in found.hits)
+    return Reply("\n".join(lines), refs=refs, items=items)
 
 
 def _ref(here: Tree, hit: search.Hit) -> str:
@@ -119,6 +127,7 @@ def _mark(context: Context, query: str, found: search.Found) -> None:
 
 def _found(context: Context, args: FindArgs) -> search.Found:
     if args.where == "grove":
+        demand(context.actor, frozenset("X"), "find in:grove")  # type: ignore[arg-type]
         return search.find_in_grove(context.actor, args.query, limit=args.max)
     if args.where == "tree":
         return search.find_in_tree(

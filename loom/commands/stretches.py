@@ -1,14 +1,14 @@
 """Viewing more than one node: a branch, a range, a whole tree's head."""
 
-from datetime import datetime
-
-from loom.commands.context import Context, Reply
-from loom.commands.phrases import counted
+from loom.commands.context import Context, Reply, touched
+from loom.commands.phrases import counted, told_to
 from loom.commands.resolve import get_node, tree_of
 from loom.grammar.refs import Ref
 from loom.grammar.shown import age, quote
 from loom.queries.counts import tree_body
+from loom.queries.hiding import withheld
 from loom.queries.path import NodeRow, path_of
+from loom.rules import addresses
 from loom.rules.refusals import Refused
 
 MAX_SUMMARY = 50
@@ -29,23 +29,29 @@ def view_tree(context: Context, ref: Ref) -> Reply:
         f"{counted(body['branch_count'], 'branch', 'branches')} · depth: {body['depth']}",
     ]
     lines += [text for text in (tree.summary, tree.description) if text]
-    return Reply("\n".join(lines), refs=(f"tree:{tree.uid}",))
+    return Reply("\n".join(lines), refs=(f"tree:{tree.uid}",), items=touched(tree))
 
 
 def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) -> Reply:
     """The nodes of a branch (from the root) or of a range, one above the other."""
-    rows = [row for row in _rows(context, ref) if row.text]
+    every = [row for row in _rows(context, ref) if row.text]
+    gone = withheld(context.actor, [row.id for row in every])
+    rows = [row for row in every if row.id not in gone]
+    seen = tuple(addresses.of_node(row.id) for row in rows[-1:])
     if form == "prose":
-        return Reply("".join(row.text for row in rows), refs=_refs(rows))
+        text = told_to(context.actor, "".join(row.text for row in rows))
+        return Reply(text, refs=_refs(rows), items=seen)
     shown = rows if full else rows[-MAX_SUMMARY:]
     lines = (
         [f"… {counted(len(rows) - len(shown), 'node')} before"] if len(shown) < len(rows) else []
     )
     for row in shown:
         who = f"{row.author_name} ({row.author_kind})"
-        lines.append(f"[{row.local_id}] {who} · {age(context.now, datetime.fromisoformat(row.at))}")
-        lines.append(f'"{row.text}"' if full else quote(row.text))
-    return Reply("\n".join(lines) or "nothing written there yet", refs=_refs(shown))
+        mark = " · imported" if row.imported else ""
+        lines.append(f"[{row.local_id}] {who} · {age(context.now, row.created_at)}{mark}")
+        lines.append(f'"{told_to(context.actor, row.text)}"' if full else quote(row.text))
+    text = "\n".join(lines) or "nothing written there yet"
+    return Reply(text, refs=_refs(shown), items=seen)
 
 
 def _refs(rows: list[NodeRow]) -> tuple[str, ...]:

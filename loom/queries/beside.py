@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from loom.access import Actor, home_of, visible_trees
+from loom.access import Actor, home_of, trees_for
 from loom.models import Link, Node, Tree
 from loom.queries import lookup
 from loom.queries.items import ERASED, erased_among
@@ -78,7 +78,7 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
     is_tree = isinstance(item, Tree)
     own = addresses.of_tree(item.pk) if is_tree else addresses.of_node(item.pk)
     rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
-    rows = rows.filter(tree__in=visible_trees(actor.user))
+    rows = rows.filter(tree__in=trees_for(actor))
     seen = []
     for link in rows:
         outward = link.source == own
@@ -92,7 +92,7 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
 def _end(actor: Actor, address: str) -> tuple[Node | None, str, str] | None:
     """(node, "", its tree's id) or (None, a tree's title, its id) at an address, the id being
     "" where that was erased; None where it may not be seen."""
-    trees = visible_trees(actor.user)
+    trees = trees_for(actor)
     node_id = addresses.node_id(address)
     if node_id is not None:
         node = lookup.rows().filter(pk=node_id, tree__in=trees).first()

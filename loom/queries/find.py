@@ -51,7 +51,7 @@ def find_in_tree(
     """Texts and annotations of one tree, or of what hangs at or below a node of it."""
     _demand_query(query)
     scope = Scope((tree.pk,), below.slot_id if below is not None else None)
-    matches = _node_matches(query, scope, {tree.pk: workspace}, [tree])
+    matches = _node_matches(actor, query, scope, {tree.pk: workspace}, [tree])
     return _best(matches, {}, {tree.pk: tree}, limit)
 
 
@@ -67,11 +67,11 @@ def find_in_grove(actor: Actor, query: str, *, limit: int = 5, only: Filters = E
     own = Workspace.objects.filter(participant=actor.participant, tree__in=by_id)
     workspaces: dict[int, Workspace | None] = {one.tree_id: one for one in own}
     if query.strip():
-        matches = _node_matches(query, Scope(tuple(by_id)), workspaces, by_id.values())
+        matches = _node_matches(actor, query, Scope(tuple(by_id)), workspaces, by_id.values())
         folded = fold(query)
         titles = {key: found for key, tree in by_id.items() if (found := match(folded, tree.title))}
     else:
-        matches, titles = _bearers(only.tag, workspaces, by_id)
+        matches, titles = _bearers(actor, only.tag, workspaces, by_id)
     kept = passing(only, matches, titles)
     matches = {key: one for key, one in matches.items() if key in kept.nodes}
     titles = {key: one for key, one in titles.items() if key in kept.trees}
@@ -79,7 +79,7 @@ def find_in_grove(actor: Actor, query: str, *, limit: int = 5, only: Filters = E
 
 
 def _bearers(
-    tag: str, workspaces: dict[int, Workspace | None], trees: dict[int, Tree]
+    actor: Actor, tag: str, workspaces: dict[int, Workspace | None], trees: dict[int, Tree]
 ) -> tuple[dict[int, Match], dict[int, Match]]:
     """What bears a tag: nodes that stand and are not hidden, and trees. All match alike."""
     found = bearing(tag, trees)
@@ -87,7 +87,7 @@ def _bearers(
     rows = Node.objects.filter(pk__in=ids, kind__in=("text", "annotation"), version_pruned=False)
     every = [Candidate(*row) for row in rows.values_list("id", "slot_id", "length")]
     alike = Match(0, 1, 1.0)
-    nodes = {one.id: alike for one in _seen(every, workspaces, trees.values())}
+    nodes = {one.id: alike for one in _seen(actor, every, workspaces, trees.values())}
     titles = {key: alike for item in found if (key := addresses.tree_id(item)) in trees}
     return nodes, {key: one for key, one in titles.items() if key is not None}
 
@@ -104,10 +104,14 @@ def _demand_query(query: str) -> None:
 
 
 def _node_matches(
-    query: str, scope: Scope, workspaces: dict[int, Workspace | None], trees: Iterable[Tree]
+    actor: Actor,
+    query: str,
+    scope: Scope,
+    workspaces: dict[int, Workspace | None],
+    trees: Iterable[Tree],
 ) -> dict[int, Match]:
     """Matches by node id: only versions that stand and are not hidden."""
-    found = _seen(candidates(query, scope), workspaces, trees)
+    found = _seen(actor, candidates(query, scope), workspaces, trees)
     folded = fold(query)
     matches = {}
     for key, text in _texts(found):
@@ -118,9 +122,13 @@ def _node_matches(
 
 
 def _seen(
-    found: list[Candidate], workspaces: dict[int, Workspace | None], trees: Iterable[Tree]
+    actor: Actor,
+    found: list[Candidate],
+    workspaces: dict[int, Workspace | None],
+    trees: Iterable[Tree],
 ) -> list[Candidate]:
-    """Those whose version stands for the reader, and whose slot is not hidden."""
+    """Those whose version stands for the reader, and whose slot is not hidden; for a model
+    without what is excluded."""
     of_tree: dict[int, list[Candidate]] = {}
     for one in found:
         of_tree.setdefault(one.id >> ORDINAL_BITS, []).append(one)
@@ -134,7 +142,8 @@ def _seen(
         seen += [
             one for one in here if one.slot_id not in hidden and standing[one.slot_id][0] == one.id
         ]
-    return seen
+    gone = hiding.withheld(actor, [one.id for one in seen])
+    return [one for one in seen if one.id not in gone]
 
 
 def _texts(found: list[Candidate]) -> Iterator[tuple[int, str]]:

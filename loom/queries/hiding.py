@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from loom.access import Actor
 from loom.models import Tree
 from loom.queries.rows import fetch, listed
 
@@ -35,6 +36,29 @@ def has_pruned(tree_id: int) -> bool:
 def hidden_slots(tree: Tree) -> set[int]:
     """The pruned slots of the tree and all slots below them; costs what is hidden."""
     return {row[0] for row in fetch(_DOWN, [tree.pk])}
+
+
+def withheld(actor: Actor, ids: Iterable[int]) -> set[int]:
+    """Those of the nodes whose text the actor is not shown: none for a person; for a model
+    those that are excluded, pruned, or below a pruned one (MM §2.1)."""
+    return withheld_from_models(ids) if actor.participant.kind == "model" else set()
+
+
+def withheld_from_models(ids: Iterable[int]) -> set[int]:
+    """Those of the nodes whose text no model is sent; three queries for each tree at most."""
+    sql = f"""SELECT v.id, v.slot_id, v.tree_id,
+        CASE WHEN v.version_pruned OR s.pruned OR s.excluded THEN 1 ELSE 0 END
+        FROM loom_node v JOIN loom_node s ON s.id = v.slot_id WHERE v.id IN ({listed(ids)})"""
+    slots: dict[int, dict[int, int]] = {}
+    gone = set()
+    for key, slot, tree, is_gone in fetch(sql):
+        slots.setdefault(tree, {})[key] = slot
+        if is_gone:
+            gone.add(key)
+    for tree, of_tree in slots.items():
+        hidden = below_pruned(tree, of_tree.values())
+        gone.update(key for key, slot in of_tree.items() if slot in hidden)
+    return gone
 
 
 def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from loom.access import Actor, home_of, visible_trees
+from loom.access import Actor, home_of, trees_for
 from loom.models import Link, Node, Tree
 from loom.queries.items import erased_among, written
 from loom.rules import addresses
@@ -19,7 +19,7 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
     if node is None:
         return _seen(actor, rows.filter(tree=tree))
     own = addresses.of_node(node.pk)
-    rows = rows.filter(Q(source=own) | Q(target=own), tree__in=visible_trees(actor.user))
+    rows = rows.filter(Q(source=own) | Q(target=own), tree__in=trees_for(actor))
     return _seen(actor, rows)
 
 
@@ -27,7 +27,7 @@ def _seen(actor: Actor, rows: "QuerySet[Link]") -> list[Link]:
     found = list(rows.order_by("id"))
     homes = {link: {home_of(link.source), home_of(link.target)} for link in found}
     asked = {home for ends in homes.values() for home in ends if home is not None}
-    seen = set(visible_trees(actor.user).filter(pk__in=asked).values_list("pk", flat=True))
+    seen = set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
     seen |= erased_among(asked)
     return [link for link in found if homes[link] <= seen]
 

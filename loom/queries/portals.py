@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loom.access import Actor, visible_trees
+from loom.access import Actor, trees_for
 from loom.models import ORDINAL_BITS, Link, Node
 from loom.queries.rows import NodeRow
 from loom.rules import addresses, link_types
@@ -64,4 +64,4 @@ def _tree_of(address: str) -> int:
 def _seen(actor: Actor, trees: set[int]) -> set[int]:
     if not trees:
         return set()
-    return set(visible_trees(actor.user).filter(pk__in=trees).values_list("pk", flat=True))
+    return set(trees_for(actor).filter(pk__in=trees).values_list("pk", flat=True))

@@ -21,6 +21,8 @@ SAID = {
     "invalid": "Something does not fit: it was changed after it was written.",
 }
 
+UNVOUCHED = "came from a file: nobody but the file vouches for their hashes, authors and times."
+
 
 @dataclass(frozen=True)
 class Rest:
@@ -89,7 +91,9 @@ def _sentences(report: dict[str, Any]) -> tuple[str, ...]:
     broken = [f"[{one['node']}]: {one['reason']}" for one in report["broken"]]
     later = report["later_versions"]
     more = [f"Later versions were written since: {', '.join(later)}."] if later else []
-    return (SAID[report["status"]], *broken, *more)
+    number = report["imported"]
+    said = [f"{number:,} of {report['checked']:,} {UNVOUCHED}"] if number else []
+    return (SAID[report["status"]], *said, *broken, *more)
 
 
 def _told(at: Any) -> str | None:

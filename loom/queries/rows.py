@@ -16,6 +16,7 @@ from loom.models import Node
 from loom.rules.hashes import instant
 
 PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
+IMPORTED = 32  # in rows alone: skeletons and events do not have it
 
 
 class Rest(NamedTuple):
@@ -93,6 +94,11 @@ class NodeRow(NamedTuple):
         return bool(self.flags & RESOLVED)
 
     @property
+    def imported(self) -> bool:
+        """Whether a file brought it."""
+        return bool(self.flags & IMPORTED)
+
+    @property
     def form(self) -> str:
         """Of an annotation: note, question, suggestion, warning, objection."""
         return self.more.form
@@ -150,7 +156,7 @@ def columns(slot: str = "s") -> str:
     )
     return f"""v.id, v.local_id, v.slot_id, v.parent_slot_id, v.depth, v.kind, v.text,
         a.uid, a.name, a.kind, {_AT[connection.vendor]}, v.parent_hash, v.hash,
-        {flag_bits(slot)}, {rest}"""
+        {flag_bits(slot)} + CASE WHEN v.imported IS NULL THEN 0 ELSE {IMPORTED} END, {rest}"""
 
 
 def flag_bits(slot: str) -> str:
@@ -202,7 +208,14 @@ def rows_of(ids: Sequence[int]) -> list[NodeRow]:
 def row_of(node: Node) -> NodeRow:
     """The row of an instance; reads its author and its slot where they are not at hand."""
     slot = node if node.slot_id == node.pk else node.slot
-    flags = (slot.pruned, slot.excluded, slot.sandbox, node.version_pruned, bool(slot.resolved_at))
+    flags = (
+        slot.pruned,
+        slot.excluded,
+        slot.sandbox,
+        node.version_pruned,
+        bool(slot.resolved_at),
+        node.imported is not None,
+    )
     rest = Rest(
         node.form,
         None if node.blocks is None else json.dumps(node.blocks),

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from loom.access import Actor, visible_trees
+from loom.access import Actor, trees_for
 from loom.models import ORDINAL_BITS
 from loom.queries import descent
 from loom.queries.facts import Facts, quoted
@@ -63,7 +63,7 @@ def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
     counts: Counter[int] = Counter()
     if not found:
         return counts
-    seen = set(visible_trees(actor.user).values_list("id", flat=True))
+    seen = set(trees_for(actor).values_list("id", flat=True))
     asked = {row.id for row in rows}
     for home, source, target in found:
         for end, other in ((source, target), (target, source)):

@@ -31,6 +31,7 @@ class _Findings:
     upon: dict[int, int] = field(default_factory=dict)
     calls: dict[str, Verdict] = field(default_factory=dict)
     checked: int = 0
+    imported: int = 0
 
 
 def verify_tree(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
@@ -65,6 +66,7 @@ def _checked(tree: Tree, order: Order) -> _Findings:
         found.calls.update(verdicts_of(tree, fresh) if fresh else {})
         for one in chunk:
             found.checked += 1
+            found.imported += one.row is not None and one.row.imported
             reason = _reason(one, found)
             if reason:
                 found.broken[one.id] = reason
@@ -107,6 +109,7 @@ def _report(tree: Tree, found: _Findings, later: Iterable[int]) -> dict[str, Any
     return {
         "status": status,
         "checked": found.checked,
+        "imported": found.imported,
         "broken": [
             {"node": found.names[key] or names.get(key, ""), "reason": reason}
             for key, reason in found.broken.items()

@@ -1,18 +1,19 @@
-"""Who wrote what a file brings: by name, somebody of the grove or somebody new to it."""
+"""Who wrote what a file brings: the importer by their own name, and nobody else of the grove."""
 
 from collections.abc import Iterable
+from itertools import count
 
 from django.db import transaction
 from django.utils import timezone
 
-from loom.commands.groves import demand_name
 from loom.commands.participants import MAX_NAME, participant_body
 from loom.log import streams
 from loom.models import Grove, Participant
-from loom.rules.refusals import Refused
+from loom.rules.names import IMPORTED, cleaned
 from loom.transfer.answers import UNNAMED
 
 NOBODY = "Unknown person"
+ROOM = 20  # characters for what is put behind a name
 
 
 class Authors:
@@ -43,30 +44,28 @@ class Authors:
             writer.flush()
 
     def _found(self, name: str, kind: str) -> Participant:
-        """The participant of that name, or an unsaved one. A model is never taken for a
-        person of its name, nor the other way round."""
+        """The importer for their own name; for any other name "Name (imported)", somebody who
+        writes nothing here: a file may say what it likes about who wrote what."""
+        if kind == "human" and name.casefold() == self.person.name.casefold():
+            return self.person
         rows = self.grove.participants.select_related("grove", "user")
-        count = 0
-        wanted = name
-        while (taken := rows.filter(name__iexact=wanted).first()) is not None:
-            if taken.kind == kind:
+        for number in count(1):
+            mark = f"{IMPORTED} {number}" if number > 1 else IMPORTED
+            wanted = f"{name[: MAX_NAME - ROOM].strip()} ({mark})"
+            taken = rows.filter(name__iexact=wanted).first()
+            if taken is None:
+                break
+            if taken.kind == kind and taken.user is None and taken.archived_at is not None:
                 return taken
-            count += 1
-            wanted = f"{name[: MAX_NAME - 16]} (imported{f' {count}' if count > 1 else ''})"
-        model_ref = name if kind == "model" else ""
         return Participant(
             grove=self.grove,
             kind=kind,
             name=wanted,
-            model_ref=model_ref,
+            model_ref=name if kind == "model" else "",
             archived_at=timezone.now(),
         )
 
 
 def _sound(name: str, kind: str) -> str:
     """The name, if somebody may be called so; else what somebody without a name is called."""
-    shown = "".join(one if one.isprintable() else " " for one in name).strip()[:MAX_NAME].strip()
-    try:
-        return demand_name(shown, most=MAX_NAME)
-    except Refused:
-        return UNNAMED if kind == "model" else NOBODY
+    return cleaned(name, most=MAX_NAME) or (UNNAMED if kind == "model" else NOBODY)

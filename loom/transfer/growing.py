@@ -117,7 +117,8 @@ class Growing:
             finish=record.finish,
             created_at=_at(record.at) or self.now,
             proof_author=foreign,
-            imported=record.imported or None,
+            # Kept for every node that a file brought, if only as {}: it is marked by that.
+            imported=record.imported if record.number >= 0 else None,
             summary=record.summary,
             resolved_at=_at(record.resolved_at),
             **dict.fromkeys(record.flags, True),

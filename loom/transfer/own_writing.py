@@ -112,7 +112,7 @@ def _node(row: Body, sources: list[Body]) -> Body:
         "flags": [one for one in FLAGS if row[one] and (is_first or one == "version_pruned")],
         "resolved_at": instant(row["resolved_at"]) if row["resolved_at"] else None,
         "sources": sources,
-        "imported": row["imported"],
+        "imported": row["imported"] or None,
     }
     proof = {
         "author": row["proof_author"] or row["author__uid"],

@@ -64,10 +64,8 @@ def test_a_session_is_sent_to_the_byte(
     path = [
         ("user", f"[{a}] {owner} (human) · {at(a)}\nWho is Marie?"),
         ("assistant", "Cold."),
-        (
-            "user",
-            f"[{b}] you · {at(b, '%H:%M')} (above)\n[{c}] {owner} (human) · {at(c)}\nAnd now?",
-        ),
+        ("user", f"[{b}] you · {at(b, '%H:%M')} (above)"),
+        ("user", f"---REQUEST from {owner} (human) in [{c}]\nAnd now?\n---REQUEST_END"),
     ]
     revision = growth.workspace_of(agent, tree).revision  # each line and the end made one more
     workspace = f"""\
@@ -75,6 +73,7 @@ def test_a_session_is_sent_to_the_byte(
 ---STATUS
 {{status}}
 steps {{steps}}/100 · depth 0/10 · items {{steps}}/50 · 0:00/5:00
+request: [{c}] from {owner}
 ---STATUS_END
 ---OUTLINE
 - [{root}]
@@ -99,7 +98,7 @@ Human active at [{a}], depth:1
 ---LOOM_END
 ---WORKSPACE_END"""
     said = texts(two)
-    sizes = said[3][1].split("\n")[2]
+    sizes = said[4][1].split("\n")[2]
     assert (
         re.fullmatch(r"PROMPT \d\.\dk \| PATH 0\.\dk? \| \d\.\dk/49k", sizes) or "PATH 0k" in sizes
     )
@@ -133,7 +132,7 @@ Human active at [{a}], depth:1
         for part in message["content"]
         if "cache_control" in part
     ]
-    assert marked == [path[2][1]] * 2
+    assert marked == [path[3][1]] * 2
 
 
 def test_path_tells_the_last_twelve_nodes_and_every_marked_one(

@@ -44,8 +44,9 @@ def test_input_is_the_askers_node_and_the_answer_hangs_below_it(
     assert (turn.input_node.author, turn.input_node.text) == (actor.participant, "And now?")
     assert turn.node.parent_slot_id == turn.input_node.slot_id
     said = provider.seen[0].json["messages"][-1]["content"]
-    assert f"[{turn.input_node.local_id}] Owner (human) · " in said
-    assert "\nAnd now?" in said
+    words = f"in [{turn.input_node.local_id}]\nAnd now?\n---REQUEST_END"
+    assert f"---REQUEST from Owner (human) {words}" in said
+    assert f"[{turn.input_node.local_id}] Owner (human) · 2" not in said
 
 
 def test_who_asked_for_a_turn_is_in_the_log_of_the_tree(
@@ -151,7 +152,7 @@ def test_an_agent_cannot_continue_by_itself(
     assert outcomes(turn)[0][1] == "PERMISSION_DENIED"
 
 
-def test_an_aside_ends_in_a_note_and_closes_with_the_askers_words(
+def test_an_aside_ends_in_a_note_and_its_words_are_the_request(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
     provider.script(says("It is fine."))
@@ -159,7 +160,10 @@ def test_an_aside_ends_in_a_note_and_closes_with_the_askers_words(
     assert turn.node is not None and turn.input_node is not None
     assert (turn.node.kind, turn.node.text) == ("annotation", "It is fine.")
     assert turn.node.parent_slot_id == turn.input_node.slot_id
-    assert provider.seen[0].json["messages"][-1]["content"].endswith("END\n\nIs it good?")
+    said = provider.seen[0].json["messages"][-1]["content"]
+    assert said.endswith("END\n\nContinue.")
+    words = f"in [{turn.input_node.local_id}]\nIs it good?\n---REQUEST_END\n\n"
+    assert f"---REQUEST from Owner (human) {words}" in said
 
 
 def test_a_second_turn_at_a_slot_is_a_conflict_with_the_holders_name(

@@ -153,6 +153,7 @@ def test_a_tree_a_path_and_a_node_verify(
     assert _get(api(reader), tree, "verify") == {
         "status": "valid",
         "checked": 3,
+        "imported": 0,
         "broken": [],
         "later_versions": [],
     }

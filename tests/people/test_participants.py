@@ -243,3 +243,13 @@ def test_litellm_without_a_key_or_a_checked_provider_is_refused(
     said = refused(make, actor, model_ref=model_ref, api_key=key)
     assert said.code == "REJECTED"
     assert make(actor, model_ref="litellm:openai/m", api_key="sk-own").sealed_key
+
+
+@pytest.mark.parametrize(
+    "name", ["Оwner", "0wner", "Own\u200ber", "Owner (imported)", "ＯＷＮＥＲ"]
+)
+def test_no_agent_is_called_like_a_member(actor: Actor, name: str) -> None:
+    with pytest.raises(Refused) as refused:
+        make(actor, name=name)
+    assert refused.value.code in ("CONFLICT", "INVALID_SYNTAX")
+    assert not Participant.objects.filter(grove=actor.grove, kind="model").exists()

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from loom.commands import people
-from loom.models import SigninLink, User
+from loom.commands import groves, people
+from loom.models import Grove, SigninLink, User
 from loom.rules.refusals import Refused
 from tests.people.conftest import AtOnce
 
@@ -71,3 +71,24 @@ def test_two_browsers_cannot_use_one_link(at_once: AtOnce) -> None:
 def test_a_key_has_a_name(name: str, owner: User) -> None:
     with pytest.raises(Refused):
         people.make_key(owner, name)
+
+
+@pytest.mark.parametrize("name", ["оwner", "ＯＷＮＥＲ", "0wner"])
+def test_no_user_is_called_like_another(owner: User, name: str) -> None:
+    with pytest.raises(Refused) as refused:
+        people.make_user(name)
+    assert refused.value.code == "CONFLICT"
+
+
+def test_a_shown_name_is_seen_whole(owner: User) -> None:
+    with pytest.raises(Refused):
+        people.show_as(owner, name="Ada\u202e")
+    people.show_as(owner, name="")
+    assert owner.display_name == ""
+
+
+def test_who_enters_with_a_name_that_looks_like_another_has_a_number(
+    grove: Grove, owner: User
+) -> None:
+    user = people.make_user("newcomer", display_name="Оwner")
+    assert groves.join(grove, user, "writer").participant.name == "Оwner 2"

@@ -75,20 +75,28 @@ def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
 
 
 SAME = """local_id kind form text blocks length author__name author__kind depth parent_hash hash
-    configuration call_uid generation_uid finish created_at imported pruned version_pruned
+    configuration call_uid generation_uid finish created_at pruned version_pruned
     excluded sandbox summary resolved_at slot__local_id parent_slot__local_id
     edited_from__local_id""".split()
+
+
+def _said(tree: Tree) -> bytes:
+    """What is written of an imported tree, without the mark behind the names of its authors."""
+    return out(tree).replace(b" (imported)", b"")
 
 
 def test_a_tree_comes_again_as_it_was(lived: Tree, bring: Bring, actor: Actor) -> None:
     again = tree_of(bring(out(lived)))
     for name in ("title", "mode", "description", "system_context", "summary", "truncation"):
         assert getattr(again, name) == getattr(lived, name)
-    assert [*again.nodes.order_by("id").values(*SAME)] == [
-        *lived.nodes.order_by("id").values(*SAME)
-    ]
-    assert out(again) == out(lived)
-    assert verify_tree(actor, again, None)["status"] == "valid"
+    came = [*again.nodes.order_by("id").values(*SAME)]
+    for one in came:
+        one["author__name"] = one["author__name"].removesuffix(" (imported)")
+    assert came == [*lived.nodes.order_by("id").values(*SAME)]
+    assert _said(again) == out(lived)
+    found = verify_tree(actor, again, None)
+    assert found["status"] == "valid" and found["imported"] == lived.nodes.count()
+    assert verify_tree(actor, lived, None)["imported"] == 0
     assert verify_tree(actor, again, None)["checked"] == lived.nodes.count()
 
 
@@ -123,11 +131,11 @@ def test_in_another_grove_authors_come_by_name_and_are_nobody_there(
     importing.run(row.uid)
     row.refresh_from_db()
     again = tree_of(row)
-    muse = Participant.objects.get(grove=there, name="Muse")
+    muse = Participant.objects.get(grove=there, name="Muse (imported)")
     assert (muse.kind, muse.base_url, muse.archived_at is None) == ("model", "", False)
-    person = Participant.objects.get(grove=there, name="Writer")
+    person = Participant.objects.get(grove=there, name="Writer (imported)")
     assert (person.kind, person.user, person.archived_at is None) == ("human", None, False)
-    assert out(again) == out(lived)
+    assert _said(again) == out(lived)
     kinds = Event.objects.filter(stream__name=f"grove:{there.uid}").values_list("kind", flat=True)
     assert list(kinds).count("participant.added") == 3
     assert verify_tree(actor, again, None)["status"] == "valid"
@@ -270,4 +278,37 @@ def test_each_file_is_read_in_one_pass(lived: Tree, bring: Bring) -> None:
     """Participants, marks and links may stand before the nodes as well as behind them."""
     file = json.loads(out(lived))
     turned = dict(reversed(file.items()))
-    assert out(tree_of(bring(turned))) == out(lived)
+    assert _said(tree_of(bring(turned))) == out(lived)
+
+
+def test_a_file_signs_as_nobody_but_the_importer(
+    lived: Tree, bring: Bring, actor: Actor, muse: Participant
+) -> None:
+    file = json.loads(out(lived))
+    owner, forged = actor.participant.name, "Writer"
+    for one in file["nodes"]:
+        one["author"] = owner if one.get("text") == "So it was." else forged
+    file["participants"] = [{"name": name, "kind": "human"} for name in (owner, forged)]
+    again = tree_of(bring(file))
+    mine = again.nodes.get(text="So it was.")
+    assert mine.author == actor.participant and mine.imported is not None
+    others = {one.author.name for one in again.nodes.exclude(pk=mine.pk)}
+    assert others == {"Writer (imported)"}
+    twice = tree_of(bring(json.loads(out(again))))
+    assert {one.author for one in twice.nodes.exclude(text="So it was.")} == {
+        one.author for one in again.nodes.exclude(pk=mine.pk)
+    }
+
+
+def test_imported_nodes_are_marked_where_they_are_read(
+    lived: Tree, bring: Bring, owner: User, actor: Actor, api: Any
+) -> None:
+    again = tree_of(bring(out(lived)))
+    node = again.nodes.get(text="So it was.")
+    assert "· imported" in execute(actor, again, Request(f"view {node.local_id}")).reply
+    own = lived.nodes.get(text="So it was.")
+    assert "imported" not in execute(actor, lived, Request(f"view {own.local_id}")).reply
+    page = api(owner).get(f"/trees/{again.uid}?node={node.local_id}").content.decode()
+    assert ">imported</span>" in page
+    page = api(owner).get(f"/trees/{again.uid}/nodes/{node.local_id}/provenance").content.decode()
+    assert "nobody but the file vouches" in page

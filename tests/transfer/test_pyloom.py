@@ -84,7 +84,7 @@ def test_the_lighthouse_comes_whole(bring: Bring, sample: Any, actor: Actor) -> 
     tree = tree_of(bring(sample("synthetic/pyloom.json"), name="lighthouse.json"))
     assert tree.nodes.count() == 8
     ships = _one(tree, " There were nine, one more than the harbour had ever held.")
-    assert (ships.author.kind, ships.author.name) == ("model", "base-one")
+    assert (ships.author.kind, ships.author.name) == ("model", "base-one (imported)")
     assert ships.author.archived_at is not None and ships.author.base_url == ""
     assert instant(ships.created_at) == "2026-01-01T00:00:00.000000Z"
     assert _one(tree, " None of them moved.").author == actor.participant
@@ -149,11 +149,15 @@ def test_what_the_file_says_of_the_whole_tree_is_kept(bring: Bring) -> None:
     assert kept["mood"] == "grey" and row.report["unknown"] == {"file.mood": 1}
 
 
-def test_a_model_of_the_same_name_is_used_again(bring: Bring, muse: Participant) -> None:
+def test_a_model_of_the_same_name_does_not_sign_what_a_file_brings(
+    bring: Bring, muse: Participant
+) -> None:
     made = node("a", generation={"id": "g", "model": "muse"}, meta={"source": "AI"})
     tree = tree_of(bring(full(made)))
-    assert _one(tree, "a").author == muse
-    assert Participant.objects.filter(name__iexact="muse").count() == 1
+    author = _one(tree, "a").author
+    assert author != muse and author.archived_at is not None
+    assert author.name == "muse (imported)"
+    assert _one(tree_of(bring(full(made), name="again.json")), "a").author == author
 
 
 def test_a_model_named_like_a_person_is_not_that_person(bring: Bring, actor: Actor) -> None:

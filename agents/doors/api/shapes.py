@@ -79,10 +79,10 @@ class ContextBody(BaseModel):
     limit: int
 
 
-def context_body(sent: Sent, place: Place) -> ContextBody:
-    """A request that was assembled, as the API gives it."""
+def context_body(sent: Sent, place: Place, *, is_open: bool) -> ContextBody:
+    """A request that was assembled, as the API gives it; not `is_open`: without its texts."""
     return ContextBody(
-        messages=list(sent.bodies),
+        messages=list(sent.bodies) if is_open else [],
         sections=[SectionBody(name=name, tokens=tokens) for name, tokens in sent.sections],
         tokens=sent.tokens,
         limit=place.actor.participant.context_limit - RESERVE,

@@ -77,7 +77,9 @@ def context(request: Request, uid: str) -> Response:
     member, workspace = access.get_workspace(_user(request), _id(uid, "This workspace"))
     try:
         place = next_place(member, workspace)
-        return Response(shapes.context_body(assembled(place), place).model_dump())
+        is_open = place.turn is None or access.may_read_turn(member, place.turn)
+        body = shapes.context_body(assembled(place), place, is_open=is_open)
+        return Response(body.model_dump())
     except TooLong as long:
         raise Refused("LIMIT_EXCEEDED", str(long), hint="Look at a shorter path.") from None
 

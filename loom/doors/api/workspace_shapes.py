@@ -41,7 +41,8 @@ class Workspace(BaseModel):
 
 class Step(BaseModel):
     """Who tried what, with what outcome: `ok` or the code of its refusal. `message` is the
-    reply; `place` is the line's in its turn: `2.1` is the first of the second round."""
+    reply; `place` is the line's in its turn: `2.1` is the first of the second round. Not
+    `open`: its texts are not for the reader, who may not see what it touched."""
 
     seq: int
     workspace: str
@@ -60,6 +61,7 @@ class Step(BaseModel):
     stream: str
     events: list[int]
     undone: bool
+    open: bool
     at: str
 
 

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
+from loom.access import Actor
 from loom.commands import growth
 from loom.doors.api import reading_shapes
 from loom.doors.api import workspace_shapes as shapes
@@ -86,15 +87,24 @@ def events(request: Request, uid: str) -> Response:
     return Response(events_of(request, actor, streams.name_of(found)))
 
 
-def _steps(steps: list[Step]) -> list[dict[str, Any]]:
-    """The steps of workspaces of one tree; what they touched is named as a reader of it
-    names it."""
+def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
+    """The steps of workspaces of one tree for a reader; what they touched as a reader of it
+    names it. Of steps whose texts the reader may not see, only who tried something and when."""
     views = [(step, step.workspace) for step in steps if step.workspace is not None]
     if not views:
         return []
+    closed = access.closed_steps(actor, [step for step, _ in views])
     touched = (item for step, _ in views for item in step.items)
     names = written(touched, views[0][1].tree_id)
-    return [_step(one, view.uid, [names[item] for item in one.items]) for one, view in views]
+    bodies = [
+        (one, _step(one, view.uid, [names[item] for item in one.items])) for one, view in views
+    ]
+    return [
+        {**body, **_NOTHING, "open": False} if step.pk in closed else body for step, body in bodies
+    ]
+
+
+_NOTHING = {**dict.fromkeys(("line", "canonical", "because", "message", "hint"), ""), "items": []}
 
 
 def _step(step: Step, workspace: str, items: list[str]) -> dict[str, Any]:
@@ -116,6 +126,7 @@ def _step(step: Step, workspace: str, items: list[str]) -> dict[str, Any]:
         "stream": step.stream,
         "events": step.events,
         "undone": step.is_undone,
+        "open": True,
         "at": instant(step.at),
     }
 
@@ -135,7 +146,7 @@ def _step(step: Step, workspace: str, items: list[str]) -> dict[str, Any]:
 @api_view(["GET"])
 def steps(request: Request) -> Response:
     """Who tried what, with what outcome, in order."""
-    every = _asked_for(request)
+    actor, every = _asked_for(request)
     after = number(request, "after", default=0)
     limit = number(request, "limit", default=USUAL, least=1, most=MOST)
     rows = every.filter(seq__gt=after).select_related("actor", "on_behalf_of", "workspace")
@@ -146,16 +157,20 @@ def steps(request: Request) -> Response:
         {
             "count": every.count(),
             "next": shown[-1].seq if len(page) > limit else None,
-            "results": _steps(shown),
+            "results": _steps(actor, shown),
         }
     )
 
 
-def _asked_for(request: Request) -> QuerySet[Step]:
-    """The steps of a workspace, or those of a turn's lines."""
+def _asked_for(request: Request) -> tuple[Actor, QuerySet[Step]]:
+    """Who asks, and the steps of a workspace, or those of a turn's lines."""
     user, turn = user_of(request), word(request, "turn")
     if not turn:
-        return access.get_workspace(user, needed(request, "workspace"))[1].steps.all()
-    found = Step.objects.filter(turn_uid=access.get_turn(user, turn)[1].uid)
+        actor, workspace = access.get_workspace(user, needed(request, "workspace"))
+        return actor, workspace.steps.all()
+    actor, asked = access.get_turn(user, turn)
+    found = Step.objects.filter(turn_uid=asked.uid)
     uid = word(request, "workspace")
-    return found.filter(workspace=access.get_workspace(user, uid)[1]) if uid else found
+    if uid:
+        found = found.filter(workspace=access.get_workspace(user, uid)[1])
+    return actor, found

@@ -74,6 +74,7 @@ class NodeShown:
     my_bookmark: bool
     is_pruned: bool
     is_excluded: bool
+    is_imported: bool
     broken: str
     summary: str
     portals: tuple[Portal, ...]
@@ -165,6 +166,7 @@ def _node(  # noqa: PLR0917 (what one node is drawn from)
         my_bookmark=any(by == me for _, by in margin.bookmarks),
         is_pruned=bool(row.pruned or row.version_pruned),
         is_excluded=bool(row.excluded),
+        is_imported=row.imported,
         broken=broken_reason(row.finish),
         summary=row.summary,
         portals=portals,

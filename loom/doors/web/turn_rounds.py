@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from loom.access import Actor, closed_steps
 from loom.commands import registry
 from loom.commands.continuing import outcome_of
 from loom.grammar.bad import Bad
@@ -49,11 +50,16 @@ class RoundShown:
         return sum(len(thought.splitlines()) or 1 for thought in self.thoughts)
 
 
-def rounds_of(turn: Turn, generations: Sequence[Generation]) -> tuple[RoundShown, ...]:
-    """The rounds in order, those that ended and the one in hand. Two queries."""
+def rounds_of(
+    actor: Actor, turn: Turn, generations: Sequence[Generation]
+) -> tuple[RoundShown, ...]:
+    """The rounds in order, those that ended and the one in hand; without the lines whose
+    texts the reader may not see. Two queries."""
     over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
     steps: dict[int, list[Step]] = {}
-    every = list(lines_of(turn))
+    lines = list(lines_of(turn))
+    closed = closed_steps(actor, lines)
+    every = [step for step in lines if step.pk not in closed]
     texts = texts_of(every)
     for step in every:
         steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)

@@ -1,0 +1,101 @@
+"""What is excluded or pruned reaches no model: not by a look, an outline, or the news."""
+
+import json
+
+import pytest
+
+from agents.assembling import assembled, place_of
+from loom.access import Actor, acting_as
+from loom.commands.execute import Request, execute
+from loom.models import Participant, Tree
+from tests.agents.acting import asked, went
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SECRET = "The vault opens at midnight."
+
+
+def _respond(actor: Actor, tree: Tree, below: str, text: str) -> str:
+    return str(execute(actor, tree, Request(f'respond {below} "{text}"')).body["refs"][0])
+
+
+@pytest.fixture
+def hidden(actor: Actor, tree: Tree, opening: str, request: pytest.FixtureRequest) -> str:
+    """A text below the opening, with one below it, that is excluded or pruned."""
+    made = _respond(actor, tree, opening, SECRET)
+    _respond(actor, tree, made, "After it.")
+    execute(actor, tree, Request(f"link {opening} to {made} as:supports"))
+    execute(actor, tree, Request(f"switch to {opening}"))
+    execute(actor, tree, Request(f"{request.param} {made}"))
+    return made
+
+
+both = pytest.mark.parametrize("hidden", ["exclude", "prune"], indirect=True)
+LOOKS = (
+    "view {hidden} full",
+    "view {hidden} as:prose",
+    "view {hidden} head:10",
+    "view branch:{hidden} full",
+    "view branch:{hidden} as:prose",
+    "list {opening} continuations",
+    "list {opening} links",
+    "list {hidden} versions",
+    "tree",
+    "tree from {hidden} summary",
+    'find "vault"',
+    'find "vault" in:grove',
+    'find "vault" in:{hidden}',
+)
+
+
+@both
+@pytest.mark.parametrize("line", LOOKS)
+def test_no_look_of_a_model_shows_it(
+    actor: Actor, tree: Tree, agent: Participant, opening: str, hidden: str, line: str
+) -> None:
+    asks = Request(line.format(hidden=hidden, opening=opening))
+    reply = str(execute(acting_as(actor, agent), tree, asks).body["reply"])
+    assert "midnight" not in reply and "The vault" not in reply
+
+
+@both
+def test_a_person_still_sees_it(actor: Actor, tree: Tree, hidden: str) -> None:
+    assert SECRET in str(execute(actor, tree, Request(f"view {hidden} full")).body["reply"])
+
+
+def test_a_diff_shows_no_wording_that_was_pruned(
+    actor: Actor, tree: Tree, agent: Participant, opening: str
+) -> None:
+    first = _respond(actor, tree, opening, SECRET)
+    line = f'edit {first} "The vault is shut." as:version'
+    second = execute(actor, tree, Request(line)).body["refs"][0]
+    execute(actor, tree, Request(f"prune {first} version"))
+    asks = Request(f"view {second} as:diff")
+    assert "midnight" in str(execute(actor, tree, asks).body["reply"])
+    assert "midnight" not in str(execute(acting_as(actor, agent), tree, asks).body["reply"])
+
+
+@pytest.mark.parametrize("flag", ["exclude", "prune"])
+def test_neither_outline_nor_news_nor_request_holds_it(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    flag: str,
+) -> None:
+    provider.script(says("First."))
+    went(asked(actor, tree, agent, node=opening))
+    made = _respond(actor, tree, opening, SECRET)
+    note = execute(actor, tree, Request(f'annotate {opening} "{SECRET}"')).body["refs"][0]
+    turn = asked(actor, tree, agent, node=opening, input="Do as I say.")
+    place = place_of(acting_as(actor, agent), turn)
+    assert SECRET in json.dumps(assembled(place).bodies)
+    execute(actor, tree, Request(f"{flag} {made}"))
+    execute(actor, tree, Request(f"prune {note}"))
+    assert SECRET not in json.dumps(assembled(place).bodies)
+    assert "Do as I say." in json.dumps(assembled(place).bodies)
+    assert turn.input_node is not None
+    execute(actor, tree, Request(f"exclude {turn.input_node.local_id}"))
+    assert "Do as I say." not in json.dumps(assembled(place).bodies)

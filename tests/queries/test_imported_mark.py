@@ -1,0 +1,35 @@
+"""Nodes that files brought before they were marked are marked by the migration, and no others."""
+
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+
+from loom.access import Actor
+from loom.commands import growth
+from loom.commands.execute import Request, execute
+from loom.log import streams
+from loom.models import Import, Node, Tree
+
+pytestmark = pytest.mark.django_db
+migration = import_module("loom.migrations.0014_mark_imported_nodes")
+
+
+def test_what_came_before_the_end_of_an_import_is_marked(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migration, "BATCH", 2)
+    for text in ("a", "b", "c"):
+        execute(actor, tree, Request(f'respond root "{text}"'))
+    writer = streams.lock(tree, actor=actor.participant.uid)
+    writer.append("import.finished", {"import": "x", "tree": tree.uid, "report": {}})
+    writer.flush()
+    Import.objects.create(
+        grove=tree.grove, participant=actor.participant, tree=tree, name="x", file="", status="done"
+    )
+    execute(actor, tree, Request('respond root "written here"'))
+    other = growth.make_tree(actor, title="Beside")
+    migration.mark(apps, None)
+    assert not Node.objects.filter(tree=other, imported__isnull=False).exists()
+    here = tree.nodes.filter(imported__isnull=True)
+    assert [one.text for one in here] == ["written here"]
