@@ -7,6 +7,8 @@ from datetime import timedelta
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
+from agents import leases
+from agents.leases import EVERY_S
 from agents.taking import bury
 from loom.commands import turning
 from loom.log import jobs
@@ -15,7 +17,6 @@ from loom.transfer import importing
 
 log = logging.getLogger("heddle.sweeper")
 
-EVERY_S = 3
 FORGOTTEN_S = 10  # a generation that is still queued after this long is sent again
 
 
@@ -26,7 +27,9 @@ def sweep() -> int:
     now = timezone.now()
     lost = Generation.objects.filter(status="running", leased_until__lt=now)
     found, lanes = 0, {}
-    for uid, text, lane in lost.values_list("uid", "text", "lane"):
+    for uid, text, lane, lease in lost.values_list("uid", "text", "lane", "lease"):
+        if not leases.proves_loss(lease):
+            continue
         found += 1
         if text:
             bury(uid)  # it has text that no worker goes on with
@@ -62,6 +65,7 @@ class Sweeper(threading.Thread):
         while True:
             close_old_connections()
             try:
+                leases.watch.look(leases.try_to_write)
                 sweep()
                 importing.sweep()
             except DatabaseError:

@@ -45,6 +45,12 @@ def execute(
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
     own = workspace or growth.workspace_of(actor.participant, tree)
+    return streams.patiently(lambda: _attempt(actor, tree, request, own, refusal))
+
+
+def _attempt(
+    actor: Actor, tree: Tree, request: Request, own: Workspace, refusal: Refused | None
+) -> Answer:
     attempt = Attempt(actor, tree, own, request)
     attempt.stood = request.at or own.position.local_id
     try:
