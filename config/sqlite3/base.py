@@ -1,6 +1,6 @@
 """The connection: stands in line before a transaction or a single statement that writes."""
 
-import os
+from pathlib import Path
 from typing import Any
 
 from django.db import OperationalError
@@ -52,7 +52,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self._entered is not None or self.is_in_memory_db():
             return
         # Tests and backups open other files: each has a queue of its own.
-        queue = queue_of(os.path.abspath(str(self.settings_dict["NAME"])))
+        queue = queue_of(str(Path(self.settings_dict["NAME"]).resolve()))
         if not queue.enter(float(self.settings_dict["OPTIONS"].get("timeout", 5))):
             raise OperationalError("database is locked")
         self._entered = queue

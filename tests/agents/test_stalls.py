@@ -1,18 +1,23 @@
 """A database that takes no writes for a while, or a machine that stands still, ends nothing."""
 
+import os
+import sqlite3
 import time
 from collections.abc import Iterator
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.utils import timezone
 
-from agents import leases, writing
+from agents import leases, sweeper, taking, writing
 from agents.leases import EVERY_S, LEASE_S, STALL_S, Watch
 from agents.sweeper import sweep
 from agents.taking import begin
 from loom.commands import landing
 from loom.models import Generation
-from tests.agents.conftest import Say, again
+from tests.agents.conftest import Running, Say, again
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import HOLD, holds
 
 
 class Clock:
@@ -122,3 +127,40 @@ def test_a_word_about_a_pause_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(landing, "tell", busy)
     writing.tell_wait("x", "y", "tried again after 3 s")
+
+
+HELD_S = float(os.environ.get("HEDDLE_TEST_STALL_S", "8"))
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_is_held_ends_no_running_generation(
+    ask: Say, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Held by a stranger for several leases, while the sweeper looks and a text grows."""
+    if HELD_S < 30:
+        for module in (leases, taking, writing):
+            monkeypatch.setattr(module, "LEASE_S", 2)
+        monkeypatch.setattr(leases, "STALL_S", 0.5)
+        monkeypatch.setattr(sweeper, "EVERY_S", 0.5)
+    provider.script(holds("It was ", HOLD, "night."))
+    row = ask()[0]
+    running = Running(row)
+    sweeping = sweeper.Sweeper()
+    sweeping.start()
+    while not again(row).text:
+        time.sleep(0.05)
+    stranger = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    stranger.execute("BEGIN IMMEDIATE")
+    time.sleep(HELD_S)
+    assert again(row).leased_until < timezone.now()
+    stranger.execute("ROLLBACK")
+    stranger.close()
+    sweep()  # the sweeper of another moment, as soon as writes go through
+    assert begin(row.lane) == []
+    assert again(row).status == "running"
+    provider.release()
+    ended = running.ended()
+    sweeping.stopping.set()
+    sweeping.join()
+    assert (ended.finish, ended.text) == ("complete", "It was night.")
