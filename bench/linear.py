@@ -77,20 +77,17 @@ def growth(read: Reader, piece: str, size: int) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def readers() -> dict[str, tuple[Reader, list[str], int]]:
-    """Each reader with its worst kinds and the smaller size."""
+Readers = dict[str, tuple[Reader, list[str], int]]
+
+
+def of_requests() -> Readers:
+    """What reads requests and files, with its worst kinds and the smaller size."""
     from django.test import RequestFactory
     from rest_framework.negotiation import DefaultContentNegotiation
     from rest_framework.renderers import JSONRenderer
     from rest_framework.request import Request
 
-    from agents.language import language
-    from agents.providers.text import Events, whole
-    from agents.reply import Cutter, read_reply
-    from loom.commands import registry
     from loom.doors.api.body import read_json
-    from loom.doors.web import colours, markdown
-    from loom.grammar.lines import read
     from loom.queries.find import MAX_QUERY
     from loom.queries.ranking import fold, match
     from loom.transfer.checking import demand_readable
@@ -100,6 +97,31 @@ def readers() -> dict[str, tuple[Reader, list[str], int]]:
     def a_file(text: str) -> None:
         file.write_text(f'"{text}" {"1" * 3999} {text}')
         demand_readable(file, lambda at: None)
+
+    def headers(text: str) -> None:
+        names = ("ACCEPT", "ACCEPT_LANGUAGE", "COOKIE", "AUTHORIZATION", "ORIGIN", "RANGE")
+        bare = RequestFactory().get("/")
+        bare.META.update({f"HTTP_{name}": text.replace("\n", " ") for name in names})
+        request = Request(bare)
+        _ = bare.COOKIES, bare.headers
+        DefaultContentNegotiation().select_renderer(request, [JSONRenderer()])
+
+    return {
+        "body": (lambda text: read_json(text.encode()), JSON, 256 * 1024),
+        "import": (a_file, JSON, 256 * 1024),
+        "search": (lambda text: match(fold(text[:MAX_QUERY]), text), MARKS, 128 * 1024),
+        "header": (headers, HEADER, 8 * 1024),
+    }
+
+
+def of_texts() -> Readers:
+    """What reads lines, replies, streams and texts, likewise."""
+    from agents.language import language
+    from agents.providers.text import Events, whole
+    from agents.reply import Cutter, read_reply
+    from loom.commands import registry
+    from loom.doors.web import colours, markdown
+    from loom.grammar.lines import read
 
     def a_line(text: str) -> None:
         read(f"view {text}".replace("\n", " "), registry.forms(), registry.aliases())
@@ -121,33 +143,19 @@ def readers() -> dict[str, tuple[Reader, list[str], int]]:
         for name in ("c", "cs", "java", "make", "python", "markdown", "perl"):
             colours.coloured(f"a{text}"[: colours.MAX_COLOURED], name)
 
-    def headers(text: str) -> None:
-        names = ("ACCEPT", "ACCEPT_LANGUAGE", "COOKIE", "AUTHORIZATION", "ORIGIN", "RANGE")
-        given = {f"HTTP_{name}": text.replace("\n", " ") for name in names}
-        request = Request(RequestFactory().get("/", **given))
-        _ = request._request.COOKIES, request.headers
-        DefaultContentNegotiation().select_renderer(request, [JSONRenderer()])
-
-    def searched(text: str) -> None:
-        match(fold(text[:MAX_QUERY]), text)
-
     return {
-        "body": (lambda text: read_json(text.encode()), JSON, 256 * 1024),
-        "import": (a_file, JSON, 256 * 1024),
         "line": (a_line, LINES, 7 * 1024),
         "reply": (a_reply, [*REPLY, *MARKS], 32 * 1024),
-        "Markdown": (lambda text: markdown._rendered.__wrapped__(text), [*PROSE, *MARKS], 5_000),
+        "Markdown": (markdown._rendered.__wrapped__, [*PROSE, *MARKS], 5_000),
         "highlighter": (highlighted, CODE, 1_200),
         "stream": (a_stream, [*STREAM, *MARKS], 128 * 1024),
-        "search": (searched, MARKS, 128 * 1024),
-        "header": (headers, HEADER, 8 * 1024),
     }
 
 
 def main() -> None:
     """Prints the worst kind of each reader, by how it grows and by what it costs."""
     print(f"{'reader':12} {'size':>9} {'grows':>7} {'by':14} {'longest':>9} {'by':14}")
-    for name, (read, kinds, size) in readers().items():
+    for name, (read, kinds, size) in {**of_requests(), **of_texts()}.items():
         rows = []
         for piece in kinds:
             short, long = growth(read, piece, size)

@@ -39,7 +39,7 @@ class _Renderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         env["coloured"] = env.get("coloured", 0) + len(tokens[idx].content)
         if env["coloured"] > colours.MAX_COLOURED:
-            options = OptionsDict({**options, "highlight": None})
+            options = OptionsDict({**options, "highlight": None})  # type: ignore[typeddict-item]
         return super().fence(tokens, idx, options, env)
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
