@@ -8,6 +8,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 import uvloop
@@ -26,6 +27,7 @@ class LoopThread:
     def __init__(self) -> None:
         self.loop = uvloop.new_event_loop()
         self.rows = ThreadPoolExecutor(8, thread_name_prefix="rows")
+        self.reading = ThreadPoolExecutor(2, thread_name_prefix="reading")
         thread = threading.Thread(target=self._run, name="providers", daemon=True)
         thread.start()
 
@@ -56,6 +58,13 @@ async def in_thread(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T
             _give_back()
 
     return await asyncio.get_running_loop().run_in_executor(the_loop().rows, run)
+
+
+async def in_reading(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """Runs what reads text and no rows, beside the loop: a database that hangs does not hold
+    it up, and it holds up no row."""
+    read = partial(work, *args, **named)
+    return await asyncio.get_running_loop().run_in_executor(the_loop().reading, read)
 
 
 def _give_back() -> None:

@@ -6,12 +6,12 @@ Only the live text of a turn comes in here, never what a subject wrote. Source: 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from loom.grammar.batches import Batch, Command, Segment, prose_of, segments_of
+from loom.grammar.batches import Batch, Command, Growing, Segment, prose_of, segments_of
 from loom.grammar.forms import Form
 from loom.grammar.lines import Line
+from loom.grammar.verbs import Verbs
 
 Look = Callable[[Line], bool]
-ARROWS = ("→", "->")
 
 
 @dataclass(frozen=True)
@@ -55,28 +55,32 @@ def cut_of(segments: Sequence[Segment], language: Language) -> int | None:
 
 
 class Cutter:
-    """Hears a stream and says when nothing more is needed."""
+    """Hears a stream and says when nothing more is needed. Each line is read once, however
+    it is cut into pieces."""
 
     def __init__(self, language: Language) -> None:
-        self._language = language
-        self._text = ""
-        self._has_arrow = False
+        self._growing = Growing(Verbs(language.forms, language.aliases), language.looks)
+        self._rest: list[str] = []
+        self._has_arrow = self._is_known = False
+
+    def takes_time(self, piece: str) -> bool:
+        """Whether hearing the piece may take more than a moment: commands are read then."""
+        self._has_arrow = self._has_arrow or "→" in piece or ">" in piece
+        return self._has_arrow and "\n" in piece
 
     def hear(self, piece: str) -> bool:
         """Whether the first batch with a look line has ended, now that `piece` has come."""
-        before = self._text[self._text.rfind("\n") + 1 :]
-        self._text += piece
-        self._has_arrow = self._has_arrow or any(one in before + piece for one in ARROWS)
-        # A batch ends where a line that is no command begins: only then is it worth reading.
-        if not self._has_arrow or not piece.strip() or (before.strip() and "\n" not in piece):
-            return False
-        segments = _segments(self._text, self._language, finished=False)
-        for one in segments:
-            if isinstance(one, Batch) and any(
-                _looks(said, self._language) for said in one.commands
-            ):
-                return one.closed
-        return False
+        first, *more = piece.split("\n")
+        self._rest.append(first)
+        for line in more:
+            self._growing.feed("".join(self._rest))
+            self._rest, self._is_known = [line], False
+        if self._is_known or not self._rest[-1].strip():
+            return self._growing.has_ended
+        rest = "".join(self._rest)
+        # What begins like a command shows only at its end whether it is one.
+        self._is_known = rest.strip() not in ("-", "←")
+        return self._growing.ends_with(rest)
 
 
 def _segments(text: str, language: Language, *, finished: bool) -> tuple[Segment, ...]:

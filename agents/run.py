@@ -9,7 +9,7 @@ import httpx
 
 from agents.candidate import Candidate
 from agents.language import language
-from agents.loop import in_thread
+from agents.loop import in_reading, in_thread
 from agents.providers.attempt import Attempt, wait_before_next
 from agents.providers.exchange import Limits
 from agents.providers.failures import Failure
@@ -160,10 +160,20 @@ class Run:
                 self._land(candidate)
         elif candidate.is_open and not candidate.add(told.text):
             self._land(candidate, finish="interrupted:too long")
-        elif candidate.is_open and self._cutter is not None and self._cutter.hear(told.text):
+        elif candidate.is_open and await self._is_enough(told.text):
             self._land(candidate, finish="complete")
         elif candidate.is_open and candidate.lacks:
             await self._pay(candidate)
+
+    async def _is_enough(self, piece: str) -> bool:
+        """Whether a round has said what its turn uses. Commands are read beside the loop:
+        a hundred that cannot be read take as long as a second."""
+        cutter = self._cutter
+        if cutter is None:
+            return False
+        if not cutter.takes_time(piece):
+            return cutter.hear(piece)
+        return await in_reading(cutter.hear, piece)
 
     def _let_others_go(self) -> None:
         if self._primes is not None:

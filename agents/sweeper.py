@@ -10,6 +10,8 @@ from django.contrib.sessions.models import Session
 from django.db import DatabaseError, close_old_connections, transaction
 from django.utils import timezone
 
+from agents import leases
+from agents.leases import EVERY_S
 from agents.taking import bury
 from loom.commands import receipts, turning
 from loom.log import jobs
@@ -18,7 +20,6 @@ from loom.transfer import importing
 
 log = logging.getLogger("heddle.sweeper")
 
-EVERY_S = 3
 DELETE_EVERY_S = 3600  # how often old receipts and ended sessions are looked for
 BATCH = 1000
 FORGOTTEN_S = 10  # a generation that is still queued after this long is sent again
@@ -31,7 +32,9 @@ def sweep() -> int:
     now = timezone.now()
     lost = Generation.objects.filter(status="running", leased_until__lt=now)
     found, lanes = 0, {}
-    for uid, text, lane in lost.values_list("uid", "text", "lane"):
+    for uid, text, lane, lease in lost.values_list("uid", "text", "lane", "lease"):
+        if not leases.proves_loss(lease):
+            continue
         found += 1
         if text:
             bury(uid)  # it has text that no worker goes on with
@@ -81,6 +84,7 @@ class Sweeper(threading.Thread):
         while True:
             close_old_connections()
             try:
+                leases.watch.look(leases.try_to_write)
                 sweep()
                 importing.sweep()
                 self._delete_old()

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
+from agents.leases import LEASE_S, proves_loss
 from agents.providers.failures import Broken
 from agents.reading import Order, order_of
 from loom.commands import landing, money, queueing
@@ -15,7 +16,6 @@ from loom.models.base import new_uid
 from loom.queries.money import caches_from
 from loom.rules.refusals import Refused
 
-LEASE_S = 12
 MAX_TRIES = 3
 LOST = "interrupted:worker lost"
 
@@ -48,7 +48,7 @@ def begin(lane: str) -> list[Held]:
     """What may begin now in a lane, by calls, and what to ask. What cannot be run is landed
     with the reason. Candidates of one line and participant read their path once."""
     lease = new_uid()
-    taken = queueing.begin(lane, lease=lease, seconds=LEASE_S)
+    taken = queueing.begin(lane, lease=lease, seconds=LEASE_S, proves_loss=proves_loss)
     going = [one for one in taken if not _was_lost(one, lease)]
     lines = groupby(sorted(going, key=_line), key=_line)
     return [held for _, line in lines for held in _held(lease, list(line))]

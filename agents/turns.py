@@ -161,7 +161,7 @@ def _execute(turn: Turn) -> bool:
         "prose": said.prose,
         "told": told,
         "dropped": said.dropped,
-        "notes": [f"! {over:,} lines more were not run."] if over > 0 else [],
+        "notes": [budgets.not_run(over, budget_of(turn))] if over > 0 else [],
         "changed": any(one["changed"] for one in told),
     }
     rounds = [*turn.rounds, kept]

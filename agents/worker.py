@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import httpx
 from django.conf import settings
+from django.db import DatabaseError
 
+from agents import leases
 from agents.loop import in_thread, the_loop
 from agents.providers.exchange import Limits
 from agents.providers.registry import Provider
@@ -64,7 +66,11 @@ async def live(held: Sequence[Held]) -> None:
 
 
 def _next_of(lane: str) -> list[Held]:
-    return begin(lane) if queueing.has_waiting(lane) else []
+    try:
+        return begin(lane) if queueing.has_waiting(lane) else []
+    except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
+        log.warning("could not begin what waits in %s", lane, exc_info=True)
+        return []
 
 
 async def _one(held: Held) -> str:
@@ -75,7 +81,8 @@ async def _one(held: Held) -> str:
     if _ending:
         run.interrupt(_ending[0])
     try:
-        await run()
+        with leases.held(held.lease):
+            await run()
     finally:
         _runs.discard(run)
     return held.lane

@@ -4,19 +4,21 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from django.db import DatabaseError, OperationalError
 
+from agents.leases import LEASE_S
 from agents.providers.attempt import Attempt
 from agents.reading import Order
-from agents.taking import LEASE_S
 from loom.commands import landing, money
 from loom.commands.landing import Received
 from loom.models import Call, Generation
 
 log = logging.getLogger("heddle.run")
 T = TypeVar("T")
+PATIENCE_S = 90.0  # a stall of the database is no reason to end a generation
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def begin(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> 
         turn=first.turn,
     )
     for generation in generations:
-        landing.begin_call(generation, call)
+        _persistently(partial(landing.begin_call, generation, call))
     return call
 
 
@@ -85,12 +87,15 @@ def more_money(uid: str, lease: str, needed: int) -> int | None:
 
 def tell_wait(uid: str, lease: str, why: str) -> None:
     """Says beside a generation why nothing comes yet."""
-    landing.tell(uid, lease=lease, note=why)
+    try:
+        landing.tell(uid, lease=lease, note=why)
+    except OperationalError:  # a busy database is no reason to end a generation
+        log.warning("could not say why %s waits", uid, exc_info=True)
 
 
 def put_back(uid: str, lease: str) -> None:
     """Gives the lease up at once, so that another worker may begin anew."""
-    landing.progress(uid, lease=lease, text="", chunk=0, seconds=0)
+    _persistently(lambda: landing.progress(uid, lease=lease, text="", chunk=0, seconds=0))
 
 
 def seal(call: Call, attempt: Attempt) -> None:
@@ -111,11 +116,16 @@ def seal(call: Call, attempt: Attempt) -> None:
 
 
 def _persistently(write: Callable[[], T]) -> T:
-    """`write`, tried again where the database was busy; the sweeper is the second net."""
-    for pause_s in (0.2, 1.0):
+    """`write`, tried again for PATIENCE_S where the database was busy; the sweeper is the
+    second net."""
+    until = time.monotonic() + PATIENCE_S
+    pause_s = 0.2
+    while True:
         try:
             return write()
         except OperationalError:
+            if time.monotonic() > until:
+                raise
             log.warning("a busy database, once more", exc_info=True)
-            time.sleep(pause_s)
-    return write()
+        time.sleep(pause_s)
+        pause_s = min(2.0, pause_s * 2)

@@ -78,6 +78,7 @@ def _database(url: str) -> dict[str, Any]:
     """
     entry: dict[str, Any] = dict(dj_database_url.parse(url))
     if entry["ENGINE"].endswith("sqlite3"):
+        entry["ENGINE"] = "config.sqlite3"
         entry["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,

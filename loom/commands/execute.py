@@ -52,7 +52,7 @@ def execute(
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
     own = workspace or growth.workspace_of(actor.participant, tree)
-    return _logged(Attempt(actor, tree, own, request), refusal)
+    return streams.patiently(lambda: _logged(Attempt(actor, tree, own, request), refusal))
 
 
 def run_command(
@@ -71,8 +71,8 @@ def run_command(
     """
     line = line_of(registry.command_of(command), args)
     own = workspace or growth.workspace_of(actor.participant, tree)
-    attempt = Attempt(actor, tree, own, replace(request, line=line.canonical), line)
-    return _logged(attempt, None)
+    said = replace(request, line=line.canonical)
+    return streams.patiently(lambda: _logged(Attempt(actor, tree, own, said, line), None))
 
 
 def line_of(command: Command, args: Args) -> Line:

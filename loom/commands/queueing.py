@@ -6,7 +6,7 @@ take turns however much either asked for, and nobody waits for ever.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -47,12 +47,19 @@ class _Open:
     is_running: bool
 
 
-def begin(lane: str, *, lease: str, seconds: int) -> list[Generation]:
+def _always(lease: str) -> bool:
+    return True
+
+
+def begin(
+    lane: str, *, lease: str, seconds: int, proves_loss: Callable[[str], bool] = _always
+) -> list[Generation]:
     """The candidates of a lane that may begin now, and those whose worker was lost; all now
-    running under `lease`. As many run at once as the lane bears."""
+    running under `lease`. As many run at once as the lane bears. `proves_loss` says whether a
+    lease that has run out means that its worker is gone."""
     with transaction.atomic():
         row = _locked(lane)
-        chosen = _chosen(list(_open(lane, timezone.now())))
+        chosen = _chosen(list(_open(lane, timezone.now(), proves_loss)))
         found = (
             Generation.objects.select_for_update(of=("self",))
             .select_related(*READ)
@@ -93,16 +100,16 @@ def _locked(name: str) -> Lane:
     return row
 
 
-def _open(lane: str, now: datetime) -> Iterator[_Open]:
+def _open(lane: str, now: datetime, proves_loss: Callable[[str], bool]) -> Iterator[_Open]:
     rows = Generation.objects.filter(lane=lane, tree__erasing_at__isnull=True)
     rows = rows.filter(Q(status="running") | Q(status="queued", stop_asked=False))
     # Running ones first: they are always counted, however long the queue is.
     found = rows.order_by("-status", "rank", "id").values_list(
-        "pk", "payer_id", "rank", "participant__parallel", "status", "leased_until"
+        "pk", "payer_id", "rank", "participant__parallel", "status", "leased_until", "lease"
     )
-    for pk, payer, rank, most, status, until in found[:AHEAD]:
+    for pk, payer, rank, most, status, until, held in found[:AHEAD]:
         is_running = status == "running"
-        is_lost = is_running and until is not None and until < now
+        is_lost = is_running and until is not None and until < now and proves_loss(held)
         yield _Open(pk, payer, rank, most, is_lost, is_running)
 
 

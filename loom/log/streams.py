@@ -1,14 +1,21 @@
 """Streams: taking the lock, and numbering what happens under it."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from loom.log.kinds import KINDS
 from loom.models import Event, Grove, Node, Stream, Tree, Workspace
 from loom.models.prepared import Given, Prepared
+from loom.rules.refusals import Refused
+
+T = TypeVar("T")
+PATIENCE_S = 30.0  # each try waits 20 s for the database already
+AGAIN_S = 0.1
 
 
 def name_of(item: Tree | Grove | Workspace) -> str:
@@ -95,6 +102,34 @@ def lock(item: Tree | Grove | Workspace, *, actor: str = "", origin: str = "") -
         stream = Stream.objects.get_or_create(name=name)[0]
         stream = Stream.objects.select_for_update().get(pk=stream.pk)
     return Writer(stream, actor=actor, origin=origin)
+
+
+def patiently(write: Callable[[], T]) -> T:
+    """What `write` returns; it is run again where the database was too busy to take it, and
+    nothing was written. Raises Refused UNAVAILABLE where that goes on for PATIENCE_S."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return write()
+        except OperationalError as error:
+            # Inside a transaction it is for whoever began it to run it again.
+            if not is_busy(error) or connection.in_atomic_block:
+                raise
+            if time.monotonic() >= until:
+                raise Refused(
+                    "UNAVAILABLE",
+                    "The database is busy with other writing; nothing was changed.",
+                    hint="send it again in a moment",
+                    retryable=True,
+                ) from None
+        time.sleep(AGAIN_S)
+
+
+def is_busy(error: OperationalError) -> bool:
+    """Whether the database only had no time: SQLite's write lock was held by others, or
+    PostgreSQL ended one of two transactions that waited for each other."""
+    said = str(error)
+    return any(words in said for words in ("database is locked", "deadlock detected"))
 
 
 def head(name: str) -> int:

@@ -6,6 +6,7 @@ Pure. Whoever runs turns keeps the figures; here it is only said what they mean.
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from loom.grammar.batches import MAX_COMMANDS
 from loom.rules.refusals import Refused
 
 Preset = Literal["quick", "standard", "thorough"]
@@ -113,7 +114,15 @@ def refusal(budget: Budget, spent: Spent, verb: str) -> Refused | None:
 def most_lines(budget: Budget) -> int:
     """How many lines of one round are looked at: what may still run when all is used up, and
     what is refused, has an end too."""
-    return budget.steps + BEYOND
+    return min(budget.steps + BEYOND, MAX_COMMANDS)
+
+
+def not_run(over: int, budget: Budget) -> str:
+    """What an agent reads of the lines of its reply that were more than are looked at."""
+    return (
+        f"! LIMIT_EXCEEDED: {over:,} lines more were not run. At most {most_lines(budget)} lines"
+        " of a reply are: send the others in your next reply."
+    )
 
 
 def next_round(budget: Budget, spent: Spent, *, concluding: bool) -> Next:

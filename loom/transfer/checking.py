@@ -20,8 +20,10 @@ _PIECE = 1024 * 1024
 _LONGEST = 6 * MAX_TEXT_BYTES  # a text of 4 MiB in which every byte is written as an escape
 _HALF = re.compile(rb"\\u[dD]([89a-fA-F])[0-9a-fA-F]{2}")
 _LOW = re.compile(rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}")
-_DIGITS = re.compile(rb"[0-9]{4000}")
-_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([0-9]{4000})', re.DOTALL)
+# Nothing is tried twice: digits are counted from where they begin, and a string that never
+# ends takes the rest of the file with it.
+_DIGITS = re.compile(rb"(?<![0-9])[0-9]{4000}")
+_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|(?<![0-9])([0-9]{4000})', re.DOTALL)
 _TELLING = {"heddle": "heddle", "root": "pyloom", "children": "pyloom-simple"}
 _BACKSLASH = 92
 Tell = Callable[[int], None]

@@ -210,7 +210,7 @@ def test_a_reply_of_lines_without_end_is_looked_at_as_far_as_its_budget_reaches(
     provider.script(says(lines), says("The end."))
     turn = outside.turn(opening, budget="quick")
     assert len(turn["steps"]) == 40
-    assert "! 260 lines more were not run." in last(provider)
+    assert "! LIMIT_EXCEEDED: 260 lines more were not run. At most 40 lines" in last(provider)
 
 
 def test_the_position_goes_back_where_an_agent_walks_in_a_circle(

@@ -12,7 +12,7 @@ from loom.log import streams
 from loom.models import Import, Node, Tree
 
 pytestmark = pytest.mark.django_db
-migration = import_module("loom.migrations.0014_mark_imported_nodes")
+migration = import_module("loom.migrations.0020_mark_imported_nodes")
 
 
 def test_what_came_before_the_end_of_an_import_is_marked(

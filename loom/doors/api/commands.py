@@ -17,6 +17,7 @@ from loom.doors.api import bodies, shapes
 from loom.doors.api.auth import user_of
 from loom.doors.api.body import read
 from loom.doors.api.schema import operation
+from loom.doors.api.waiting import Wait, hold
 from loom.models import Tree, Workspace
 from loom.rules.refusals import Refused
 
@@ -36,7 +37,7 @@ def in_tree(request: Request, uid: str) -> Response:
     something goes on running."""
     actor, tree = access.get_tree(user_of(request), uid)
     given = read(request, bodies.LineSent)
-    return _run(given, actor, tree, growth.workspace_of(actor.participant, tree))
+    return _run(request, given, actor, tree, growth.workspace_of(actor.participant, tree))
 
 
 @operation(
@@ -53,34 +54,50 @@ def in_workspace(request: Request, uid: str) -> Response:
     given = read(request, bodies.LineSent)
     if workspace.participant_id != actor.participant.pk:
         actor = behalf.acting_for(actor, workspace.participant, given.line)
-    return _run(given, actor, workspace.tree, workspace)
+    return _run(request, given, actor, workspace.tree, workspace)
 
 
-def _run(given: bodies.LineSent, actor: Actor, tree: Tree, workspace: Workspace) -> Response:
+def _run(
+    request: Request, given: bodies.LineSent, actor: Actor, tree: Tree, workspace: Workspace
+) -> Response:
     is_dry = bool(given.dry_run)
     sent = execute.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
     body = execute.execute(actor, tree, sent, workspace).body
     if is_dry or not body["generations"]:
         return Response(body)
-    if given.wait:
+    if given.wait and not _held_back(request, body, given.wait):
         return _waited(body, given.wait)
     return Response(body, status=202)
 
 
+def _held_back(request: Request, body: dict[str, Any], wait_s: float) -> bool:
+    """Whether the answer waits without this thread, and goes out as 200 once all candidates
+    have ended, or as it is where that takes longer."""
+    wait = Wait(frozenset(body["generations"]), wait_s, lambda: _outcome(body)[1])
+    return hold(request._request, wait)
+
+
 def _waited(body: dict[str, Any], wait_s: float) -> Response:
-    """The answer once all candidates have ended; 202 where that takes longer than `wait_s`."""
+    """The same for servers without ASGI, where a thread has to wait."""
     end = time.monotonic() + wait_s
     while True:
-        is_done, reply, errors = outcome_of(body["generations"])
-        if is_done and not reply.refs and errors:
-            raise _failed(body, errors[0])
+        is_done, answer = _outcome(body)
         if is_done:
-            return Response({**body, "reply": reply.text, "refs": list(reply.refs)})
+            return Response(answer)
         if time.monotonic() >= end:
             return Response(body, status=202)
         if not connection.in_atomic_block:
             connection.close()  # many may wait, and there are fewer connections
         time.sleep(min(LOOK_EVERY_S, max(0.0, end - time.monotonic())))
+
+
+def _outcome(body: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """Whether all candidates have ended, and the answer with what came of them. Raises Refused
+    where all of them failed."""
+    is_done, reply, errors = outcome_of(body["generations"])
+    if is_done and not reply.refs and errors:
+        raise _failed(body, errors[0])
+    return is_done, {**body, "reply": reply.text, "refs": list(reply.refs)}
 
 
 def _failed(body: dict[str, Any], error: dict[str, Any]) -> Refused:

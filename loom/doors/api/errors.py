@@ -160,6 +160,10 @@ def _down(error: Any) -> Refused:
     if any(words in str(error) for words in ("disk is full", "No space left")):
         hint = "whoever runs this Heddle makes room on its disk"
         return Refused("UNAVAILABLE", "The disk is full; nothing was written.", hint=hint)
+    if "database is locked" in str(error):
+        return Refused(
+            "UNAVAILABLE", "The database is busy with other writing.", hint="send it again"
+        )
     return Refused("UNAVAILABLE", "The database does not answer.", hint="try again")
 
 

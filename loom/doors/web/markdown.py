@@ -14,11 +14,16 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
 
 from loom.doors.web import colours
 
 # Longer texts are shown plain: parsing megabytes would hold up everybody.
 MAX_RENDERED = 40_000
+
+# A table is as wide as its head in every row, however short the row: so wide heads above
+# many rows would make of a text the square of it. Such texts are shown without tables.
+MAX_CELLS = 20_000
 
 _TAGS = set(
     "p br hr strong em s code pre span blockquote ul ol li h3 h4 h5 h6 a"
@@ -28,7 +33,14 @@ _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "pre": {"tabindex"}}
 
 
 class _Renderer(RendererHTML):
-    """Draws an image as its words, and headings below those of the page."""
+    """Draws an image as its words, and headings below those of the page; colours so much
+    code of a text, and shows the rest plain."""
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        env["coloured"] = env.get("coloured", 0) + len(tokens[idx].content)
+        if env["coloured"] > colours.MAX_COLOURED:
+            options = OptionsDict({**options, "highlight": None})  # type: ignore[typeddict-item]
+        return super().fence(tokens, idx, options, env)
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         words = tokens[idx].content or str(tokens[idx].attrs.get("src", ""))
@@ -49,18 +61,28 @@ def _coloured(code: str, language: str, _attributes: str) -> str:
     return colours.coloured(code, language)
 
 
-_parser = MarkdownIt(
-    "commonmark",
-    {"html": False, "breaks": True, "linkify": False, "highlight": _coloured},
-    renderer_cls=_Renderer,
-).enable(["table", "strikethrough"])
+def _parser(*rules: str) -> MarkdownIt:
+    return MarkdownIt(
+        "commonmark",
+        {"html": False, "breaks": True, "linkify": False, "highlight": _coloured},
+        renderer_cls=_Renderer,
+    ).enable([*rules, "strikethrough"])
+
+
+_with_tables, _without_tables = _parser("table"), _parser()
+
+
+def _parser_for(text: str) -> MarkdownIt:
+    lines = text.split("\n")
+    cells = max(line.count("|") + 1 for line in lines) * len(lines)
+    return _with_tables if cells <= MAX_CELLS else _without_tables
 
 
 @lru_cache(maxsize=512)
 def _rendered(text: str) -> str:
     return nh3.clean(
         # Wide code scrolls, which must go by keys too. No other <pre> can be there.
-        _parser.render(text).replace("<pre>", '<pre tabindex="0">'),
+        _parser_for(text).render(text).replace("<pre>", '<pre tabindex="0">'),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         allowed_classes={"span": set(colours.CLASSES)},

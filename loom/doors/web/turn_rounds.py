@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.utils.translation import gettext
@@ -92,6 +93,7 @@ def _round(
     )
 
 
+@lru_cache(maxsize=64)
 def _prose(text: str) -> str:
     """What a round whose lines are being run says besides them."""
     return prose_of(segments_of(text, registry.forms(), registry.aliases(), finished=True))

@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ("loom", "0013_call_strategy"),
+        ("loom", "0019_api_key_scope"),
     ]
 
     operations = [

@@ -1,0 +1,166 @@
+"""A database that takes no writes for a while, or a machine that stands still, ends nothing."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from agents import leases, sweeper, taking, writing
+from agents.leases import EVERY_S, LEASE_S, STALL_S, Watch
+from agents.sweeper import sweep
+from agents.taking import begin
+from loom.commands import landing
+from loom.models import Generation
+from tests.agents.conftest import Running, Say, again
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import HOLD, holds
+
+
+class Clock:
+    """A time that goes on when told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    """The time of the watch, which has seen one write go through."""
+    made = Clock()
+    monkeypatch.setattr(leases, "watch", Watch(made))
+    leases.watch.look(lambda: None)
+    yield made
+
+
+def _running(generation: Generation) -> Generation:
+    """The generation with text, under a lease that has run out."""
+    assert landing.take(generation.uid, lease="gone", seconds=60) is not None
+    landing.progress(generation.uid, lease="gone", text="Half a s", chunk=1, seconds=-1)
+    return again(generation)
+
+
+def test_a_lease_says_nothing_while_writes_wait(clock: Clock) -> None:
+    assert leases.proves_loss("gone")
+    leases.watch.look(lambda: clock.passes(30))
+    assert not leases.proves_loss("gone")
+    for _ in range(LEASE_S // EVERY_S):
+        clock.passes(EVERY_S)
+        assert not leases.proves_loss("gone")
+        leases.watch.look(lambda: None)
+    clock.passes(1)
+    assert leases.proves_loss("gone")
+
+
+def test_nor_while_a_write_is_being_tried(clock: Clock) -> None:
+    def held() -> None:
+        clock.passes(STALL_S + 1)
+        assert not leases.proves_loss("gone")
+
+    leases.watch.look(held)
+
+
+def test_nor_where_writes_fail_or_nobody_could_try(clock: Clock) -> None:
+    def fails() -> None:
+        raise OperationalError("database is locked")
+
+    with pytest.raises(OperationalError):
+        leases.watch.look(fails)
+    assert not leases.proves_loss("gone")
+    clock.passes(EVERY_S + STALL_S + LEASE_S)
+    assert not leases.proves_loss("gone")
+    leases.watch.look(lambda: None)
+    assert not leases.proves_loss("gone")
+
+
+@pytest.mark.django_db
+def test_after_a_stall_nothing_that_may_be_alive_is_ended(ask: Say, clock: Clock) -> None:
+    row = _running(ask()[0])
+    leases.watch.look(lambda: clock.passes(30))
+    sweep()
+    assert begin(row.lane) == []
+    assert again(row).status == "running"
+    # Its worker comes back and holds it again.
+    assert landing.progress(row.uid, lease="gone", text="Half a sent", chunk=2, seconds=9) == "go"
+
+
+@pytest.mark.django_db
+def test_what_this_process_runs_is_not_lost(ask: Say) -> None:
+    row = _running(ask()[0])
+    with leases.held("gone"):
+        sweep()
+        assert begin(row.lane) == []
+        assert again(row).status == "running"
+    sweep()
+    assert again(row).finish == "interrupted:worker lost"
+
+
+@pytest.mark.django_db
+def test_a_call_is_begun_though_the_database_is_busy(
+    monkeypatch: pytest.MonkeyPatch, ask: Say
+) -> None:
+    tries: list[int] = []
+
+    def busy() -> str:
+        tries.append(1)
+        if len(tries) < 6:
+            raise OperationalError("database is locked")
+        return "written"
+
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    assert writing._persistently(busy) == "written"
+
+
+@pytest.mark.django_db
+def test_a_word_about_a_pause_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*args: object, **named: object) -> None:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(landing, "tell", busy)
+    writing.tell_wait("x", "y", "tried again after 3 s")
+
+
+HELD_S = float(os.environ.get("HEDDLE_TEST_STALL_S", "8"))
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_is_held_ends_no_running_generation(
+    ask: Say, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Held by a stranger for several leases, while the sweeper looks and a text grows."""
+    if HELD_S < 30:
+        for module in (leases, taking, writing):
+            monkeypatch.setattr(module, "LEASE_S", 2)
+        monkeypatch.setattr(leases, "STALL_S", 0.5)
+        monkeypatch.setattr(sweeper, "EVERY_S", 0.5)
+    provider.script(holds("It was ", HOLD, "night."))
+    row = ask()[0]
+    running = Running(row)
+    sweeping = sweeper.Sweeper()
+    sweeping.start()
+    while not again(row).text:
+        time.sleep(0.05)
+    stranger = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    stranger.execute("BEGIN IMMEDIATE")
+    time.sleep(HELD_S)
+    assert again(row).leased_until < timezone.now()
+    stranger.execute("ROLLBACK")
+    stranger.close()
+    sweep()  # the sweeper of another moment, as soon as writes go through
+    assert begin(row.lane) == []
+    assert again(row).status == "running"
+    provider.release()
+    ended = running.ended()
+    sweeping.stopping.set()
+    sweeping.join()
+    assert (ended.finish, ended.text) == ("complete", "It was night.")

@@ -1,0 +1,58 @@
+"""A command that finds the database busy is run again, and says so where that does not end."""
+
+import pytest
+from django.db import OperationalError
+
+from loom.access import Actor
+from loom.commands import records
+from loom.commands.execute import Request, execute
+from loom.log import streams
+from loom.models import Node, Step, Tree
+from loom.rules.refusals import Refused
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def _busy(monkeypatch: pytest.MonkeyPatch, times: int, words: str = "database is locked") -> None:
+    """Has the next commands find the database busy, so many times, once they have written."""
+    done, left = records.done, [times]
+
+    def late(*given: object) -> object:
+        answer = done(*given)  # type: ignore[arg-type]
+        if left[0] > 0:
+            left[0] -= 1
+            raise OperationalError(words)
+        return answer
+
+    monkeypatch.setattr(records, "done", late)
+    monkeypatch.setattr(streams, "AGAIN_S", 0.0)
+
+
+def test_a_busy_database_is_asked_again(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _busy(monkeypatch, 3)
+    answer = execute(actor, tree, Request('respond root "Once."', key="k"))
+    assert answer.body["ok"] and answer.body["step"] == 1
+    assert Node.objects.filter(text="Once.").count() == 1
+    assert Step.objects.count() == 1
+
+
+def test_it_is_not_asked_for_ever(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _busy(monkeypatch, 1_000)
+    monkeypatch.setattr(streams, "PATIENCE_S", 0.0)
+    with pytest.raises(Refused) as caught:
+        execute(actor, tree, Request('respond root "Never."'))
+    assert (caught.value.code, caught.value.retryable) == ("UNAVAILABLE", True)
+    assert "busy" in caught.value.message
+    assert not Node.objects.filter(text="Never.").exists()
+
+
+def test_other_faults_are_not_tried_again(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _busy(monkeypatch, 1, "no such table")
+    with pytest.raises(OperationalError):
+        execute(actor, tree, Request('respond root "x"'))

@@ -1,0 +1,102 @@
+"""A reply read as it comes says the same as one that is read anew at each piece, and reads
+each of its lines once."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agents.reply import Cutter, Language, read_reply
+from loom.grammar import batches
+from loom.grammar.batches import MAX_COMMANDS, Batch, segments_of
+from loom.grammar.lines import Line, read
+from tests.grammar.table import ALIASES, FORMS
+
+LOOKS = ("view", "find", "list", "tree")
+
+
+def looks(line: Line) -> bool:
+    return line.verb in LOOKS
+
+
+LANGUAGE = Language(FORMS, ALIASES, looks)
+
+
+def _has_ended(text: str) -> bool:
+    """The same by reading all of the text."""
+    for one in segments_of(text, FORMS, ALIASES, finished=False):
+        if isinstance(one, Batch) and any(said.line and looks(said.line) for said in one.commands):
+            return one.closed
+    return False
+
+
+PIECES = [
+    *("\n", "\n", "\n\n", " ", "→ view a7x2", "→ view a7x2\n", "-> view a7x2\n", "-", "->", "→"),
+    *("→ prune a7x2\n", "→ respond\n", '→ respond "one\n', '"', 'a "word"\n', "→ respnod\n", "←"),
+    *("←\n", " ←\n", "```\n", "~~~\n", "prose", "prose\n", "  - x\n", "-> and so on\n", "\r\n"),
+    *("→ view a b c\n", "→ and so on\n", '→ respond "x"\n', "\t", "   ", "   → view a7x2\n"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14))
+@settings(max_examples=600)
+def test_a_growing_reply_ends_where_the_whole_one_does(pieces: list[str]) -> None:
+    cutter, text = Cutter(LANGUAGE), ""
+    for piece in pieces:
+        text += piece
+        ended = cutter.hear(piece)
+        if piece.strip():
+            assert ended == _has_ended(text), text
+        if ended:
+            return
+
+
+def test_a_line_is_read_once_however_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def counted(text: str, *more: object) -> Line:
+        seen.append(len(text))
+        return read(text, FORMS, ALIASES)
+
+    monkeypatch.setattr(batches, "read", counted)
+    cutter = Cutter(LANGUAGE)
+    for number in range(300):
+        for letter in f"→ frobnicate the {number} thing\n":
+            assert not cutter.hear(letter)
+    # Once by itself, and once as it would be with lines below it.
+    assert len(seen) <= 2 * MAX_COMMANDS
+
+
+def test_a_reply_has_so_many_commands() -> None:
+    lines = "→ frobnicate\n" * 300 + "The end."
+    said = read_reply(lines, LANGUAGE, finished=True)
+    assert len(said.commands) == 300
+    assert said.prose == "The end."
+    codes = [one.bad.code for one in said.commands if one.bad]
+    assert codes == ["INVALID_SYNTAX"] * MAX_COMMANDS + ["LIMIT_EXCEEDED"] * 100
+    last = said.commands[-1].bad
+    assert last is not None and "next reply" in last.hint
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "→ x\n",
+        "→ x\nprose\n",
+        "\\→ x\nprose\n",
+        '→ respond "\n',
+        "→ respnod\n",
+        "-",
+        "\n",
+        " ",
+        '"\n',
+    ]
+    + ["→ respond\n\n", "```\n", "← \n"],
+)
+def test_a_reply_of_1_mib_of_anything_is_read(line: str) -> None:
+    text = (line * (1024 * 1024 // len(line))) + "\n"
+    read_reply(text, LANGUAGE, finished=True)
+    cutter = Cutter(LANGUAGE)
+    for at in range(0, len(text), 9_973):
+        if cutter.hear(text[at : at + 9_973]):
+            return

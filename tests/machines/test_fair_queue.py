@@ -1,0 +1,143 @@
+"""Writers of an SQLite database take turns, threads and processes alike."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from config.sqlite3.queue import Queue
+from loom.models import User
+
+pytestmark = [pytest.mark.sqlite, pytest.mark.timeout(120)]
+
+
+def test_threads_enter_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    queue = Queue(str(tmp_path / "db"))
+    order: list[int] = []
+    assert queue.enter(60)
+
+    def write(number: int) -> None:
+        assert queue.enter(60)
+        order.append(number)
+        queue.leave()
+
+    threads = []
+    for number in range(20):
+        threads.append(threading.Thread(target=write, args=(number,)))
+        threads[-1].start()
+        while len(queue._line) < number + 2:
+            pass
+    queue.leave()
+    for thread in threads:
+        thread.join()
+    assert order == list(range(20))
+
+
+HOG = """
+import sys, time
+from config.sqlite3.queue import Queue
+queue, turns = Queue(sys.argv[1]), 0
+while True:
+    assert queue.enter(60)
+    turns += 1
+    open(sys.argv[2], "w").write(str(turns))
+    time.sleep(0.002)
+    queue.leave()
+"""
+
+
+def test_a_process_that_writes_without_end_lets_others_write(tmp_path: Path) -> None:
+    path, count = str(tmp_path / "db"), tmp_path / "count"
+    root = Path(__file__).parents[2]
+    hog = subprocess.Popen([sys.executable, "-c", HOG, path, str(count)], cwd=root)
+    try:
+        while not (count.exists() and count.read_text()):
+            assert hog.poll() is None
+        queue = Queue(path)
+        for _ in range(20):
+            before = int(count.read_text() or 0)
+            assert queue.enter(60)
+            assert int(count.read_text() or before) - before < 50
+            queue.leave()
+    finally:
+        hog.kill()
+        hog.wait()
+    # What a process held that died is free.
+    assert queue.enter(60)
+
+
+def test_who_gives_up_leaves_the_line(tmp_path: Path) -> None:
+    queue = Queue(str(tmp_path / "db"))
+    assert queue.enter(1)
+    late = threading.Thread(target=lambda: queue.enter(0.05))
+    late.start()
+    late.join()
+    queue.leave()
+    assert queue.enter(1)
+    assert len(queue._line) == 1
+    other = Queue(str(tmp_path / "db"))
+    assert not other.enter(0.05)
+    assert not other._line
+
+
+def _entered() -> object:
+    return connection._entered  # type: ignore[attr-defined]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_and_a_single_statement_enter_and_leave() -> None:
+    assert _entered() is None
+    with transaction.atomic():
+        assert _entered() is not None
+        with transaction.atomic():
+            User.objects.update(username="x")
+        assert _entered() is not None
+    assert _entered() is None
+    with pytest.raises(ValueError), transaction.atomic():
+        raise ValueError
+    assert _entered() is None
+    User.objects.create(username="y")
+    assert _entered() is None
+    with transaction.atomic():
+        connection.close()
+        assert _entered() is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_writer_waits_for_another_and_says_when_it_was_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    User.objects.create(username="x")
+    heard: list[object] = []
+
+    def write(name: str) -> None:
+        try:
+            heard.append(User.objects.update(username=name))
+        except OperationalError as error:
+            heard.append(str(error))
+        finally:
+            connection.close()
+
+    queue = connection.settings_dict["OPTIONS"]
+    with transaction.atomic():
+        User.objects.update(username="first")
+        patient = threading.Thread(target=write, args=("second",))
+        patient.start()
+        while not heard and patient.is_alive() and _line() < 2:
+            pass
+        assert heard == []
+    patient.join()
+    assert (heard, User.objects.get().username) == ([1], "second")
+    monkeypatch.setitem(queue, "timeout", 0.05)
+    with transaction.atomic():
+        hurried = threading.Thread(target=write, args=("third",))
+        hurried.start()
+        hurried.join()
+    assert heard[1:] == ["database is locked"]
+
+
+def _line() -> int:
+    return len(connection._entered._line)  # type: ignore[attr-defined]
