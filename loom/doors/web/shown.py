@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache as once
+from inspect import getsource
 from itertools import accumulate
 from typing import Any
 
@@ -21,7 +22,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_noop
 
 from loom.access import Actor
-from loom.doors.web import markdown
+from loom.doors.web import colours, markdown
 from loom.doors.web.tags import combo
 from loom.doors.web.who import Who, tint_of
 from loom.models import Tree
@@ -196,12 +197,12 @@ class Found:
 
         A text never changes, so its node's hash says enough of it.
         """
-        row, margin = self.rows[key], self.margins[key]
+        margin = self.margins[key]
         notes = [part.id for one in margin.notes for part in (one.wording, *one.replies)]
         drawn = [self.rows[one] for one in (key, *notes)]
         seen = {row.author_uid for row in drawn}
         made_of: list[Any] = [
-            _TEMPLATES(),
+            _drawn_by(),
             get_language(),
             [self.tree.uid, self.tree.mode],
             [[*row._replace(text=""), row.length] for row in drawn],
@@ -213,10 +214,12 @@ class Found:
 
 
 @once
-def _TEMPLATES() -> str:  # noqa: N802  (a constant that is read at first use)
-    """A digest of the templates: what an older Heddle drew is drawn again."""
+def _drawn_by() -> str:
+    """A digest of the templates and the code that draw: what an older Heddle drew is drawn
+    again by a newer one."""
     names = ("node", "node_tools", "node_foot", "portals", "note")
-    return digest("".join(get_template(f"parts/{name}.html").template.source for name in names))
+    sources = [get_template(f"parts/{name}.html").template.source for name in names]
+    return digest("".join([*sources, getsource(markdown), getsource(colours)]))
 
 
 @dataclass(frozen=True)
