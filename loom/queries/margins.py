@@ -84,7 +84,7 @@ class LinksOf(NamedTuple):
     one and it is a node."""
 
     type: str
-    count: int
+    many: int
     only: str = ""
 
     @property

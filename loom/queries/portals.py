@@ -14,7 +14,7 @@ class Portal:
     """So many links of one type, none of them to what the reader may not see."""
 
     type: str
-    count: int
+    many: int
     only: str = ""
     """The local id of the target where there is one and it is a node."""
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cache as once
 from inspect import getsource
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 from django.core.cache import cache
@@ -218,7 +219,9 @@ def _drawn_by() -> str:
     """A digest of the templates and the code that draw: what an older Heddle drew is drawn
     again by a newer one."""
     names = ("node", "node_tools", "node_foot", "portals", "note")
-    sources = [get_template(f"parts/{name}.html").template.source for name in names]
+    sources = [
+        Path(str(get_template(f"parts/{name}.html").origin)).read_text("utf-8") for name in names
+    ]
     return digest("".join([*sources, getsource(markdown), getsource(colours)]))
 
 

@@ -97,9 +97,12 @@ def test_what_was_drawn_is_not_drawn_again_until_it_changes(
     spots = stretch_of(place, after="", before="", limit=60).spots
     drawn: list[int] = []
     inside = shown._inside
-    monkeypatch.setattr(
-        shown, "_inside", lambda found, key: (drawn.append(key), inside(found, key))[1]
-    )
+
+    def noting(found: shown.Found, key: int) -> str:
+        drawn.append(key)
+        return inside(found, key)
+
+    monkeypatch.setattr(shown, "_inside", noting)
 
     def fresh(line: str = "") -> list[str]:
         if line:
