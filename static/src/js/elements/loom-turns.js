@@ -60,7 +60,7 @@ export class LoomTurns extends HTMLElement {
   heard({ kind, payload }) {
     if (kind === "turn.started") this.started(payload.turn);
     if (kind === "turn.ended") this.ended(payload.turn);
-    const ours = kind.startsWith("turn.") || (/^(generation|node|annotation)\./.test(kind) && this.working().length);
+    const ours = kind.startsWith("turn.") || (/^(generation|node|annotation)\./.test(kind) && (this.busy || this.working().length));
     if (ours) this.soon();
   }
 
