@@ -10,7 +10,7 @@ from loom.grammar.shown import age, quote
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.hiding import withheld_from_models
-from loom.queries.margins import margins_of
+from loom.queries.margins import Spot, margins_of
 from loom.queries.outline import outline
 from loom.queries.rows import NodeRow, rows_of
 from loom.queries.workspaces import outline_of
@@ -52,7 +52,7 @@ def near(
     """What may have changed about the last nodes of a path, and about those with a mark."""
     marked = _marked(tree)
     told = [row for at, row in enumerate(rows) if at >= len(rows) - STOPS or row.id in marked]
-    margins = margins_of(tree, told, workspace)
+    margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in told])
     return tuple(
         Near(
             row.local_id,

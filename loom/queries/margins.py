@@ -1,28 +1,108 @@
-"""What stands in the margin of the nodes of a path: siblings, versions, notes and marks.
+"""What stands in the margin of nodes: siblings, versions, notes, marks and links.
 
-For a page that shows some nodes at once: a fixed number of queries for all of them.
+The same for everybody who reads the tree: nothing here depends on who asks, so that what
+is drawn from it can be drawn once and kept. Three queries, whatever the number of nodes.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from django.db.models import F
+from loom.models import Tree
+from loom.queries.rows import fetch, listed
+from loom.rules import addresses, link_types
 
-from loom.models import Mark, Node, Tree, Workspace
-from loom.queries.rows import NodeRow, rows_of
-from loom.queries.standing import standing_of
-from loom.rules import addresses
+_SHOWN = "('text', 'annotation')"
+
+# All versions of the slots, of those above and below them, and of the replies to their notes.
+# Each branch walks one index; kinds are named so that SQLite takes that of what is below.
+_AROUND = f"""
+    WITH own(slot, above) AS (
+        SELECT id, parent_slot_id FROM loom_node WHERE id IN ({{slots}})
+    ), near(slot) AS (
+        SELECT slot FROM own
+        UNION SELECT above FROM own WHERE above IS NOT NULL
+        UNION SELECT b.id FROM loom_node b WHERE b.slot_id = b.id AND b.kind IN {_SHOWN}
+            AND b.parent_slot_id IN (SELECT slot FROM own UNION SELECT above FROM own)
+        UNION SELECT r.id FROM loom_node b JOIN loom_node r ON r.parent_slot_id = b.id
+            AND r.slot_id = r.id AND r.kind = 'annotation'
+            WHERE b.slot_id = b.id AND b.kind = 'annotation'
+            AND b.parent_slot_id IN (SELECT slot FROM own)
+    )
+    SELECT v.id, v.local_id, v.slot_id, v.parent_slot_id, v.kind, v.hash,
+        v.parent_hash, v.version_pruned,
+        s.pruned, s.resolved_at IS NOT NULL
+    FROM near JOIN loom_node v ON v.slot_id = near.slot JOIN loom_node s ON s.id = near.slot
+    ORDER BY v.id
+"""
+_MARKS = """
+    SELECT m.kind, m.label, m.item, p.uid FROM loom_mark m
+    JOIN loom_participant p ON p.id = m.participant_id
+    WHERE m.tree_id = %s AND m.item IN ({items}) AND m.removed_at IS NULL ORDER BY m.id
+"""
+# The other end of each link: the node it is, and the tree that it is or lies in.
+_LINKS = """
+    SELECT l.own, l.type, l.outward, f.local_id, t.grove_id FROM (
+        SELECT id, type, source AS own, target AS far, 1 AS outward FROM loom_link
+        WHERE source IN ({items}) AND removed_at IS NULL
+        UNION ALL SELECT id, type, target, source, 0 FROM loom_link
+        WHERE target IN ({items}) AND removed_at IS NULL
+    ) l
+    LEFT JOIN loom_node f ON f.id =
+        CASE WHEN substr(l.far, 1, 1) = 'n' THEN CAST(substr(l.far, 2) AS BIGINT) END
+    LEFT JOIN loom_tree t ON t.erasing_at IS NULL AND t.id = COALESCE(f.tree_id,
+        CASE WHEN substr(l.far, 1, 1) = 't' THEN CAST(substr(l.far, 2) AS BIGINT) END)
+    ORDER BY l.outward DESC, l.id
+"""
+
+
+class Near(NamedTuple):
+    """One version that stands somewhere around. `is_pruned` and `is_resolved` are its slot's."""
+
+    id: int
+    local_id: str
+    slot_id: int
+    parent_slot_id: int | None
+    kind: str
+    hash: str
+    parent_hash: str
+    version_pruned: bool
+    is_pruned: bool
+    is_resolved: bool
+
+
+class Note(NamedTuple):
+    """An annotation in its newest wording, with the newest wordings of its replies."""
+
+    wording: Near
+    replies: tuple[Near, ...]
+
+
+class LinksOf(NamedTuple):
+    """So many links of one type; `only` is the local id of the other end where there is just
+    one and it is a node."""
+
+    type: str
+    many: int
+    only: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The type in words."""
+        return self.type.replace("_", " ")
 
 
 @dataclass
 class Margin:
     """Beside one node; all ids are local.
 
-    `place` of `of` siblings (text slots, pruned ones left out but for its own), `before`
-    and `after` the versions that stand beside; `versions` oldest first, pruned ones left
-    out; `notes` annotations oldest first, each with its replies; `is_older`: it was written
-    after another wording than the one that stands above it, and nobody accepted that yet.
+    `place` of `of` siblings (text slots, pruned ones left out but for its own), `before` and
+    `after` the newest versions beside; `versions` oldest first, pruned ones left out; `notes`
+    oldest first. `wordings` are the versions above that the node goes on from, or was accepted
+    below; None: all of them. Below any other it is marked as written after an older wording.
+    `links` lead to items of the same grove, which everybody who reads the tree may read;
+    `is_linked_out` says that others lead to other groves.
     """
 
     place: int = 1
@@ -30,119 +110,133 @@ class Margin:
     before: str = ""
     after: str = ""
     versions: list[str] = field(default_factory=list)
-    notes: list[tuple[NodeRow, list[NodeRow]]] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     bookmarks: list[tuple[str, str]] = field(default_factory=list)  # label, participant
     tags: list[str] = field(default_factory=list)
     children: int = 0
-    is_older: bool = False
+    wordings: tuple[str, ...] | None = None
+    links: tuple[LinksOf, ...] = ()
+    is_linked_out: bool = False
 
 
 Margins = dict[int, Margin]
 
 
-def margins_of(tree: Tree, rows: Sequence[NodeRow], workspace: Workspace | None) -> Margins:
-    """The margin of each row, by row id. Twelve queries, whatever the number of rows."""
-    margins: Margins = {row.id: Margin() for row in rows}
-    _siblings(rows, margins, workspace)
-    _versions(rows, margins)
-    _below(rows, margins)
-    _marks(tree, rows, margins)
-    _wordings(rows, margins, workspace)
+class Spot(NamedTuple):
+    """A version on a path, by its row id, with its slot."""
+
+    id: int
+    slot_id: int
+
+
+class Around:
+    """What `_AROUND` found, by slot and by the slot above."""
+
+    def __init__(self, slots: Iterable[int]) -> None:
+        self.versions: dict[int, list[Near]] = defaultdict(list)
+        self.below: dict[int, list[Near]] = defaultdict(list)  # first versions
+        for found in fetch(_AROUND.format(slots=listed(slots))):
+            near = Near._make((*found[:7], *map(bool, found[7:])))
+            self.versions[near.slot_id].append(near)
+            if near.id == near.slot_id and near.parent_slot_id is not None:
+                self.below[near.parent_slot_id].append(near)
+
+    def newest(self, slot: int) -> Near:
+        """The newest version that is not pruned, else the newest."""
+        all_of = self.versions[slot]
+        return next((one for one in reversed(all_of) if not one.version_pruned), all_of[-1])
+
+    def texts(self, above: int | None, *, own: int = 0) -> list[int]:
+        """The text slots below one that are not pruned, in order; `own` is never left out."""
+        found = self.below[above] if above is not None else []
+        return [
+            one.slot_id
+            for one in found
+            if one.kind == "text" and (not one.is_pruned or one.slot_id == own)
+        ]
+
+    def notes(self, slot: int) -> list[Near]:
+        """The annotations on a slot in their newest wording, oldest first, pruned ones left out."""
+        seen = []
+        for one in self.below[slot]:
+            wording = self.newest(one.slot_id)
+            if one.kind == "annotation" and not one.is_pruned and not wording.version_pruned:
+                seen.append(wording)
+        return seen
+
+
+def margins_of(tree: Tree, spots: Sequence[Spot]) -> Margins:
+    """The margin of each version, by row id. Three queries."""
+    around = Around({spot.slot_id for spot in spots})
+    margins = {spot.id: _margin(around, spot) for spot in spots}
+    accepted = _put_marks(tree, margins)
+    for spot in spots:
+        margins[spot.id].wordings = _wordings(around, spot, accepted[spot.id])
+    _put_links(tree, margins)
     return margins
 
 
-def _wordings(rows: Sequence[NodeRow], margins: Margins, workspace: Workspace | None) -> None:
-    """Which texts go on from a wording that does not stand above them now."""
-    hanging = [row for row in rows if row.parent_hash and row.parent_slot_id is not None]
-    standing = standing_of((row.parent_slot_id or 0 for row in hanging), workspace)
-    hashes = dict(
-        Node.objects.filter(pk__in=[one for one, _ in standing.values()]).values_list("id", "hash")
+def _margin(around: Around, spot: Spot) -> Margin:
+    versions = around.versions[spot.slot_id]
+    margin = Margin(
+        versions=[one.local_id for one in versions if not one.version_pruned],
+        children=len(around.texts(spot.slot_id)),
+        notes=[
+            Note(note, tuple(around.notes(note.slot_id))) for note in around.notes(spot.slot_id)
+        ],
     )
-    above = {row.id: hashes[standing[row.parent_slot_id or 0][0]] for row in hanging}
-    other = {
-        addresses.of_node(row.id): row.id for row in hanging if row.parent_hash != above[row.id]
-    }
-    read = Mark.objects.filter(item__in=other, kind="read", removed_at__isnull=True)
-    accepted = {
-        item for item, label in read.values_list("item", "label") if label == above[other[item]]
-    }
-    for item, row_id in other.items():
-        margins[row_id].is_older = item not in accepted
+    beside = around.texts(versions[0].parent_slot_id, own=spot.slot_id)
+    if spot.slot_id in beside:
+        at = beside.index(spot.slot_id)
+        margin.place, margin.of = at + 1, len(beside)
+        margin.before = around.newest(beside[at - 1]).local_id if at else ""
+        margin.after = around.newest(beside[at + 1]).local_id if at + 1 < len(beside) else ""
+    return margin
 
 
-def _siblings(rows: Sequence[NodeRow], margins: Margins, workspace: Workspace | None) -> None:
-    above = {row.parent_slot_id for row in rows if row.parent_slot_id is not None}
-    beside: dict[int | None, list[tuple[int, bool]]] = defaultdict(list)
-    found = Node.objects.filter(parent_slot__in=above, kind="text", slot_id=F("id")).order_by("id")
-    for slot, pruned, parent in found.values_list("id", "pruned", "parent_slot_id"):
-        beside[parent].append((slot, pruned))
-    neighbours: dict[int, tuple[int | None, int | None]] = {}
-    for row in rows:
-        slots = [
-            slot for slot, pruned in beside[row.parent_slot_id] if not pruned or slot == row.slot_id
-        ]
-        if row.slot_id not in slots:
-            continue
-        at = slots.index(row.slot_id)
-        margins[row.id].place, margins[row.id].of = at + 1, len(slots)
-        neighbours[row.id] = (
-            slots[at - 1] if at else None,
-            slots[at + 1] if at + 1 < len(slots) else None,
-        )
-    standing = standing_of(
-        (slot for pair in neighbours.values() for slot in pair if slot is not None), workspace
-    )
-    for row_id, (before, after) in neighbours.items():
-        margins[row_id].before = standing[before][1] if before is not None else ""
-        margins[row_id].after = standing[after][1] if after is not None else ""
+def _wordings(around: Around, spot: Spot, accepted: set[str]) -> tuple[str, ...] | None:
+    """The versions above that the one here goes on from, or was accepted below; None: all."""
+    own = next(one for one in around.versions[spot.slot_id] if one.id == spot.id)
+    if own.parent_slot_id is None or not own.parent_hash:
+        return None
+    hashes = accepted | {own.parent_hash}
+    above = around.versions[own.parent_slot_id]
+    fits = tuple(one.local_id for one in above if one.hash in hashes)
+    return None if len(fits) == len(above) else fits
 
 
-def _versions(rows: Sequence[NodeRow], margins: Margins) -> None:
-    of_slot: dict[int, list[str]] = defaultdict(list)
-    found = Node.objects.filter(slot__in={row.slot_id for row in rows}).order_by("id")
-    for slot, local_id, gone in found.values_list("slot_id", "local_id", "version_pruned"):
-        if not gone:
-            of_slot[slot].append(local_id)
-    for row in rows:
-        margins[row.id].versions = of_slot[row.slot_id]
-
-
-def _below(rows: Sequence[NodeRow], margins: Margins) -> None:
-    """Annotations with their replies, and the number of continuations."""
-    children: dict[int, int] = defaultdict(int)
-    slots = {row.slot_id for row in rows}
-    texts = Node.objects.filter(parent_slot__in=slots, slot_id=F("id"), kind="text", pruned=False)
-    for parent in texts.values_list("parent_slot_id", flat=True):
-        children[parent] += 1
-    notes = _annotations(slots)
-    replies = _annotations({note.slot_id for many in notes.values() for note in many})
-    for row in rows:
-        margins[row.id].children = children[row.slot_id]
-        margins[row.id].notes = [
-            (note, replies.get(note.slot_id, [])) for note in notes.get(row.slot_id, [])
-        ]
-
-
-def _annotations(slots: set[int]) -> dict[int | None, list[NodeRow]]:
-    """The annotations on each slot, oldest first, pruned ones left out, newest wording."""
-    found = Node.objects.filter(
-        parent_slot__in=slots, kind="annotation", slot__pruned=False, version_pruned=False
-    )
-    newest = dict(found.order_by("id").values_list("slot_id", "id"))
-    of_slot: dict[int | None, list[NodeRow]] = defaultdict(list)
-    for note in rows_of(list(newest.values())):
-        of_slot[note.parent_slot_id].append(note)
-    return of_slot
-
-
-def _marks(tree: Tree, rows: Sequence[NodeRow], margins: Margins) -> None:
-    by_address = {addresses.of_node(row.id): row.id for row in rows}
-    found = Mark.objects.filter(tree=tree, item__in=by_address, removed_at__isnull=True)
-    for kind, label, item, by in found.order_by("id").values_list(
-        "kind", "label", "item", "participant__uid"
-    ):
+def _put_marks(tree: Tree, margins: Margins) -> dict[int, set[str]]:
+    """Bookmarks and tags; returns the hashes above that somebody accepted, by row id."""
+    by_address = {addresses.of_node(key): key for key in margins}
+    accepted: dict[int, set[str]] = defaultdict(set)
+    sql = _MARKS.format(items=_quoted(by_address))
+    for kind, label, item, by in fetch(sql, [tree.pk]):
         margin = margins[by_address[item]]
         if kind == "bookmark":
             margin.bookmarks.append((label, by))
         elif kind == "tag" and label not in margin.tags:
             margin.tags.append(label)
+        elif kind == "read":
+            accepted[by_address[item]].add(label)
+    return accepted
+
+
+def _put_links(tree: Tree, margins: Margins) -> None:
+    """The links of each node by type, those from it first; broken ones are left out."""
+    by_address = {addresses.of_node(key): key for key in margins}
+    ends: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for own, kind, outward, local_id, grove in fetch(_LINKS.format(items=_quoted(by_address))):
+        key = by_address[own]
+        if grove == tree.grove_id:
+            shown = kind if outward else link_types.reverse_of(kind)
+            ends[key, shown].append(local_id or "")
+        elif grove is not None:
+            margins[key].is_linked_out = True
+    for (key, shown), names in ends.items():
+        only = "" if names[1:] else names[0]
+        margins[key].links = (*margins[key].links, LinksOf(shown, len(names), only))
+
+
+def _quoted(found: Iterable[str]) -> str:
+    """Addresses as the inside of an SQL list; made of row ids, so nothing to escape."""
+    return ",".join(f"'{address}'" for address in found) or "NULL"

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loom.access import Actor, trees_for
-from loom.models import ORDINAL_BITS, Link, Node
-from loom.queries.rows import NodeRow
+from loom.models import ORDINAL_BITS, Grove, Link, Node
 from loom.rules import addresses, link_types
 
 
@@ -15,7 +14,7 @@ class Portal:
     """So many links of one type, none of them to what the reader may not see."""
 
     type: str
-    count: int
+    many: int
     only: str = ""
     """The local id of the target where there is one and it is a node."""
 
@@ -25,16 +24,19 @@ class Portal:
         return self.type.replace("_", " ")
 
 
-def portals_of(actor: Actor, rows: Sequence[NodeRow]) -> dict[int, tuple[Portal, ...]]:
-    """The portals at the foot of each row, by row id. Four queries for all rows."""
-    by_address = {addresses.of_node(row.id): row.id for row in rows}
+def portals_of(
+    actor: Actor, nodes: Sequence[int], *, outside: Grove | None = None
+) -> dict[int, tuple[Portal, ...]]:
+    """The portals at the foot of each node, by row id; those that lead out of a grove alone
+    where one is given. Four queries for all nodes."""
+    by_address = {addresses.of_node(key): key for key in nodes}
     found: list[tuple[int, str, str]] = []
     for end, other in (("source", "target"), ("target", "source")):
         links = Link.objects.filter(**{f"{end}__in": by_address}, removed_at__isnull=True)
         for kind, own, far in links.order_by("id").values_list("type", end, other):
             shown = kind if end == "source" else link_types.reverse_of(kind)
             found.append((by_address[own], shown, far))
-    trees = _seen(actor, {_tree_of(far) for _, _, far in found})
+    trees = _seen(actor, {_tree_of(far) for _, _, far in found}, outside)
     ends: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row_id, shown, far in found:
         if _tree_of(far) in trees:
@@ -61,7 +63,10 @@ def _tree_of(address: str) -> int:
     return addresses.tree_id(address) or 0 if node_id is None else node_id >> ORDINAL_BITS
 
 
-def _seen(actor: Actor, trees: set[int]) -> set[int]:
+def _seen(actor: Actor, trees: set[int], outside: Grove | None) -> set[int]:
     if not trees:
         return set()
-    return set(trees_for(actor).filter(pk__in=trees).values_list("pk", flat=True))
+    seen = trees_for(actor).filter(pk__in=trees)
+    if outside is not None:
+        seen = seen.exclude(grove=outside)
+    return set(seen.values_list("pk", flat=True))

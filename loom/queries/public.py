@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from loom.access import Actor
 from loom.models import Node, Tree
 from loom.queries import lookup
-from loom.queries.margins import Margin, margins_of
+from loom.queries.margins import Margin, Spot, margins_of
 from loom.queries.outline import outline
 from loom.queries.path import path_ids
 from loom.queries.rows import NodeRow, rows_of
@@ -50,7 +50,7 @@ def reading(actor: Actor, tree: Tree, local_id: str) -> Reading:
     return Reading(
         node=rows[-1],
         rows=shown,
-        margins=margins_of(tree, shown, None),
+        margins=margins_of(tree, [Spot(row.id, row.slot_id) for row in shown]),
         has_above=len(rows) - 1 > len(shown),
         below=[row for row in below if not row.sandbox],
         has_more=len(slots) > MOST_BELOW,

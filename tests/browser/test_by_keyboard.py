@@ -59,7 +59,7 @@ def test_the_first_day_by_keys_alone(heddle: Heddle, visit: Open) -> None:
     page.keyboard.press("Control+Enter")
     expect(page.locator(".note")).to_contain_text("Too soon?")
     page.keyboard.press("b")
-    expect(page.locator("article.node").last).to_contain_text("★")
+    expect(page.locator("article.node").last.locator("footer")).to_contain_text("★")
     page.keyboard.press("Control+k")
     page.keyboard.type("→ tag here #kept")
     page.keyboard.press("Enter")

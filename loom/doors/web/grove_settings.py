@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from loom import access
@@ -13,29 +13,13 @@ from loom.commands import groves
 from loom.doors.web.fields import number_of, text_of, word_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.groves import frame
+from loom.doors.web.who import TAG_COLOURS
 from loom.models import Grove, Mark
 from loom.queries.money import limit_of
 from loom.rules.prices import NANO
 from loom.rules.refusals import Refused
 
 MAX_TAGS = 60
-# The threads of the style sheet by names; their order is that of the threads.
-COLOURS = (
-    gettext_noop("ink"),
-    gettext_noop("blue"),
-    gettext_noop("teal"),
-    gettext_noop("rust"),
-    gettext_noop("green"),
-    gettext_noop("plum"),
-    gettext_noop("amber"),
-    gettext_noop("rose"),
-)
-
-
-def tint_of(grove: Grove, tag: str) -> int | None:
-    """The thread of a tag, where an owner chose one."""
-    chosen = grove.settings.get("tag_colours", {}).get(tag)
-    return COLOURS.index(chosen) if chosen in COLOURS else None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -56,7 +40,7 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
         **frame(request, actor, "settings"),
         "limit": limit_of(grove) / NANO or "",
         "tags": [(tag, chosen.get(tag, "")) for tag in _tags(grove)],
-        "colours": [(name, gettext(name)) for name in COLOURS],
+        "colours": [(name, gettext(name)) for name in TAG_COLOURS],
     }
     return render(request, "pages/grove_settings.html", context)
 
@@ -73,7 +57,7 @@ def _given(request: PersonRequest) -> dict[str, Any]:
     names = request.POST.getlist("tag")
     chosen = request.POST.getlist("colour")
     colours = {tag: colour for tag, colour in zip(names, chosen, strict=False) if colour}
-    if any(colour not in COLOURS for colour in colours.values()):
-        raise Refused("INVALID_SYNTAX", "There is no such colour.", hint=" or ".join(COLOURS))
+    if any(colour not in TAG_COLOURS for colour in colours.values()):
+        raise Refused("INVALID_SYNTAX", "There is no such colour.", hint=" or ".join(TAG_COLOURS))
     limit = number_of(request, "limit") if word_of(request, "limit") else 0
     return {"tag_colours": colours, "daily_budget_usd": limit}

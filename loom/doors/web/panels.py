@@ -4,18 +4,19 @@ from dataclasses import dataclass
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.commands import growth
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.places import known_node
-from loom.doors.web.shown import age_of, nodes_shown
+from loom.doors.web.shown import age_of, found_for, personal, reader_of
 from loom.doors.web.who import cast_of
-from loom.models import Generation, Mark, Node, Tree
+from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import beside
 from loom.queries.calls import call_of
-from loom.queries.rows import row_of
+from loom.queries.margins import Margin, Spot
 from loom.queries.standing import standing_of
 from loom.rules import addresses
 from loom.rules.refusals import not_found
@@ -64,8 +65,13 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         )
         for one in beside.versions_of(node)
     ]
+    found = found_for(tree, [Spot(node.pk, node.slot_id)], cast)
+    me = actor.participant.uid
     context = {
-        "node": nodes_shown(actor, tree, workspace, [row_of(node)], cast)[0],
+        "node": found.node(node.pk),
+        "margin": found.margins[node.pk],
+        "is_bookmarked": any(by == me for _, by in found.margins[node.pk].bookmarks),
+        "is_reworded": _is_reworded(found.margins[node.pk], node, workspace),
         "row": node,
         "is_root": node.parent_slot_id is None,
         "versions": versions,
@@ -75,7 +81,16 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "tree": tree,
         "can": access.abilities(actor, tree),
     }
-    return render(request, "parts/details.html", context)
+    drawn = render_to_string("parts/details.html", context, request)
+    return HttpResponse(personal(drawn, reader_of(actor)))
+
+
+def _is_reworded(margin: Margin, node: Node, workspace: Workspace) -> bool:
+    """Whether another wording stands above the node, for this reader, than it goes on from."""
+    if margin.wordings is None or node.parent_slot_id is None:
+        return False
+    above = standing_of([node.parent_slot_id], workspace)[node.parent_slot_id][1]
+    return above not in margin.wordings
 
 
 @require_GET

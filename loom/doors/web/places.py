@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from loom.access import Actor
 from loom.models import Node, Tree, Workspace
 from loom.queries import lookup
+from loom.queries.margins import Spot
 from loom.queries.path import path_ids
-from loom.queries.rows import NodeRow, rows_of
 from loom.rules.ids import looks_like_id
 from loom.rules.refusals import Refused, not_found
 
@@ -66,9 +66,19 @@ def known_node(tree: Tree, local_id: str) -> Node | None:
     return lookup.find_node(tree, wanted) if looks_like_id(wanted) else None
 
 
-def stretch_of(place: Place, *, after: str, before: str, limit: int) -> tuple[list[NodeRow], bool]:
+@dataclass(frozen=True)
+class Stretch:
+    """Some nodes of a path, without the root; `above` is the version (a row id) that stands
+    above the first of them, and `has_above` says whether it is not the root's."""
+
+    spots: list[Spot]
+    above: int
+    has_above: bool
+
+
+def stretch_of(place: Place, *, after: str, before: str, limit: int) -> Stretch:
     """At most `limit` nodes of the path that end at the place (or above `before`), never
-    the root, only those below `after`; and whether there are more above them.
+    the root, only those below `after`. One query, two where `before` or `after` is given.
 
     CONFLICT where `after` is not on this path: the page asks for the whole of it then.
     """
@@ -87,7 +97,11 @@ def stretch_of(place: Place, *, after: str, before: str, limit: int) -> tuple[li
         if end - floor > limit:
             raise _not_joined(after)
     start = max(floor, end - limit)
-    return rows_of([node for _, node in path[start:end]]), start > first or not first
+    return Stretch(
+        spots=[Spot(node, slot) for slot, node in path[start:end]],
+        above=path[start - 1][1] if start else 0,
+        has_above=start > first or not first,
+    )
 
 
 def _slot_of(tree: Tree, local_id: str, slots: list[int]) -> int:

@@ -1,9 +1,11 @@
 """What a portal opens onto: the linked items, drawn in place below the node."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
@@ -12,11 +14,10 @@ from loom.access import Actor
 from loom.doors.web import markdown
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.places import known_node
-from loom.doors.web.shown import MAX_SHOWN
+from loom.doors.web.shown import MAX_SHOWN, Drawn
 from loom.models import Node, Tree
 from loom.queries.beside import Seen, links_of
 from loom.queries.portals import Portal, portals_of
-from loom.queries.rows import row_of
 from loom.rules.refusals import not_found
 
 MOST = 50
@@ -54,6 +55,32 @@ def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     return render(request, "parts/portal.html", context)
 
 
+def portals_out(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, str]:
+    """What leads from nodes out of their grove, drawn for the actor, by local id."""
+    found = portals_of(actor, [one.key for one in nodes], outside=tree.grove) if nodes else {}
+    return {
+        one.id: render_to_string(
+            "parts/portals.html", {"portals": found[one.key], "of": one.id, "in": tree.uid}
+        )
+        for one in nodes
+        if one.key in found
+    }
+
+
+@require_GET
+@person
+def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The portals of a node that lead out of its grove, for who asks alone."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    found = portals_of(actor, [node.pk], outside=tree.grove).get(node.pk, ())
+    return render(
+        request, "parts/portals.html", {"portals": found, "of": node.local_id, "in": tree.uid}
+    )
+
+
 def _end(actor: Actor, tree: Tree, seen: Seen) -> EndShown:
     if seen.node is None:
         empty = markdown.plain("")
@@ -67,7 +94,7 @@ def _end(actor: Actor, tree: Tree, seen: Seen) -> EndShown:
         note=seen.note,
         tree=node.tree.uid,
         tree_title=(node.tree.title or node.tree.uid) if elsewhere else "",
-        portals=portals_of(actor, [row_of(node)]).get(node.pk, ()),
+        portals=portals_of(actor, [node.pk]).get(node.pk, ()),
         is_cut=node.length > MAX_SHOWN,
         is_pruned=node.slot.pruned or node.version_pruned,
     )

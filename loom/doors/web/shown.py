@@ -1,24 +1,42 @@
-"""Nodes as the page draws them: one frozen value for the part `node.html`."""
+"""Nodes as the page draws them: each drawn once for everybody, and kept until it changes.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+What one reader sees otherwise than another (own name, own bookmarks, own keys, the version
+chosen above, ages) is put around a drawn node, or in its marked places, by `Drawn`.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache as once
+from inspect import getsource
 from itertools import accumulate
+from pathlib import Path
+from typing import Any
 
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_noop
+from django.core.cache import cache
+from django.template.loader import get_template, render_to_string
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext, gettext_noop
 
 from loom.access import Actor
-from loom.doors.web import markdown
-from loom.doors.web.who import Who
-from loom.models import Tree, Workspace
+from loom.doors.web import colours, markdown
+from loom.doors.web.tags import combo
+from loom.doors.web.who import Who, tint_of
+from loom.models import Tree
 from loom.queries.authorship import pieces_of
-from loom.queries.margins import Margin, margins_of
-from loom.queries.portals import Portal, portals_of
-from loom.queries.rows import NodeRow
+from loom.queries.margins import Margin, Spot, margins_of
+from loom.queries.rows import NodeRow, rows_of
+from loom.rules import keys
 from loom.rules.authorship import Pieces
+from loom.rules.hashes import digest
 
+log = logging.getLogger("heddle.web")
+
+KEPT_S = 60 * 60 * 24
 # What a page shows of one text; the rest comes when it is asked for.
 MAX_SHOWN = 20_000
 
@@ -47,7 +65,6 @@ class NoteShown:
     who: Who
     form: str
     at: str
-    age: str
     body: SafeString
     is_resolved: bool
     replies: tuple["NoteShown", ...] = ()
@@ -55,13 +72,12 @@ class NoteShown:
 
 @dataclass(frozen=True)
 class NodeShown:
-    """A node of the path. `before` and `after` are its neighbours; empty: there is none."""
+    """A node as its templates draw it, for everybody alike. `older` and `newer` are the
+    versions beside its own; empty: there is none."""
 
     id: str
     who: Who
     at: str
-    age: str
-    depth: int
     body: SafeString
     length: int
     rest: int
@@ -71,13 +87,11 @@ class NodeShown:
     newer: str
     notes: tuple[NoteShown, ...]
     open_notes: int
-    my_bookmark: bool
     is_pruned: bool
     is_excluded: bool
     is_imported: bool
     broken: str
     summary: str
-    portals: tuple[Portal, ...]
 
 
 def age_of(at: datetime, now: datetime | None = None) -> str:
@@ -120,9 +134,8 @@ def _note(row: NodeRow, cast: dict[str, Who], replies: Sequence[NodeRow] = ()) -
         who=cast[row.author_uid],
         form=row.form or "note",
         at=row.at,
-        age=age_of(row.created_at),
         body=_body(row.text, "dialogue"),
-        is_resolved=bool(row.resolved),
+        is_resolved=row.resolved,
         replies=tuple(_note(reply, cast) for reply in replies),
     )
 
@@ -137,58 +150,251 @@ def broken_reason(finish: str) -> str:
     return f"{gettext('interrupted')}: {reason}" if reason else gettext("interrupted")
 
 
-def _node(  # noqa: PLR0917 (what one node is drawn from)
-    row: NodeRow,
-    margin: Margin,
-    portals: tuple[Portal, ...],
-    cast: dict[str, Who],
-    body: SafeString,
-    me: str,
-) -> NodeShown:
-    notes = tuple(_note(note, cast, replies) for note, replies in margin.notes)
-    known = row.local_id in margin.versions
-    at = margin.versions.index(row.local_id) if known else len(margin.versions)
-    return NodeShown(
-        id=row.local_id,
-        who=cast[row.author_uid],
-        at=row.at,
-        age=age_of(row.created_at),
-        depth=row.depth,
-        body=body,
-        length=row.length,
-        rest=max(0, row.length - MAX_SHOWN),
-        margin=margin,
-        version=at + 1,
-        older=margin.versions[at - 1] if at > 0 else "",
-        newer=margin.versions[at + 1] if at + 1 < len(margin.versions) else "",
-        notes=notes,
-        open_notes=sum(not note.is_resolved for note in notes),
-        my_bookmark=any(by == me for _, by in margin.bookmarks),
-        is_pruned=bool(row.pruned or row.version_pruned),
-        is_excluded=bool(row.excluded),
-        is_imported=row.imported,
-        broken=broken_reason(row.finish),
-        summary=row.summary,
-        portals=portals,
-    )
+@dataclass(frozen=True)
+class Found:
+    """What nodes are drawn from, read for all of them at once: their rows and those of their
+    notes by row id, their margins, and who wrote which piece of a buffer's texts."""
+
+    tree: Tree
+    cast: Mapping[str, Who]
+    rows: Mapping[int, NodeRow]
+    margins: Mapping[int, Margin]
+
+    def node(self, key: int) -> NodeShown:
+        """The node of that row id."""
+        row, margin = self.rows[key], self.margins[key]
+        cast = dict(self.cast)
+        notes = tuple(
+            _note(self.rows[one.wording.id], cast, [self.rows[reply.id] for reply in one.replies])
+            for one in margin.notes
+        )
+        known = row.local_id in margin.versions
+        at = margin.versions.index(row.local_id) if known else len(margin.versions)
+        return NodeShown(
+            id=row.local_id,
+            who=cast[row.author_uid],
+            at=row.at,
+            body=self._body(row, cast),
+            length=row.length,
+            rest=max(0, row.length - MAX_SHOWN),
+            margin=margin,
+            version=at + 1,
+            older=margin.versions[at - 1] if at > 0 else "",
+            newer=margin.versions[at + 1] if at + 1 < len(margin.versions) else "",
+            notes=notes,
+            open_notes=sum(not note.is_resolved for note in notes),
+            is_pruned=bool(row.pruned or row.version_pruned),
+            is_excluded=bool(row.excluded),
+            is_imported=row.imported,
+            broken=broken_reason(row.finish),
+            summary=row.summary,
+        )
+
+    def _body(self, row: NodeRow, cast: dict[str, Who]) -> SafeString:
+        if self.tree.mode == "buffer":
+            return _pieces(row, pieces_of([row])[row.id], cast)
+        return _body(row.text, self.tree.mode)
+
+    def revision(self, key: int) -> str:
+        """A digest of all that the node is drawn from: it changes exactly when that does.
+
+        A text never changes, so its node's hash says enough of it.
+        """
+        margin = self.margins[key]
+        notes = [part.id for one in margin.notes for part in (one.wording, *one.replies)]
+        drawn = [self.rows[one] for one in (key, *notes)]
+        seen = {row.author_uid for row in drawn}
+        made_of: list[Any] = [
+            _drawn_by(),
+            get_language(),
+            [self.tree.uid, self.tree.mode],
+            [[*row._replace(text=""), row.length] for row in drawn],
+            asdict(margin),
+            [asdict(self.cast[uid]) | {"is_me": False} for uid in sorted(seen)],
+            [tint_of(self.tree.grove, tag) for tag in margin.tags],
+        ]
+        return digest(json.dumps(made_of, ensure_ascii=False, default=str))
 
 
-def nodes_shown(
-    actor: Actor,
-    tree: Tree,
-    workspace: Workspace | None,
-    rows: Sequence[NodeRow],
-    cast: dict[str, Who],
-) -> list[NodeShown]:
-    """The rows as the page draws them, in their order."""
-    margins = margins_of(tree, rows, workspace)
-    portals = portals_of(actor, rows)
-    me = actor.participant.uid
-    pieces = pieces_of(rows) if tree.mode == "buffer" else {}
-    bodies = (
-        _pieces(row, pieces[row.id], cast) if pieces else _body(row.text, tree.mode) for row in rows
-    )
-    return [
-        _node(row, margins[row.id], portals.get(row.id, ()), cast, body, me)
-        for row, body in zip(rows, bodies, strict=True)
+@once
+def _drawn_by() -> str:
+    """A digest of the templates and the code that draw: what an older Heddle drew is drawn
+    again by a newer one."""
+    names = ("node", "node_tools", "node_foot", "portals", "note")
+    sources = [
+        Path(str(get_template(f"parts/{name}.html").origin)).read_text("utf-8") for name in names
     ]
+    return digest("".join([*sources, getsource(markdown), getsource(colours)]))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """For whom a page is: the participant, and the user's own keys."""
+
+    uid: str
+    keys: Mapping[str, str]
+
+
+def reader_of(actor: Actor) -> Reader:
+    """Whoever asks, as a reader."""
+    return Reader(actor.participant.uid, actor.user.likes.keys)
+
+
+_PERSONAL = re.compile(
+    r'data-by="(?P<by>[^"]*)">[^<]*<|<time datetime="(?P<at>[^"]*)"></time>'
+    r'|<kbd data-key="(?P<key>[^"]*)"></kbd>|(?P<out>data-portals-out="[^"]*">)'
+)
+
+
+def personal(drawn: str, reader: Reader, portals: str = "") -> SafeString:
+    """Drawn markup for one reader: "You" for the own name, ages as of now, the own keys, and
+    the portals that lead where others may not look."""
+
+    def fill(found: re.Match[str]) -> str:
+        if found["by"] is not None:
+            you = escape(gettext("You"))
+            return f'data-by="{found["by"]}">{you}<' if found["by"] == reader.uid else found[0]
+        if found["key"] is not None:
+            return combo(keys.bound(reader.keys)[found["key"]])
+        if found["out"] is not None:
+            return found["out"] + portals
+        age = age_of(datetime.fromisoformat(found["at"]))
+        return f'<time datetime="{found["at"]}">{escape(age)}</time>'
+
+    return mark_safe(_PERSONAL.sub(fill, drawn))  # noqa: S308  (texts in it are escaped)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One node of a path, drawn for everybody. `wordings` as in a Margin."""
+
+    id: str
+    by: str
+    name: str
+    colour: int
+    kind: str
+    is_run: bool
+    classes: str
+    bookmarked_by: tuple[str, ...]
+    wordings: tuple[str, ...] | None
+    is_linked_out: bool
+    key: int
+    inside: str
+
+    def element(
+        self, reader: Reader | None = None, *, above: str = "", portals: str = ""
+    ) -> SafeString:
+        """The node's element; for one reader, with the version that stands above and the
+        portals that lead out of the grove, or for everybody: then a script puts these."""
+        classes, name, inside = self.classes, self.name, SafeString(self.inside)
+        if reader is not None:
+            name = gettext("You") if self.by == reader.uid else name
+            inside = personal(inside, reader, portals)
+            if reader.uid in self.bookmarked_by:
+                classes += " bookmarked"
+            if self.wordings is not None and above and above not in self.wordings:
+                classes += " reworded"
+        if self.is_run:
+            return format_html(
+                '<span class="{}" id="n-{}" data-id="{}" data-who="{}" data-kind="{}">{}</span>',
+                *(classes, self.id, self.id, self.colour, self.kind, inside),
+            )
+        return format_html(
+            '<article class="{}" id="n-{}" data-id="{}" data-who="{}" data-kind="{}"{}'
+            ' tabindex="-1" aria-label="{}, {}">\n{}</article>\n',
+            *(classes, self.id, self.id, self.colour, self.kind, self._facts()),
+            *(self.id, name, inside),
+        )
+
+    def _facts(self) -> SafeString:
+        """From what a script knows how this node looks to its reader."""
+        wordings = (
+            format_html(' data-wordings="{}"', " ".join(self.wordings))
+            if self.wordings is not None
+            else ""
+        )
+        by = " ".join(self.bookmarked_by)
+        bookmarked = format_html(' data-bookmarked-by="{}"', by) if by else ""
+        return format_html(' data-writer="{}"{}{}', self.by, bookmarked, wordings)
+
+
+def found_for(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> Found:
+    """What the nodes at these spots are drawn from. Four queries."""
+    margins = margins_of(tree, spots)
+    notes = [
+        part.id
+        for margin in margins.values()
+        for one in margin.notes
+        for part in (one.wording, *one.replies)
+    ]
+    rows = {row.id: row for row in rows_of([*(spot.id for spot in spots), *notes])}
+    return Found(tree, cast, rows, margins)
+
+
+def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list[Drawn]:
+    """The nodes at these spots of a tree as they are drawn, in their order.
+
+    Four queries; a node that was drawn before, here or in another process, is not drawn
+    again until something in it changes.
+    """
+    found = found_for(tree, spots, cast)
+    keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
+    kept = _kept(list(keys_of.values()))
+    fresh = {key: _inside(found, one) for one, key in keys_of.items() if key not in kept}
+    _keep(fresh)
+    inside = kept | fresh
+    return [_drawn(found, spot.id, inside[keys_of[spot.id]]) for spot in spots]
+
+
+def _inside(found: Found, key: int) -> str:
+    node = found.node(key)
+    if found.tree.mode == "buffer":
+        return str(node.body)
+    return render_to_string(
+        "parts/node.html", {"node": node, "tree": found.tree, "grove": found.tree.grove}
+    )
+
+
+def _drawn(found: Found, key: int, inside: str) -> Drawn:
+    row, margin = found.rows[key], found.margins[key]
+    who = found.cast[row.author_uid]
+    is_run = found.tree.mode == "buffer"
+    flags = {
+        "excluded": row.excluded,
+        "pruned": row.pruned or row.version_pruned,
+        "fork": is_run and margin.of > 1,
+        "marked": is_run and bool(margin.notes),
+    }
+    return Drawn(
+        id=row.local_id,
+        by=who.uid,
+        name=who.name,
+        colour=who.colour,
+        kind=who.kind,
+        is_run=is_run,
+        classes=" ".join(["run" if is_run else "node", *(one for one in flags if flags[one])]),
+        bookmarked_by=tuple(dict.fromkeys(by for _, by in margin.bookmarks)),
+        wordings=margin.wordings,
+        is_linked_out=margin.is_linked_out,
+        key=key,
+        inside=inside,
+    )
+
+
+def _kept(names: list[str]) -> dict[str, str]:
+    """What is in the cache; nothing while that is away."""
+    try:
+        found: dict[str, str] = cache.get_many(names)
+    except Exception:
+        log.warning("cannot read drawn nodes", exc_info=True)
+        return {}
+    return found
+
+
+def _keep(fresh: dict[str, str]) -> None:
+    if not fresh:
+        return
+    try:
+        cache.set_many(fresh, KEPT_S)
+    except Exception:
+        log.warning("cannot keep drawn nodes", exc_info=True)

@@ -7,7 +7,7 @@ from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
 from loom.doors.web.catalogue import script_catalogue
-from loom.doors.web.grove_settings import tint_of
+from loom.doors.web.who import tint_of
 from loom.models import User
 from loom.rules import keys
 

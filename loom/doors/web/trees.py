@@ -1,9 +1,11 @@
 """The tree page and its parts: path, weave, one node's details, bookmarks, search."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
 from loom import access
@@ -12,10 +14,11 @@ from loom.doors.web import keys
 from loom.doors.web.candidates import agents_of, weave_of
 from loom.doors.web.gate import PersonRequest, person
 from loom.doors.web.places import Place, place_of, stretch_of
-from loom.doors.web.shown import nodes_shown
+from loom.doors.web.portals import portals_out
+from loom.doors.web.shown import Drawn, drawn_of, reader_of
 from loom.doors.web.turns import actors_of
 from loom.doors.web.who import Who, cast_of
-from loom.models import VersionChoice, Workspace
+from loom.models import Node, VersionChoice, Workspace
 from loom.queries.counts import head_of
 from loom.queries.drafts import text_at
 from loom.rules.budgets import PRESETS
@@ -91,16 +94,30 @@ def _choices(workspace: Workspace) -> dict[str, str]:
 
 
 def _path_context(place: Place, cast: dict[str, Who], *, after: str, before: str) -> dict[str, Any]:
-    rows, has_above = stretch_of(place, after=after, before=before, limit=PAGE_NODES)
+    stretch = stretch_of(place, after=after, before=before, limit=PAGE_NODES)
+    drawn = drawn_of(place.tree, stretch.spots, cast)
     return {
         "tree": place.tree,
         "grove": place.actor.grove,
         "node": place.node.local_id,
-        "nodes": nodes_shown(place.actor, place.tree, place.workspace, rows, cast),
-        "first": rows[0].local_id if rows else "",
-        "has_above": has_above,
+        "nodes": _elements(place, drawn, stretch.above),
+        "first": drawn[0].id if drawn else "",
+        "has_above": stretch.has_above,
         "can": access.abilities(place.actor, place.tree),
     }
+
+
+def _elements(place: Place, drawn: Sequence[Drawn], above: int) -> list[SafeString]:
+    """The nodes of a stretch for the reader: his own name, marks, keys and wordings."""
+    reader = reader_of(place.actor)
+    over = ""
+    if drawn and drawn[0].wordings is not None:
+        over = Node.objects.filter(pk=above).values_list("local_id", flat=True).first() or ""
+    out = portals_out(place.actor, place.tree, [one for one in drawn if one.is_linked_out])
+    return [
+        one.element(reader, above=before, portals=out.get(one.id, ""))
+        for one, before in zip(drawn, [over, *(one.id for one in drawn)], strict=False)
+    ]
 
 
 @require_GET

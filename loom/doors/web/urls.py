@@ -93,4 +93,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/nodes/<local:local_id>/provenance", provenance.page),
     path("trees/<uid:uid>/nodes/<local:local_id>/text", panels.whole),
     path("trees/<uid:uid>/nodes/<local:local_id>/portal", portals.portal),
+    path("trees/<uid:uid>/nodes/<local:local_id>/portals", portals.out),
 ]

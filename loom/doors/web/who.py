@@ -1,13 +1,25 @@
-"""Participants as the page draws them: a name, initials, and one colour each."""
+"""Participants as the page draws them: a name, initials, and one colour each; tags have a
+colour where an owner chose one."""
 
 from dataclasses import dataclass
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from loom.access import Actor
-from loom.models import Participant
+from loom.models import Grove, Participant
 
 COLOURS = 8
+# The threads of the style sheet by names; their order is that of the threads.
+TAG_COLOURS = (
+    gettext_noop("ink"),
+    gettext_noop("blue"),
+    gettext_noop("teal"),
+    gettext_noop("rust"),
+    gettext_noop("green"),
+    gettext_noop("plum"),
+    gettext_noop("amber"),
+    gettext_noop("rose"),
+)
 
 
 @dataclass(frozen=True)
@@ -55,3 +67,9 @@ def cast_of(actor: Actor) -> dict[str, Who]:
         )
         for place, one in enumerate(everybody)
     }
+
+
+def tint_of(grove: Grove, tag: str) -> int | None:
+    """The thread of a tag, where an owner chose one."""
+    chosen = grove.settings.get("tag_colours", {}).get(tag)
+    return TAG_COLOURS.index(chosen) if chosen in TAG_COLOURS else None

@@ -75,7 +75,10 @@ def test_a_reader_sees_no_form_and_may_not_send_one(
     client = visitor(reader)
     page = text(client, f"/trees/{tree.uid}")
     assert "<loom-composer>" not in page
-    assert 'data-act="edit"' not in page
+    # Nodes are drawn for everybody alike: the page says around them what its reader may do.
+    assert re.findall(r'data-can="([^"]*)"', page) == [""]
+    buttons = re.findall(r'<button[^>]*data-act="(?:edit|respond|prune|continue)"[^>]*>', page)
+    assert buttons and all("data-needs=" in one for one in buttons)
     write(client, tree, "Mine.")
     assert Node.objects.filter(tree=tree).count() == 2
 

@@ -66,17 +66,22 @@ def test_outsiders_find_no_portal(
 
 
 def test_what_was_written_after_an_older_wording_is_marked(
-    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+    owner: User, reader: User, grove: Grove, tree: Tree, visitor: Visitor
 ) -> None:
     actor = get_actor(owner, grove)
     one = say(actor, tree, 'respond root "One."')
     two = say(actor, tree, f'respond {one} "Two."')
-    assert "older wording" not in page(visitor, owner, f"/trees/{tree.uid}?node={two}")
+    assert "reworded" not in page(visitor, owner, f"/trees/{tree.uid}?node={two}")
     say(actor, tree, f'edit {one} "Other." as:version')
     drawn = page(visitor, owner, f"/trees/{tree.uid}?node={two}")
     assert drawn.count("written after an older wording") == 1
+    assert re.search(f'<article class="node reworded" id="n-{two}"', drawn)
+    details = page(visitor, owner, f"/trees/{tree.uid}/nodes/{two}")
+    assert 'class="details reworded"' in details
     execute(actor, tree, Request(f"switch to {one}"))
-    assert "older wording" not in page(visitor, owner, f"/trees/{tree.uid}?node={two}")
+    assert "reworded" not in page(visitor, owner, f"/trees/{tree.uid}?node={two}")
+    # Who reads the newer wording still sees that it is one.
+    assert "reworded" in page(visitor, reader, f"/trees/{tree.uid}?node={two}")
 
 
 def test_code_is_coloured_by_classes_alone() -> None:

@@ -5,12 +5,10 @@ import { part, Refused } from "../live/api.js";
 import { drawFolds } from "../tree/folds.js";
 import { pageOf } from "../tree/page.js";
 import { Stick } from "../tree/stick.js";
-import { parsed, reconcile, remember } from "../tree/reconcile.js";
+import { morph, parsed } from "../tree/morph.js";
 import { slotsTouched } from "../tree/touched.js";
 
-const isNode = (/** @type {Element} */ child) => child.matches("[data-id]");
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
-const mayReplace = (/** @type {Element} */ old) => !old.querySelector("form") && !old.querySelector("details[open]");
 
 export class LoomPath extends HTMLElement {
   connectedCallback() {
@@ -19,7 +17,6 @@ export class LoomPath extends HTMLElement {
     const { signal } = this.stop;
     this.busy = false;
     this.again = false;
-    remember(this.nodes());
     this.page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail.from), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("redraw", () => this.refresh(), { signal });
@@ -102,20 +99,12 @@ export class LoomPath extends HTMLElement {
     const nodes = [...fresh.querySelectorAll(".stretch > [data-id]")];
     const stretch = this.stretch();
     if (stretch.hidden) return this.drawWeave(fresh);
-    const kept = new Set();
-    if (after) for (const id of this.nodes().map(keyOf)) if (kept.add(id) && id === after) break;
-    if (!after && nodes.length) {
-      // What was read above the fresh stretch stays, as long as it joins on.
-      const ids = this.nodes().map(keyOf);
-      const joint = ids.indexOf(keyOf(nodes[0]));
-      for (const id of ids.slice(0, Math.max(0, joint))) kept.add(id);
-    }
-    if (!kept.size) {
-      stretch.querySelector(".above")?.remove();
-      const above = fresh.querySelector(".stretch > .above");
-      if (above) stretch.prepend(above);
-    }
-    reconcile(stretch, nodes, { isOurs: (child) => isNode(child) && !kept.has(keyOf(child)), keyOf, mayReplace });
+    const drawn = this.nodes();
+    // What was read above the fresh stretch stays, as long as it joins on.
+    const joint = after ? drawn.findIndex((node) => keyOf(node) === after) + 1 : drawn.findIndex((node) => nodes.length && keyOf(node) === keyOf(nodes[0]));
+    const kept = drawn.slice(0, Math.max(0, joint));
+    const above = (kept.length ? stretch : fresh).querySelector(":scope > .above, .stretch > .above");
+    morph(stretch, kept.length ? nodes : above ? [above, ...nodes] : nodes, { kept: kept.length && above ? [above, ...kept] : kept });
     this.drawWeave(fresh);
     this.mark();
   }
@@ -187,7 +176,6 @@ export class LoomPath extends HTMLElement {
     const markup = await part(`${this.page?.web}/above?node=${this.page?.position}&before=${before}`);
     const height = thread.scrollHeight;
     const fresh = parsed(markup);
-    remember(fresh.querySelectorAll("[data-id]"));
     link.closest(".above")?.replaceWith(fresh);
     this.mark();
     thread.scrollTop += thread.scrollHeight - height;

@@ -59,7 +59,11 @@ export class LoomTree extends HTMLElement {
     const link = target.closest("[data-go]");
     if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
-    this.page?.go(link.getAttribute("data-go") ?? "");
+    const id = link.getAttribute("data-go") ?? "";
+    const store = this.page?.store;
+    const slot = link.hasAttribute("data-slot") ? store?.slotOf(id) : undefined;
+    // A sibling is drawn with its newest version; the reader may have chosen another.
+    this.page?.go(slot === undefined || slot === null ? id : store?.standing(slot) ?? id);
   }
 
   /** @param {Element} button */

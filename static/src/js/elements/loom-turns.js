@@ -5,7 +5,7 @@
 import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { pageOf } from "../tree/page.js";
-import { parsed, reconcile, remember } from "../tree/reconcile.js";
+import { morph, parsed } from "../tree/morph.js";
 import { speak } from "../tree/speak.js";
 import { TurnTexts } from "../tree/turn-texts.js";
 import { TurnViews } from "../tree/turn-views.js";
@@ -14,11 +14,8 @@ import { toast } from "./loom-toast.js";
 const AGAIN_MS = 2000; // after a fetch that failed while somebody works
 const REST_MS = 400; // after a move, where nothing says that it is drawn
 const keyOf = (/** @type {Element} */ one) => one.getAttribute("data-turn") ?? "none";
-const partOf = (/** @type {Element} */ one) => one.getAttribute("data-part") ?? "";
-const isOurs = () => true;
-const ATTRIBUTES = ["class", "data-status", "data-node", "aria-label", "aria-busy"];
 // The text that is being written grows where it stands.
-const mayReplace = (/** @type {Element} */ old, /** @type {Element} */ fresh) => !(old.matches(".live") && fresh.matches(".live"));
+const mayChange = (/** @type {Element} */ old, /** @type {Element} */ fresh) => !(old.matches(".live") && fresh.matches(".live"));
 
 export class LoomTurns extends HTMLElement {
   texts = new TurnTexts();
@@ -63,7 +60,7 @@ export class LoomTurns extends HTMLElement {
   heard({ kind, payload }) {
     if (kind === "turn.started") this.started(payload.turn);
     if (kind === "turn.ended") this.ended(payload.turn);
-    const ours = kind.startsWith("turn.") || (/^(generation|node|annotation)\./.test(kind) && this.working().length);
+    const ours = kind.startsWith("turn.") || (/^(generation|node|annotation)\./.test(kind) && (this.busy || this.working().length));
     if (ours) this.soon();
   }
 
@@ -119,7 +116,8 @@ export class LoomTurns extends HTMLElement {
       const list = this.lists()[at];
       const now = fresh.querySelector(`[data-${name}]`);
       if (!list || !now) continue;
-      reconcile(list, [...now.children].map((one) => this.drawn(one)), { isOurs, keyOf });
+      for (const turn of now.querySelectorAll(".turn")) this.take(turn);
+      morph(list, [...now.children], { mayChange });
     }
     const elsewhere = fresh.querySelector("[data-elsewhere]");
     const drawn = this.querySelector("[data-elsewhere]");
@@ -131,29 +129,10 @@ export class LoomTurns extends HTMLElement {
     if (open) open.textContent = asides ? ` (${asides})` : "";
   }
 
-  /** The turn as it is drawn already, with only those parts new that differ. @param {Element} fresh */
-  drawn(fresh) {
-    const old = fresh.id ? document.getElementById(fresh.id) : null;
+  /** What the server says of a turn, with what this page knows more: its text as far as it
+   * came, and that it is being stopped. @param {Element} fresh */
+  take(fresh) {
     this.texts.take(fresh);
-    this.carry(fresh, old);
-    if (!old) {
-      remember(fresh.children);
-      return fresh;
-    }
-    for (const name of ATTRIBUTES) {
-      old.toggleAttribute(name, fresh.hasAttribute(name));
-      if (fresh.hasAttribute(name)) old.setAttribute(name, fresh.getAttribute(name) ?? "");
-    }
-    reconcile(old, [...fresh.children], { isOurs, keyOf: partOf, mayReplace });
-    return old;
-  }
-
-  /** What was unfolded stays so, and what is being stopped says so.
-   * @param {Element} fresh @param {Element | null} old */
-  carry(fresh, old) {
-    for (const fold of old?.querySelectorAll("details[open][data-keep]") ?? []) {
-      fresh.querySelector(`[data-keep="${CSS.escape(fold.getAttribute("data-keep") ?? "")}"]`)?.setAttribute("open", "");
-    }
     const button = fresh.querySelector('[data-turn-act="stop"]');
     if (button && this.stopping.has(keyOf(fresh))) button.setAttribute("disabled", "");
   }

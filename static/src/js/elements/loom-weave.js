@@ -3,15 +3,14 @@
 
 import { json, Refused } from "../live/api.js";
 import { hintFor } from "../tree/combos.js";
-import { adopt, keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/fanout.js";
+import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/fanout.js";
 import { compare } from "../tree/compare.js";
 import { pageOf } from "../tree/page.js";
-import { reconcile, remember } from "../tree/reconcile.js";
+import { morph } from "../tree/morph.js";
 import { speak } from "../tree/speak.js";
 import { t } from "../t.js";
 
 const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
-const isOurs = (/** @type {Element} */ card) => card.matches(".card");
 const isComing = (/** @type {Element} */ card) => card.classList.contains("coming");
 const isSilent = (/** @type {Element} */ card) => isComing(card) && !card.querySelector("[data-text]")?.textContent;
 
@@ -37,7 +36,6 @@ export class LoomWeave extends HTMLElement {
     this.page.addEventListener("said", (event) => this.noteLine(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("generation.ended", (event) => this.ended(event.payload.generation));
     this.addEventListener("click", (event) => this.clicked(event), { signal });
-    remember(this.cards());
     this.finishDrawing();
   }
 
@@ -57,19 +55,8 @@ export class LoomWeave extends HTMLElement {
 
   /** Draws what the server says hangs below the position. @param {Element} fresh */
   draw(fresh) {
-    const section = /** @type {HTMLElement} */ (this.querySelector("[data-weave]"));
     for (const card of fresh.querySelectorAll(".card.failed")) if (this.dismissed.has(keyOf(card))) card.remove();
-    const samePoint = section.dataset.point === fresh.getAttribute("data-point");
-    const list = section.querySelector(".cards");
-    const freshList = fresh.querySelector(".cards");
-    if (!samePoint || !list || !freshList) {
-      section.replaceWith(fresh);
-      remember(fresh.querySelectorAll(".card"));
-    } else {
-      adopt(section, fresh);
-      list.setAttribute("data-count", freshList.getAttribute("data-count") ?? "");
-      reconcile(list, [...freshList.children], { isOurs, keyOf, mayReplace: (old, now) => !(isComing(old) && isComing(now)) || (isSilent(old) && old.textContent !== now.textContent) });
-    }
+    morph(this, [fresh], { mayChange: (old, now) => !(isComing(old) && isComing(now)) || isSilent(old) });
     this.finishDrawing();
   }
 

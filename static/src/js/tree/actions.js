@@ -141,6 +141,7 @@ act("whole", async ({ page, id, host }) => {
   const box = host.querySelector(".text .plain");
   if (box) box.textContent = await part(`${page.web}/nodes/${id}/text`);
   host.querySelector(".rest")?.remove();
+  host.setAttribute("data-whole", "");
 });
 
 act("details", ({ page, id }) => page.emit("details", id));

@@ -45,11 +45,16 @@ export function capsOf(combo, mac = isMac) {
   return [...caps, DRAWN[rest] ?? (isLetter ? rest.toUpperCase() : rest)];
 }
 
+/** The combo of an action in the page's table; empty where it has no key.
+ * @param {{keys: {id: string, combo: string}[]}[]} groups @param {string} id */
+export function comboFor(groups, id) {
+  return groups.flatMap((group) => group.keys).find((one) => one.id === id)?.combo ?? "";
+}
+
 /** The caps of an action in the page's table, in one text.
  * @param {{keys: {id: string, combo: string}[]}[]} groups @param {string} id */
 export function capFor(groups, id) {
-  const key = groups.flatMap((group) => group.keys).find((one) => one.id === id);
-  return capsOf(key?.combo ?? "").join(" ");
+  return capsOf(comboFor(groups, id)).join(" ");
 }
 
 /** What the keys do at the weave, in one line.

@@ -42,18 +42,3 @@ export function linesOf(weave) {
 export function keysOf(card) {
   return (card.getAttribute("data-keys") ?? card.getAttribute("data-key") ?? "").split(" ");
 }
-
-/** Takes over what a fresh weave says of itself; the focus stays where it was.
- * @param {HTMLElement} section @param {Element} fresh */
-export function adopt(section, fresh) {
-  for (const name of ["data-asked", "data-coming"]) section.setAttribute(name, fresh.getAttribute(name) ?? "");
-  section.toggleAttribute("data-asked-here", fresh.hasAttribute("data-asked-here"));
-  const head = section.querySelector("h2");
-  const now = fresh.querySelector("h2");
-  if (!head || !now) return;
-  const focused = head.contains(document.activeElement) ? document.activeElement : null;
-  const act = focused?.getAttribute("data-act");
-  head.replaceWith(now);
-  const again = focused && now.querySelector(act ? `[data-act="${act}"]` : "[data-rest]");
-  /** @type {HTMLElement | null} */ (again)?.focus({ preventScroll: true });
-}

@@ -56,6 +56,8 @@ function summarise(node) {
   const text = node.querySelector(":scope > .text");
   const summary = document.createElement("p");
   summary.className = "summary";
+  summary.id = `summary-${node.getAttribute("data-id")}`; // so that no other paragraph becomes it
+  summary.dataset.own = "";
   summary.dir = "auto";
   summary.textContent = firstWords(text?.textContent ?? "") || t("empty");
   text?.before(summary);

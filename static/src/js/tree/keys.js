@@ -63,7 +63,7 @@ function say(page, line) {
 /** @param {TreePage} page */
 function toggleBookmark(page) {
   const what = subject(page);
-  const isSet = what.host?.querySelector('[data-act="unbookmark"]');
+  const isSet = what.host?.classList.contains("bookmarked");
   return page.can.write && perform(isSet ? "unbookmark" : "bookmark", what);
 }
 

@@ -1,0 +1,105 @@
+// @ts-check
+// Puts fresh markup in place of what is drawn, and changes only what differs: focus, selection,
+// scroll, what is unfolded and what somebody is writing stay. And what of a node is the reader's
+// own, which the server draws for everybody alike.
+
+import { Idiomorph } from "idiomorph";
+import { age } from "../pages.js";
+import { t } from "../t.js";
+import { capsOf, comboFor } from "./combos.js";
+
+/** @typedef {import("./page.js").TreePage} TreePage */
+
+// What the page itself puts on and into elements; no markup from the server takes it away.
+const OWN_CLASSES = ["last", "folded", "editing", "chosen", "on", "taken"];
+const OWN_ELEMENTS = "form, [data-own]";
+const KEPT = "data-kept";
+
+/** The children of some markup. @param {string} markup */
+export function parsed(markup) {
+  const template = document.createElement("template");
+  template.innerHTML = markup;
+  return template.content;
+}
+
+/** Makes the children of `parent` be `fresh`, in order, matched by their ids.
+ * @param {Element} parent @param {Element[]} fresh
+ * @param {{kept?: Element[], mayChange?: (old: Element, fresh: Element) => boolean}} [how]
+ * kept: children that come first and stay as they are; mayChange: false leaves an element alone */
+export function morph(parent, fresh, { kept = [], mayChange = () => true } = {}) {
+  Idiomorph.morph(parent, /** @type {any} */ ([...kept.map(placeFor), ...fresh]), {
+    morphStyle: "innerHTML",
+    ignoreActiveValue: true,
+    callbacks: {
+      beforeNodeRemoved: (node) => !(node instanceof Element && node.matches(OWN_ELEMENTS)),
+      beforeNodeMorphed: (old, now) => !(old instanceof Element && now instanceof Element) || (!isSame(old, now) && mayChange(old, now) && carry(old, now)),
+      beforeAttributeUpdated: (name, element) => !isOwn(name, element),
+    },
+  });
+}
+
+/** What stands for an element that stays as it is. @param {Element} element */
+function placeFor(element) {
+  const place = document.createElement(element.localName);
+  place.id = element.id;
+  place.setAttribute(KEPT, "");
+  return place;
+}
+
+/** Whether there is nothing to change. An age is no change, and a node's text never changes.
+ * @param {Element} old @param {Element} now */
+function isSame(old, now) {
+  if (now.hasAttribute(KEPT) || old.isEqualNode(now)) return true;
+  if (old.matches("time")) return old.getAttribute("datetime") === now.getAttribute("datetime");
+  return old.matches(".portal-in, .node > .text");
+}
+
+/** Takes over into fresh markup what the page knows. @param {Element} old @param {Element} now */
+function carry(old, now) {
+  for (const name of OWN_CLASSES) if (old.classList.contains(name)) now.classList.add(name);
+  if (old.matches(".node[data-whole]")) now.querySelector(":scope > .rest")?.remove();
+  if (old instanceof HTMLDetailsElement && old.matches(".portal") && old.dataset.portal !== now.getAttribute("data-portal")) empty(old);
+  return true;
+}
+
+/** A portal that leads elsewhere by now is filled again. @param {HTMLDetailsElement} portal */
+function empty(portal) {
+  portal.open = false;
+  portal.querySelector(".portal-in")?.replaceChildren();
+}
+
+/** Whether an attribute is the reader's doing. @param {string} name @param {Element} element */
+function isOwn(name, element) {
+  if (name === "open") return element.matches("details");
+  if (name === "aria-expanded") return element.matches(".fold");
+  return name === "data-whole" || name === "data-taken" || (name === "title" && element.matches("time"));
+}
+
+/** Fills in, for the reader of this page, a node that was drawn for everybody: his own name,
+ * bookmark and keys, ages, and whether another wording stands above it than it goes on from.
+ * @param {Element} node @param {TreePage} page @param {string} above the version above it */
+export function makeOwn(node, page, above) {
+  const { me } = page.settings;
+  for (const by of node.querySelectorAll(`[data-by="${CSS.escape(me)}"]`)) by.textContent = t("You");
+  if (node.getAttribute("data-writer") === me) node.setAttribute("aria-label", `${node.getAttribute("data-id")}, ${t("You")}`);
+  for (const time of node.querySelectorAll("time[datetime]")) time.textContent = age(new Date(time.getAttribute("datetime") ?? ""));
+  for (const key of node.querySelectorAll("kbd[data-key]")) key.replaceWith(...drawnCaps(page.settings.keys, key.getAttribute("data-key") ?? ""));
+  node.classList.toggle("bookmarked", namesIn(node, "data-bookmarked-by").includes(me));
+  node.classList.toggle("reworded", isReworded(node, above));
+}
+
+/** Whether a node was written after another wording than the one above it. @param {Element} node @param {string} above */
+export function isReworded(node, above) {
+  return Boolean(above) && node.hasAttribute("data-wordings") && !namesIn(node, "data-wordings").includes(above);
+}
+
+/** A key as it is drawn. @param {import("./page.js").Settings["keys"]} groups @param {string} id */
+function drawnCaps(groups, id) {
+  const caps = capsOf(comboFor(groups, id)).map((cap) => Object.assign(document.createElement("kbd"), { textContent: cap }));
+  return caps.flatMap((cap, at) => (at ? [" ", cap] : [cap]));
+}
+
+/** @param {Element} node @param {string} attribute */
+function namesIn(node, attribute) {
+  return (node.getAttribute(attribute) ?? "").split(" ");
+}
