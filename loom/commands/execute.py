@@ -10,6 +10,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import growth, receipts, records, registry
 from loom.commands.context import Context
+from loom.commands.dry_run import ReadsItsWritesError, reading_only, writes_withheld
 from loom.commands.registry import Command
 from loom.commands.request import Answer, Attempt, Request
 from loom.grammar.bad import Bad
@@ -20,14 +21,6 @@ from loom.models.prepared import Given, Prepared
 from loom.rules.refusals import Refused, not_found
 
 __all__ = ["Answer", "Request", "execute"]
-
-
-class _DryRun(Exception):
-    """Carries the answer out of the transaction that is rolled back."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__()
-        self.answer = answer
 
 
 def execute(
@@ -49,8 +42,6 @@ def execute(
     attempt.stood = request.at or own.position.local_id
     try:
         return _run(attempt, refusal)
-    except _DryRun as dry:
-        return dry.answer
     except Refused as refused:
         step = None if request.dry_run else records.refused(attempt, refused)
         refused.canonical = attempt.canonical  # type: ignore[attr-defined]
@@ -69,7 +60,9 @@ def _run(attempt: Attempt, refusal: Refused | None) -> Answer:
     access.demand(attempt.actor, command.letters, command.verb)
     if command.world:
         access.demand_writable(attempt.tree)
-    if command.world or command.view or attempt.request.key or attempt.request.dry_run:
+    if attempt.request.dry_run:
+        return _dry(attempt, command)
+    if command.world or command.view or attempt.request.key:
         with transaction.atomic():
             return _under_lock(attempt, command)
     context = _context(attempt, None)
@@ -119,10 +112,31 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     attempt.seqs = list(writer.seqs)
     writer.flush()
     answer = records.done(attempt, context, reply)
-    if request.dry_run:
-        raise _DryRun(Answer({**answer.body, "step": None, "events": [], "generations": []}))
     receipts.keep(attempt.actor, attempt.tree, request, answer.body)
     return answer
+
+
+def _dry(attempt: Attempt, command: Command) -> Answer:
+    """What the line would answer. Nothing is locked or written; a line that has to read what
+    it wrote (an undo of several steps) is run under the lock and rolled back."""
+    try:
+        return _without_lock(attempt, command)
+    except ReadsItsWritesError:
+        with transaction.atomic():
+            answer = _under_lock(attempt, command)
+            transaction.set_rollback(True)
+        return Answer({**answer.body, "step": None, "events": [], "generations": []})
+
+
+def _without_lock(attempt: Attempt, command: Command) -> Answer:
+    with reading_only():
+        writer = streams.lock(attempt.tree, actor=attempt.actor.participant.uid, is_dry=True)
+        writer.origin = records.next_step(attempt.workspace)
+        context = _context(attempt, writer)
+        assert attempt.line is not None
+        with writes_withheld():
+            reply = command.run(context, _args(command, attempt.line))
+        return records.would_answer(attempt, context, reply)
 
 
 _STATE = Prepared(

@@ -133,9 +133,13 @@ def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
 
 
 def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> Node:
-    """Stores a node and its event `node.added`; the tree must be locked by `writer`."""
+    """Stores a node and its event `node.added`; the tree must be locked by `writer`. In a dry
+    run the node is made and not stored."""
     ordinal = writer.ordinals(1)[0]
     node = build_node(tree, author, new, ordinal=ordinal, at=timezone.now())
+    if writer.is_dry:
+        writer.append("node.added", {})
+        return node
     node.save(force_insert=True)
     _add_sources(node, new.sources)
     writer.append("node.added", {"node": event_body(node)})

@@ -28,7 +28,7 @@ def lane_of(participant: Participant) -> str:
 def ranks(lane: str, payer: Participant) -> Iterator[int]:
     """The ranks of a member's next candidates in a lane."""
     reached = Lane.objects.filter(name=lane).values_list("reached", flat=True).first() or 0
-    own = Generation.objects.filter(lane=lane, payer=payer, status__in=OPEN)
+    own = Generation.objects.filter(lane=lane, payer=payer, ended_at__isnull=True)
     rank = max(reached, own.aggregate(last=Max("rank"))["last"] or 0)
     while True:
         rank += 1
@@ -94,7 +94,9 @@ def _locked(name: str) -> Lane:
 
 
 def _open(lane: str, now: datetime) -> Iterator[_Open]:
-    rows = Generation.objects.filter(lane=lane, tree__erasing_at__isnull=True)
+    rows = Generation.objects.filter(
+        lane=lane, ended_at__isnull=True, tree__erasing_at__isnull=True
+    )
     rows = rows.filter(Q(status="running") | Q(status="queued", stop_asked=False))
     # Running ones first: they are always counted, however long the queue is.
     found = rows.order_by("-status", "rank", "id").values_list(
@@ -124,14 +126,15 @@ def _chosen(rows: Iterable[_Open]) -> list[_Open]:
 
 def has_waiting(lane: str) -> bool:
     """Whether anybody waits in a lane."""
-    return Generation.objects.filter(lane=lane, status="queued", stop_asked=False).exists()
+    waiting = Generation.objects.filter(lane=lane, ended_at__isnull=True, status="queued")
+    return waiting.filter(stop_asked=False).exists()
 
 
 def places(rows: Iterable[Generation]) -> dict[int, int]:
     """How many begin before each of these queued generations, by row id."""
     found = {}
     for row in rows:
-        before = Generation.objects.filter(lane=row.lane, status="queued")
+        before = Generation.objects.filter(lane=row.lane, ended_at__isnull=True, status="queued")
         found[row.pk] = before.filter(
             Q(rank__lt=row.rank) | Q(rank=row.rank, id__lt=row.pk)
         ).count()

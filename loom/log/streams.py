@@ -18,13 +18,15 @@ def name_of(item: Tree | Grove | Workspace) -> str:
 
 @dataclass
 class Writer:
-    """A locked stream. Events appended here are numbered at once and written by `flush`."""
+    """A locked stream. Events appended here are numbered at once and written by `flush`; in a
+    dry run the stream is not locked, and nobody needs the payloads."""
 
     stream: Stream
     actor: str = ""
     origin: str = ""
     _pending: list[Event] = field(default_factory=list)
     seqs: list[int] = field(default_factory=list)
+    is_dry: bool = False
 
     def append(self, kind: str, payload: dict[str, Any]) -> int:
         """Numbers an event of a known kind; returns its seq."""
@@ -52,6 +54,11 @@ class Writer:
         self.stream.items += count
         return range(first, first + count)
 
+    @property
+    def pending(self) -> list[Event]:
+        """The events that `flush` will write."""
+        return list(self._pending)
+
     def rewind(self, seq: int) -> None:
         """Forgets what was appended after `seq`: its rows went with a savepoint."""
         self._pending = [event for event in self._pending if event.seq <= seq]
@@ -78,19 +85,28 @@ def open_stream(item: Tree | Grove | Workspace) -> Stream:
 _LOCKED = Prepared(lambda: Stream.objects.select_for_update().filter(name=Given("name")))
 
 
-def lock(item: Tree | Grove | Workspace, *, actor: str = "", origin: str = "") -> Writer:
-    """Locks the item's stream until the end of the transaction.
+def lock(
+    item: Tree | Grove | Workspace, *, actor: str = "", origin: str = "", is_dry: bool = False
+) -> Writer:
+    """Locks the item's stream until the end of the transaction; not where it is dry.
 
     PostgreSQL: SELECT … FOR UPDATE; SQLite: the transaction is immediate already.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("lock() needs a transaction")
     name = name_of(item)
+    if is_dry:
+        return Writer(Stream.objects.get(name=name), actor=actor, origin=origin, is_dry=True)
     stream = _LOCKED.first(name=name)
     if stream is None:
         stream = Stream.objects.get_or_create(name=name)[0]
         stream = Stream.objects.select_for_update().get(pk=stream.pk)
     return Writer(stream, actor=actor, origin=origin)
+
+
+def named(name: str) -> int | None:
+    """The row id of a stream; None where nothing happened in it yet."""
+    return Stream.objects.filter(name=name).values_list("id", flat=True).first()
 
 
 def head(name: str) -> int:
