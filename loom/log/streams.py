@@ -49,7 +49,9 @@ class Writer:
         return self.stream.head
 
     def ordinals(self, count: int) -> range:
-        """`count` fresh ordinals of nodes of this tree, in order."""
+        """`count` fresh ordinals of nodes of this tree, in order. The size of the tree is not
+        known then, until whoever stores the nodes sets it."""
+        self.stream.leaves = None
         first = self.stream.items + 1
         self.stream.items += count
         return range(first, first + count)
@@ -58,6 +60,16 @@ class Writer:
     def pending(self) -> list[Event]:
         """The events that `flush` will write."""
         return list(self._pending)
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """The branches and the depth of the tree that are kept; None where they are not."""
+        leaves, deepest = self.stream.leaves, self.stream.deepest
+        return None if leaves is None or deepest is None else (leaves, deepest)
+
+    def sized(self, size: tuple[int, int]) -> None:
+        """Keeps the branches and the depth of the tree, once they are other than they were."""
+        self.stream.leaves, self.stream.deepest = size
 
     def rewind(self, seq: int) -> None:
         """Forgets what was appended after `seq`: its rows went with a savepoint."""
@@ -72,7 +84,7 @@ class Writer:
         if self._pending:
             Event.objects.bulk_create(self._pending, batch_size=500)
             self._pending = []
-        self.stream.save(update_fields=["head", "items"])
+        self.stream.save(update_fields=["head", "items", "leaves", "deepest"])
         if self.seqs:
             ring(self.stream.name, self.stream.head)
 

@@ -7,7 +7,7 @@ from loom.access import Actor
 from loom.models import Node, Tree, Workspace
 from loom.queries.rows import NodeRow, as_row, columns, fetch
 
-__all__ = ["NodeRow", "path_ids", "path_of"]
+__all__ = ["NodeRow", "hides", "path_ids", "path_of"]
 
 # Depth falls with every step, so that the walk ends on a corrupt tree too. Flags of a slot are
 # picked up on the way, since its first version is visited anyhow. Every condition on `s` names
@@ -74,6 +74,13 @@ def path_ids(
     top = 0 if most is None else max(0, end.depth - most + 1)
     rows: list[Any] = fetch(sql, [end.slot_id, top, *params])
     return rows
+
+
+def hides(node: Node) -> bool:
+    """Whether a slot on the path to `node`, its own included, is pruned or begins a sandbox.
+    Reads no text."""
+    sql = f"{_UP} SELECT 1 FROM up WHERE pruned OR sandbox LIMIT 1"
+    return bool(fetch(sql, [node.slot_id, 0]))
 
 
 def _end(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:

@@ -13,7 +13,7 @@ from loom.commands.execute import Request, execute
 from loom.log import streams
 from loom.models import Tree
 from loom.rules.refusals import Refused
-from tests.doors.matrix import LINES
+from tests.doors.matrix import LINES, filled
 from tests.doors.world import counted, world  # noqa: F401 (a fixture)
 
 commands.load()
@@ -38,9 +38,7 @@ def test_a_dry_run_answers_what_the_line_answers(
     actor: Actor,
     tree: Tree,
 ) -> None:
-    for line in LINES[verb]:
-        for name, value in world.items():
-            line = line.replace("{" + name + "}", value)
+    for line in (filled(one, world) for one in LINES[verb]):
         before = counted()
         dry = _said(actor, tree, Request(line, dry_run=True))
         assert counted() == before
@@ -69,9 +67,7 @@ def test_a_dry_run_waits_for_no_lock(
     holding.start()
     try:
         assert is_held.wait(10)
-        for line in (one for many in LINES.values() for one in many):
-            for name, value in world.items():
-                line = line.replace("{" + name + "}", value)
+        for line in (filled(one, world) for many in LINES.values() for one in many):
             _said(actor, tree, Request(line, dry_run=True))
         with pytest.raises(OperationalError):
             execute(actor, tree, Request('respond root "x"'))
