@@ -192,6 +192,11 @@ _WORKSPACE = Prepared(
 )
 
 
+def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None:
+    """The participant's workspace in the tree; None where there is none yet."""
+    return _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
+
+
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:
     """The participant's workspace in the tree, made on first use; it stands at the root."""
     found = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)

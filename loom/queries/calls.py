@@ -21,8 +21,10 @@ def nodes_of(call: Call) -> list[Node]:
     if call.origin:
         return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
     candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
-    turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
-    keys = [key for (key,) in (*candidates, *turns)]
+    keys = [key for (key,) in candidates]
+    if call.turn_id is not None:
+        turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
+        keys += [key for (key,) in turns]
     return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))
 
 
