@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import takewhile
 
 from agents.language import makes_window
 from loom.access import Actor
@@ -12,12 +13,14 @@ from loom.grammar.bad import Bad
 from loom.grammar.batches import Command
 from loom.grammar.lines import read
 from loom.grammar.writing import shortened
+from loom.log import streams
 from loom.models import Event, Step, Turn, Workspace
 from loom.queries.turns import budget_of, spent_of
 from loom.rules import budgets, loops
 from loom.rules.loops import Past
 from loom.rules.refusals import Refused
 
+MOST_EVENTS = 1_000
 OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
 
 
@@ -88,11 +91,16 @@ def _past(step: Step, others: Sequence[datetime]) -> Past:
 
 
 def _others(turn: Turn, since: datetime) -> list[datetime]:
-    """When others changed the tree: in a changing world to look twice is no loop."""
-    rows = Event.objects.filter(stream__name=f"tree:{turn.tree.uid}", at__gte=since)
-    for prefix in OURS:
-        rows = rows.exclude(kind__startswith=prefix)
-    return sorted(rows.exclude(actor=turn.participant.uid).values_list("at", flat=True))
+    """When others changed the tree: in a changing world to look twice is no loop. Looks at the
+    newest MOST_EVENTS at most, by their seq: instants have no index."""
+    stream = streams.named(f"tree:{turn.tree.uid}")
+    rows = Event.objects.filter(stream=stream).order_by("-seq")
+    newest = rows.values_list("at", "kind", "actor")[:MOST_EVENTS].iterator(chunk_size=50)
+    return sorted(
+        at
+        for at, kind, actor in takewhile(lambda row: row[0] >= since, newest)
+        if not kind.startswith(OURS) and actor != turn.participant.uid
+    )
 
 
 def _version(others: Sequence[datetime], at: datetime) -> tuple[tuple[str, str], ...]:

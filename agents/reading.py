@@ -28,15 +28,14 @@ from loom import access
 from loom.access import Actor
 from loom.commands import growth
 from loom.commands.sealing import key_of
-from loom.models import ORDINAL_BITS, Generation, NodeSource, Participant, Turn, Workspace
+from loom.models import ORDINAL_BITS, Generation, Participant, Turn
 from loom.queries.hiding import below_pruned
 from loom.queries.path import path_of
-from loom.queries.rows import NodeRow, rows_of
+from loom.queries.rows import NodeRow, fetch, listed, rows_of
 from loom.rules import addresses, hashes
 from loom.rules.refusals import Refused
 
 T = TypeVar("T")
-IN_ONE_QUERY = 500
 SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
 SMALLEST_WINDOW = 150
 
@@ -234,9 +233,7 @@ def pieces_of(generation: Generation) -> tuple[Piece, ...]:
     """The path to the generation's point as the asker reads it, without what is never sent:
     empty, excluded and pruned nodes, and what is not text."""
     asker = _asker(generation)
-    workspace = Workspace.objects.filter(
-        participant=generation.asked_by, tree=generation.tree
-    ).first()
+    workspace = growth.known_workspace_of(generation.asked_by, generation.tree)
     rows = path_of(asker, generation.tree, workspace, generation.point)
     sent = sent_of(rows)
     reader = access.acting_as(asker, generation.participant)
@@ -279,15 +276,11 @@ def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
 def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
     """(role, node) of the context and instruction sources of nodes, in their order; without
     what is never sent, and without text that the model or who asked it may not see."""
-    named = [
-        (node, role, addresses.node_id(item))
-        for start in range(0, len(nodes), IN_ONE_QUERY)
-        for node, role, item in NodeSource.objects.filter(
-            node_id__in=nodes[start : start + IN_ONE_QUERY], role__in=("context", "instruction")
-        )
-        .order_by("node_id", "id")
-        .values_list("node_id", "role", "item")
-    ]
+    sql = f"""SELECT node_id, role, item FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
+        AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
+    named = [(node, role, addresses.node_id(item)) for node, role, item in fetch(sql)]
+    if not named:
+        return {}
     found = _readable(reader, [item for _, _, item in named if item is not None])
     sources: dict[int, list[tuple[str, NodeRow]]] = {}
     for node, role, item in named:

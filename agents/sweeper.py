@@ -30,7 +30,7 @@ def sweep() -> int:
     away in the middle of their text. Returns how many it found. Safe to run anywhere, at any
     time."""
     now = timezone.now()
-    lost = Generation.objects.filter(status="running", leased_until__lt=now)
+    lost = Generation.objects.filter(ended_at__isnull=True, status="running", leased_until__lt=now)
     found, lanes = 0, {}
     for uid, text, lane, lease in lost.values_list("uid", "text", "lane", "lease"):
         if not leases.proves_loss(lease):
@@ -41,7 +41,10 @@ def sweep() -> int:
         else:
             lanes[lane] = uid
     waiting = Generation.objects.filter(
-        status="queued", stop_asked=False, created_at__lt=now - timedelta(seconds=FORGOTTEN_S)
+        ended_at__isnull=True,
+        status="queued",
+        stop_asked=False,
+        created_at__lt=now - timedelta(seconds=FORGOTTEN_S),
     )
     for uid, lane in waiting.order_by("rank", "id").values_list("uid", "lane"):
         found += 1

@@ -13,6 +13,7 @@ from agents.reading import Order, order_of
 from loom.commands import landing, money, queueing
 from loom.models import Generation
 from loom.models.base import new_uid
+from loom.models.prepared import Given, Prepared
 from loom.queries.money import caches_from
 from loom.rules.refusals import Refused
 
@@ -38,10 +39,13 @@ class Held:
         return self.generations[0].lane
 
 
+_LANE_OF = Prepared(lambda: Generation.objects.filter(uid=Given("uid")).values_list("lane"))
+
+
 def take(uid: str) -> list[Held]:
     """What may begin now in the lane of a generation, by calls."""
-    lane = Generation.objects.filter(uid=uid).values_list("lane", flat=True).first()
-    return [] if lane is None else begin(lane)
+    lane = _LANE_OF.first(uid=uid)
+    return [] if lane is None else begin(lane[0])
 
 
 def begin(lane: str) -> list[Held]:

@@ -50,9 +50,9 @@ def main(count: int, depth: int) -> None:
         f"path of {depth:,} in {count:,} nodes, {len(answer.content):,} bytes",
         medians_ms(deeds, rounds=25),
         {
-            "tuples / bare, same columns": (TUPLES, WIDE, 2),
-            "ids / bare": (IDS, NARROW, 2),
-            "GET / bare": (GET, NARROW, 10),
+            "tuples / bare, same columns": (TUPLES, WIDE, 1.5),
+            "ids / bare": (IDS, NARROW, 1.5),
+            "GET / bare": (GET, NARROW, 8),
         },
     )
 

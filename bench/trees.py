@@ -9,6 +9,7 @@ from loom.access import Actor, get_actor
 from loom.commands import growth
 from loom.log import streams
 from loom.models import ORDINAL_BITS, Grove, Membership, Node, Participant, Stream, Tree, User
+from loom.queries.counts import measured
 from loom.rules import hashes, ids
 
 WORDS = (
@@ -64,7 +65,9 @@ def grow(
         made.append(_hung(node, parent))
         at += timedelta(microseconds=1)
     Node.objects.bulk_create(made[1:], batch_size=1000)
-    Stream.objects.filter(name=f"tree:{tree.uid}").update(items=count)
+    leaves, deepest = measured(tree.pk)
+    sizes = {"items": count, "leaves": leaves, "deepest": deepest}
+    Stream.objects.filter(name=f"tree:{tree.uid}").update(**sizes)
     return tree, made[chain] if chain else made[-1]
 
 

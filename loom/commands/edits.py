@@ -5,6 +5,7 @@ from loom.grammar.bad import Bad
 from loom.grammar.refs import Slice
 from loom.grammar.slices import put
 from loom.models import Node
+from loom.queries import counts
 from loom.rules.refusals import Refused
 
 
@@ -44,6 +45,8 @@ def flag(context: Context, node: Node, name: str, value: bool) -> Op:
     Node.objects.filter(pk=row_id).update(**{name: value})
     row = node if row_id == node.pk else Node.objects.get(pk=row_id)
     setattr(row, name, value)
+    if name == "pruned" and not context.world.is_dry:
+        context.world.sized(counts.measured(node.tree_id))
     context.world.append(
         "node.flagged",
         {"node": row.local_id, "slot": node.slot.local_id, "flag": name, "value": value},

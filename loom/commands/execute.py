@@ -13,6 +13,7 @@ from loom.access import Actor
 from loom.commands import growth, receipts, records, registry
 from loom.commands.args import Args, ArgsT
 from loom.commands.context import Context, Reply
+from loom.commands.dry_run import ReadsItsWritesError, reading_only, writes_withheld
 from loom.commands.registry import Command
 from loom.commands.request import Answer, Attempt, Request
 from loom.grammar.bad import Bad
@@ -27,14 +28,6 @@ from loom.rules.refusals import Refused, not_found
 __all__ = ["Answer", "Request", "execute", "run_command"]
 
 BARE = Request("")
-
-
-class _DryRun(Exception):
-    """Carries the answer out of the transaction that is rolled back."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__()
-        self.answer = answer
 
 
 def execute(
@@ -94,8 +87,6 @@ def _logged(attempt: Attempt, refusal: Refused | None) -> Answer:
     attempt.stood = request.at or own.position.local_id
     try:
         return _run(attempt, refusal)
-    except _DryRun as dry:
-        return dry.answer
     except Refused as refused:
         step = None if request.dry_run else records.refused(attempt, refused)
         refused.canonical = attempt.canonical  # type: ignore[attr-defined]
@@ -115,7 +106,9 @@ def _run(attempt: Attempt, refusal: Refused | None) -> Answer:
     _demand_scope(attempt.actor, command)
     if command.stream == "tree":
         access.demand_writable(attempt.tree)
-    if command.stream or attempt.request.key or attempt.request.dry_run:
+    if attempt.request.dry_run:
+        return _dry(attempt, command)
+    if command.stream or attempt.request.key:
         with transaction.atomic():
             return _under_lock(attempt, command)
     context = _context(attempt, None)
@@ -176,10 +169,31 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     attempt.seqs = list(writer.seqs)
     writer.flush()
     answer = records.done(attempt, context, reply)
-    if request.dry_run:
-        raise _DryRun(Answer({**answer.body, "step": None, "events": [], "generations": []}))
     receipts.keep(attempt.actor, attempt.tree, request, answer.body)
     return answer
+
+
+def _dry(attempt: Attempt, command: Command) -> Answer:
+    """What the line would answer. Nothing is locked or written; a line that has to read what
+    it wrote (an undo of several steps) is run under the lock and rolled back."""
+    try:
+        return _without_lock(attempt, command)
+    except ReadsItsWritesError:
+        with transaction.atomic():
+            answer = _under_lock(attempt, command)
+            transaction.set_rollback(True)
+        return Answer({**answer.body, "step": None, "events": [], "generations": []})
+
+
+def _without_lock(attempt: Attempt, command: Command) -> Answer:
+    with reading_only():
+        writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, is_dry=True)
+        writer.origin = records.next_step(attempt.workspace)
+        context = _context(attempt, writer)
+        assert attempt.line is not None
+        with writes_withheld():
+            reply = command.run(context, _args(command, attempt.line))
+        return records.would_answer(attempt, context, reply)
 
 
 _STATE = Prepared(

@@ -80,9 +80,9 @@ def restore(context: Context, args: Hide) -> Reply:
         raise Refused(
             "REJECTED", f"[{node.local_id}] is not pruned.", hint="only pruned ones come back"
         )
-    inverse = flag(context, node, name, False)
     what = "version " if args.version else ""
     below = "" if args.version else _and(descent.count_below(node.slot_id))
+    inverse = flag(context, node, name, False)
     return Reply(
         f"✓ restored {what}[{node.local_id}]{below}", items=touched(node), inverse=(inverse,)
     )

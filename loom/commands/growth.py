@@ -17,7 +17,7 @@ from loom.log import streams
 from loom.log.streams import Writer
 from loom.models import ORDINAL_BITS, Node, NodeSource, Participant, Tree, Workspace
 from loom.models.prepared import Given, Prepared
-from loom.queries import lookup
+from loom.queries import counts, lookup
 from loom.queries.nodes import event_body, without_text
 from loom.rules import hashes, ids
 from loom.rules.refusals import Refused
@@ -133,10 +133,18 @@ def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
 
 
 def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> Node:
-    """Stores a node and its event `node.added`; the tree must be locked by `writer`."""
+    """Stores a node and its event `node.added`; the tree must be locked by `writer`. In a dry
+    run the node is made and not stored."""
+    size = writer.size
     ordinal = writer.ordinals(1)[0]
     node = build_node(tree, author, new, ordinal=ordinal, at=timezone.now())
+    if writer.is_dry:
+        writer.append("node.added", {})
+        return node
     node.save(force_insert=True)
+    is_seen = new.parent is None or lookup.hidden_by(new.parent) is None
+    is_known = size is not None and is_seen
+    writer.sized(counts.grown(size, node) if is_known and size else counts.measured(tree.pk))
     _add_sources(node, new.sources)
     writer.append("node.added", {"node": without_text(event_body(node))})
     writer.nodes.append(node)
@@ -190,6 +198,11 @@ _WORKSPACE = Prepared(
         participant=Given("participant"), tree=Given("tree")
     )
 )
+
+
+def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None:
+    """The participant's workspace in the tree; None where there is none yet."""
+    return _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
 
 
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:

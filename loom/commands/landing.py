@@ -17,7 +17,8 @@ from loom.commands.growth import NewNode
 from loom.log import streams
 from loom.log.jobs import enqueue
 from loom.models import Call, Generation, Node, Tree
-from loom.queries import lookup
+from loom.queries import counts, lookup
+from loom.queries.calls import nodes_of
 
 OPEN = queueing.OPEN
 CUT_OFF = "length"  # how a round ends whose answer may be no longer: it is kept, but open
@@ -98,7 +99,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         row.first_at, row.sealed_at = received.first_at, timezone.now()
         row.save()
         money.share_out(row, received.usage)
-        made = nodes or list(Node.objects.filter(tree=call.tree, call_uid=call.uid))
+        made = nodes or nodes_of(row)
         writer.append(
             "call.sealed",
             {
@@ -167,6 +168,7 @@ def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) ->
     Tree.objects.filter(pk=row.tree_id).update(touched_at=timezone.now())
     if row.discard:  # its `continue` was undone while it ran
         Node.objects.filter(pk=node.pk).update(pruned=True)
+        writer.sized(counts.measured(row.tree_id))
         writer.append(
             "node.flagged",
             {"node": node.local_id, "slot": node.local_id, "flag": "pruned", "value": True},

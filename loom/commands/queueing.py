@@ -15,6 +15,7 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from loom.models import Generation, Lane, Participant
+from loom.models.prepared import Given, Prepared
 
 OPEN = ("queued", "running")
 AHEAD = 400  # candidates of a lane that are looked at to choose who begins
@@ -28,7 +29,7 @@ def lane_of(participant: Participant) -> str:
 def ranks(lane: str, payer: Participant) -> Iterator[int]:
     """The ranks of a member's next candidates in a lane."""
     reached = Lane.objects.filter(name=lane).values_list("reached", flat=True).first() or 0
-    own = Generation.objects.filter(lane=lane, payer=payer, status__in=OPEN)
+    own = Generation.objects.filter(lane=lane, payer=payer, ended_at__isnull=True)
     rank = max(reached, own.aggregate(last=Max("rank"))["last"] or 0)
     while True:
         rank += 1
@@ -60,13 +61,8 @@ def begin(
     with transaction.atomic():
         row = _locked(lane)
         chosen = _chosen(list(_open(lane, timezone.now(), proves_loss)))
-        found = (
-            Generation.objects.select_for_update(of=("self",))
-            .select_related(*READ)
-            .filter(pk__in=[one.pk for one in chosen], status__in=OPEN)
-            .order_by("id")
-        )
-        taken = list(found)
+        found = (_TAKEN.first(pk=pk) for pk in sorted(one.pk for one in chosen))
+        taken = [one for one in found if one is not None]
         until = timezone.now() + timedelta(seconds=seconds)
         for one in taken:
             one.status, one.lease, one.tries = "running", lease, one.tries + 1
@@ -92,8 +88,33 @@ READ = (
 )
 
 
+# Prepared, since a first word waits for them: to build the SQL of ten joins takes longer than
+# to run it. One query for each that begins; most often that is one.
+_TAKEN = Prepared(
+    lambda: (
+        Generation.objects.select_for_update(of=("self",))
+        .select_related(*READ)
+        .filter(pk=Given("pk"), ended_at__isnull=True)
+    )
+)
+_LANE = Prepared(lambda: Lane.objects.select_for_update().filter(name=Given("name")))
+# Running ones first: they are always counted, however long the queue is.
+_OPEN = Prepared(
+    lambda: (
+        Generation.objects.filter(
+            lane=Given("lane"), ended_at__isnull=True, tree__erasing_at__isnull=True
+        )
+        .filter(Q(status="running") | Q(status="queued", stop_asked=False))
+        .order_by("-status", "rank", "id")
+        .values_list(
+            "pk", "payer_id", "rank", "participant__parallel", "status", "leased_until", "lease"
+        )[:AHEAD]
+    )
+)
+
+
 def _locked(name: str) -> Lane:
-    row = Lane.objects.select_for_update().filter(name=name).first()
+    row = _LANE.first(name=name)
     if row is None:
         Lane.objects.get_or_create(name=name)
         row = Lane.objects.select_for_update().get(name=name)
@@ -101,13 +122,7 @@ def _locked(name: str) -> Lane:
 
 
 def _open(lane: str, now: datetime, proves_loss: Callable[[str], bool]) -> Iterator[_Open]:
-    rows = Generation.objects.filter(lane=lane, tree__erasing_at__isnull=True)
-    rows = rows.filter(Q(status="running") | Q(status="queued", stop_asked=False))
-    # Running ones first: they are always counted, however long the queue is.
-    found = rows.order_by("-status", "rank", "id").values_list(
-        "pk", "payer_id", "rank", "participant__parallel", "status", "leased_until", "lease"
-    )
-    for pk, payer, rank, most, status, until, held in found[:AHEAD]:
+    for pk, payer, rank, most, status, until, held in _OPEN.all(lane=lane):
         is_running = status == "running"
         is_lost = is_running and until is not None and until < now and proves_loss(held)
         yield _Open(pk, payer, rank, most, is_lost, is_running)
@@ -131,14 +146,15 @@ def _chosen(rows: Iterable[_Open]) -> list[_Open]:
 
 def has_waiting(lane: str) -> bool:
     """Whether anybody waits in a lane."""
-    return Generation.objects.filter(lane=lane, status="queued", stop_asked=False).exists()
+    waiting = Generation.objects.filter(lane=lane, ended_at__isnull=True, status="queued")
+    return waiting.filter(stop_asked=False).exists()
 
 
 def places(rows: Iterable[Generation]) -> dict[int, int]:
     """How many begin before each of these queued generations, by row id."""
     found = {}
     for row in rows:
-        before = Generation.objects.filter(lane=row.lane, status="queued")
+        before = Generation.objects.filter(lane=row.lane, ended_at__isnull=True, status="queued")
         found[row.pk] = before.filter(
             Q(rank__lt=row.rank) | Q(rank=row.rank, id__lt=row.pk)
         ).count()

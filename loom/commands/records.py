@@ -1,5 +1,6 @@
 """What execute writes besides the world: the step, the view's changes, and the answer."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -36,11 +37,34 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
             inverse=list(reply.inverse) or None,
         ).seq
     _tell_line(attempt, workspace, seq)
+    return _answer(attempt, reply, position, step=seq)
+
+
+def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
+    """The answer of a line of a dry run: as `done`, but nothing is written."""
+    workspace = attempt.workspace
+    position = _position_after(workspace, context)
+    if workspace.position_id == position.pk and not context.chosen:
+        position = lookup.visible_at_or_above(position, workspace, _would_be_pruned(context))
+    attempt.seqs = []
+    return _answer(attempt, replace(reply, generations=()), position, step=None)
+
+
+def _would_be_pruned(context: Context) -> dict[int, bool]:
+    """The slots that a line would prune or restore."""
+    told = [one.payload for one in context.world.pending if one.kind == "node.flagged"]
+    slots = [(lookup.find_node(context.tree, one["slot"]), one) for one in told]
+    return {
+        slot.pk: one["value"] for slot, one in slots if slot is not None and one["flag"] == "pruned"
+    }
+
+
+def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None) -> Answer:
     body = {
         "ok": True,
         "reply": reply.text,
         "canonical": attempt.canonical,
-        "step": seq,
+        "step": step,
         "stream": attempt.stream,
         "events": attempt.seqs,
         "refs": list(reply.refs),
@@ -140,10 +164,15 @@ def _numbered(workspace: Workspace, **fields: Any) -> Step:
     )
 
 
+def _position_after(workspace: Workspace, context: Context) -> Node:
+    """Where a line leaves the workspace."""
+    return context.moved_to or (context.here if context.at else workspace.position)
+
+
 def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
     """Moves the workspace to where the line led, chooses versions, tells the workspace's
     stream; returns the position."""
-    position = context.moved_to or (context.here if context.at else workspace.position)
+    position = _position_after(workspace, context)
     for slot_id, node in context.chosen.items():
         VersionChoice.objects.update_or_create(
             workspace=workspace, slot_id=slot_id, defaults={"node": node}

@@ -167,7 +167,7 @@ def waiting() -> Iterator[str]:
     """The turns that go on and that nobody holds, or whose holder is gone: for the sweeper.
     One without progress is to write down what it has; where it could not do that, it ends."""
     moment = timezone.now()
-    for turn in rows().filter(status__in=OPEN_TURN, tree__erasing_at__isnull=True):
+    for turn in rows().filter(ended_at__isnull=True, tree__erasing_at__isnull=True):
         if turns.is_still(turn):
             if turn.finish == turns.TIMED_OUT:
                 give_up(turn)

@@ -118,7 +118,7 @@ def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
 def _demand_free(point: Node) -> None:
     """Refuses CONFLICT where a turn that goes on was asked at the same slot. One that makes
     no progress any more only writes down what it has, and holds nothing."""
-    rows = turns().filter(tree=point.tree_id, status__in=OPEN_TURN, form="continuation")
+    rows = turns().filter(tree=point.tree_id, ended_at__isnull=True, form="continuation")
     for other in rows.filter(invoked_at__slot=point.slot_id).exclude(finish=TIMED_OUT):
         if is_still(other):
             time_out(other)

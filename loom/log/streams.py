@@ -25,7 +25,8 @@ def name_of(item: Tree | Grove | Workspace) -> str:
 
 @dataclass
 class Writer:
-    """A locked stream. Events appended here are numbered at once and written by `flush`.
+    """A locked stream. Events appended here are numbered at once and written by `flush`; in a
+    dry run the stream is not locked, and nobody needs the payloads.
 
     `nodes` are those that were added under this lock, so that a step can name their texts.
     """
@@ -36,6 +37,7 @@ class Writer:
     _pending: list[Event] = field(default_factory=list)
     seqs: list[int] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
+    is_dry: bool = False
 
     def append(self, kind: str, payload: dict[str, Any]) -> int:
         """Numbers an event of a known kind; returns its seq."""
@@ -58,10 +60,27 @@ class Writer:
         return self.stream.head
 
     def ordinals(self, count: int) -> range:
-        """`count` fresh ordinals of nodes of this tree, in order."""
+        """`count` fresh ordinals of nodes of this tree, in order. The size of the tree is not
+        known then, until whoever stores the nodes sets it."""
+        self.stream.leaves = None
         first = self.stream.items + 1
         self.stream.items += count
         return range(first, first + count)
+
+    @property
+    def pending(self) -> list[Event]:
+        """The events that `flush` will write."""
+        return list(self._pending)
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """The branches and the depth of the tree that are kept; None where they are not."""
+        leaves, deepest = self.stream.leaves, self.stream.deepest
+        return None if leaves is None or deepest is None else (leaves, deepest)
+
+    def sized(self, size: tuple[int, int]) -> None:
+        """Keeps the branches and the depth of the tree, once they are other than they were."""
+        self.stream.leaves, self.stream.deepest = size
 
     def rewind(self, seq: int) -> None:
         """Forgets what was appended after `seq`: its rows went with a savepoint."""
@@ -76,7 +95,7 @@ class Writer:
         if self._pending:
             Event.objects.bulk_create(self._pending, batch_size=500)
             self._pending = []
-        self.stream.save(update_fields=["head", "items"])
+        self.stream.save(update_fields=["head", "items", "leaves", "deepest"])
         if self.seqs:
             ring(self.stream.name, self.stream.head)
 
@@ -89,14 +108,18 @@ def open_stream(item: Tree | Grove | Workspace) -> Stream:
 _LOCKED = Prepared(lambda: Stream.objects.select_for_update().filter(name=Given("name")))
 
 
-def lock(item: Tree | Grove | Workspace, *, actor: str = "", origin: str = "") -> Writer:
-    """Locks the item's stream until the end of the transaction.
+def lock(
+    item: Tree | Grove | Workspace, *, actor: str = "", origin: str = "", is_dry: bool = False
+) -> Writer:
+    """Locks the item's stream until the end of the transaction; not where it is dry.
 
     PostgreSQL: SELECT … FOR UPDATE; SQLite: the transaction is immediate already.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("lock() needs a transaction")
     name = name_of(item)
+    if is_dry:
+        return Writer(Stream.objects.get(name=name), actor=actor, origin=origin, is_dry=True)
     stream = _LOCKED.first(name=name)
     if stream is None:
         stream = Stream.objects.get_or_create(name=name)[0]
@@ -130,6 +153,11 @@ def is_busy(error: OperationalError) -> bool:
     PostgreSQL ended one of two transactions that waited for each other."""
     said = str(error)
     return any(words in said for words in ("database is locked", "deadlock detected"))
+
+
+def named(name: str) -> int | None:
+    """The row id of a stream; None where nothing happened in it yet."""
+    return Stream.objects.filter(name=name).values_list("id", flat=True).first()
 
 
 def head(name: str) -> int:

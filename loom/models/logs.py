@@ -11,12 +11,16 @@ from loom.models.views import Workspace
 class Stream(models.Model):
     """The unit of locking and numbering: `tree:UID`, `grove:UID` or `workspace:UID`.
 
-    `head` is the last seq given out; `items` the last ordinal of a node of the tree.
+    `head` is the last seq given out; `items` the last ordinal of a node of the tree. `leaves`
+    and `deepest` are the size of the tree that is seen (`loom.queries.counts`), kept as it
+    grows; `leaves` None: not known, and measured when it is asked for.
     """
 
     name = models.CharField(max_length=48, unique=True)
     head = models.BigIntegerField(default=0)
     items = models.BigIntegerField(default=0)
+    leaves = models.BigIntegerField(null=True)
+    deepest = models.IntegerField(null=True)
     erasing = models.BooleanField(default=False)
 
     def __str__(self) -> str:
@@ -91,9 +95,9 @@ class Step(Item):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["turn_uid", "id"], condition=~models.Q(turn_uid=""), name="step_of_turn"
-            )
+            models.Index(fields=["turn_uid", "id"], name="step_by_turn"),
+            models.Index(fields=["workspace", "at"], name="step_by_time"),
+            models.Index(fields=["stream", "id"], name="step_by_stream"),
         ]
 
     def __str__(self) -> str:

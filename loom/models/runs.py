@@ -87,20 +87,17 @@ class Generation(Item):
     class Meta:
         ordering = ["id"]
         indexes = [
-            models.Index(
-                fields=["status"],
-                condition=models.Q(status__in=["queued", "running"]),
-                name="generation_open",
-            ),
+            # Of what goes on. A query that is to use them says `ended_at__isnull=True`: SQLite
+            # cannot prove a condition with values in it, which come beside the SQL.
             models.Index(
                 fields=["lane", "rank", "id"],
-                condition=models.Q(status__in=["queued", "running"]),
-                name="generation_lane",
+                condition=models.Q(ended_at__isnull=True),
+                name="generation_in_lane",
             ),
             models.Index(
                 fields=["payer", "day"],
-                condition=models.Q(reserved__gt=0),
-                name="generation_reserved",
+                condition=models.Q(ended_at__isnull=True),
+                name="generation_unpaid",
             ),
         ]
 

@@ -7,12 +7,25 @@ from typing import Any
 
 from django.db.models import Q
 
-from loom.models import Call, Node
+from loom.models import Call, Generation, Node, Turn
 from loom.rules.hashes import instant
 
 DAMAGED = "The stored answer cannot be read."
 SHOWN_BYTES = 1024 * 1024  # of an answer's text; `…/response` gives all of it
 Body = dict[str, Any]
+
+
+def nodes_of(call: Call) -> list[Node]:
+    """The nodes that a call made: of its candidates, or of the turn whose last round it was.
+    What a file brought has neither; of such a call all nodes of its tree are looked at."""
+    if call.origin:
+        return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
+    candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
+    keys = [key for (key,) in candidates]
+    if call.turn_id is not None:
+        turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
+        keys += [key for (key,) in turns]
+    return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,7 @@ class CallSeen:
     def body(self) -> Body:
         """As the API gives it; two queries."""
         call = self.call
-        nodes = Node.objects.filter(tree=call.tree, call_uid=call.origin or call.uid).order_by("id")
+        nodes = nodes_of(call)
         return {
             "id": call.uid,
             "tree": call.tree.uid,
@@ -61,7 +74,7 @@ class CallSeen:
             "note": call.note if self.answer is not None else DAMAGED,
             "strategy": call.strategy or None,
             "generations": list(call.generations.order_by("index").values_list("uid", flat=True)),
-            "nodes": list(nodes.values_list("local_id", flat=True)),
+            "nodes": [node.local_id for node in nodes],
             "started_at": instant(call.started_at),
             "first_at": instant(call.first_at) if call.first_at else None,
             "sealed_at": instant(call.sealed_at) if call.sealed_at else None,

@@ -10,7 +10,7 @@ from django.db import connection
 
 from loom.models import ORDINAL_BITS
 from loom.queries.ranking import spellings
-from loom.queries.rows import fetch, listed
+from loom.queries.rows import fetch, listed, walked
 
 MAX_CANDIDATES = 2_000
 MAX_SCANNED = 50_000  # nodes that a query of one or two characters looks at, newest first
@@ -24,6 +24,7 @@ _SUBTREE = """n.slot_id IN (WITH RECURSIVE down(slot) AS (
         UNION
         SELECT c.id FROM down JOIN loom_node c ON c.parent_slot_id = down.slot
             AND c.kind IN ('text', 'annotation') AND c.slot_id = c.id AND NOT c.pruned
+            WHERE {walked}
     ) SELECT slot FROM down)"""
 _SEEN = "n.kind IN ('text', 'annotation') AND NOT n.version_pruned"
 
@@ -66,7 +67,7 @@ def _where(scope: Scope) -> tuple[str, list[Any]]:
         place = f"n.tree_id IN ({listed(scope.trees)})"
     if scope.below is None:
         return f"{place} AND {_SEEN}", []
-    return f"{place} AND {_SEEN} AND {_SUBTREE}", [scope.below]
+    return f"{place} AND {_SEEN} AND {_SUBTREE.format(walked=walked('down.slot'))}", [scope.below]
 
 
 def _by_fts5(query: str, scope: Scope) -> tuple[str, list[Any]]:

@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 from loom.access import Actor
-from loom.models import Stream, Tree, Workspace
+from loom.models import Node, Stream, Tree, Workspace
 from loom.queries import lookup
-from loom.queries.rows import fetch
+from loom.queries.rows import fetch, walked
 from loom.rules.hashes import instant
 
 # A slot counts as seen when neither it nor one above is pruned. `hidden` is what hangs
@@ -17,13 +17,13 @@ _SIZE = """
         SELECT n.id FROM hidden
         JOIN loom_node n ON n.parent_slot_id = hidden.slot AND n.kind = 'text'
             AND n.slot_id = n.id AND NOT n.pruned
+        WHERE {walked}
     ), seen AS (
         SELECT id, parent_slot_id, depth FROM loom_node
         WHERE tree_id = %s AND id = slot_id AND kind = 'text'
             AND id NOT IN (SELECT slot FROM hidden)
     )
-    SELECT (SELECT COUNT(*) FROM loom_node WHERE tree_id = %s),
-        COUNT(*) - COUNT(DISTINCT parent_slot_id), MAX(depth) FROM seen
+    SELECT COUNT(*) - COUNT(DISTINCT parent_slot_id), COALESCE(MAX(depth), 0) FROM seen
 """
 
 
@@ -37,10 +37,29 @@ class Size(NamedTuple):
 
 
 def size_of(actor: Actor, tree: Tree) -> Size:
-    """How big the tree is; one query. Every text but the root hangs below a text, so that
-    leaves are the texts less those that are a text's parent."""
-    nodes, branches, depth = fetch(_SIZE, [tree.pk] * 3)[0]
-    return Size(nodes, branches, depth or 0)
+    """How big the tree is, as its stream keeps it; one query, however big it is."""
+    stream = Stream.objects.get(name=f"tree:{tree.uid}")
+    if (
+        stream.leaves is None or stream.deepest is None
+    ):  # grown by an import that is not done, or before this was kept
+        return Size(stream.items, *measured(tree.pk))
+    return Size(stream.items, stream.leaves, stream.deepest)
+
+
+def measured(tree_id: int) -> tuple[int, int]:
+    """The branches and the depth of a tree, by one pass over it. Every text but the root hangs
+    below a text, so that leaves are the texts less those that are a text's parent."""
+    leaves, depth = fetch(_SIZE.format(walked=walked("hidden.slot")), [tree_id] * 2)[0]
+    return leaves, depth
+
+
+def grown(size: tuple[int, int], node: Node) -> tuple[int, int]:
+    """The branches and the depth of a tree of this size once a stored node has come to it."""
+    leaves, depth = size
+    if node.kind != "text" or node.slot_id != node.pk or node.parent_slot_id is None:
+        return size
+    beside = lookup.slots_below(node.parent_slot_id).exclude(pk=node.pk)
+    return leaves + bool(beside.values_list("pk")[:1]), max(depth, node.depth)
 
 
 def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:

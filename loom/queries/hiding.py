@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from loom.access import Actor
 from loom.models import Tree
-from loom.queries.rows import fetch, listed
+from loom.queries.rows import fetch, listed, walked
 
 # UNION, not UNION ALL: a slot reached twice is walked once, and a ring ends the walk.
 _UP = """
@@ -24,6 +24,7 @@ _DOWN = """
         SELECT n.id FROM down JOIN loom_node n ON n.parent_slot_id = down.slot
             AND n.kind IN ('text', 'annotation', 'thought', 'claim')
             AND n.slot_id = n.id AND NOT n.pruned
+        WHERE {walked}
     ) SELECT slot FROM down
 """
 
@@ -35,7 +36,7 @@ def has_pruned(tree_id: int) -> bool:
 
 def hidden_slots(tree: Tree) -> set[int]:
     """The pruned slots of the tree and all slots below them; costs what is hidden."""
-    return {row[0] for row in fetch(_DOWN, [tree.pk])}
+    return {row[0] for row in fetch(_DOWN.format(walked=walked("down.slot")), [tree.pk])}
 
 
 def withheld(actor: Actor, ids: Iterable[int]) -> set[int]:

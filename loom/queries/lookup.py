@@ -1,5 +1,7 @@
 """Single nodes by name and by place: which version stands, what is above and beside."""
 
+from collections.abc import Mapping
+
 from django.db import connection
 from django.db.models import F, QuerySet
 
@@ -84,9 +86,12 @@ def slots_below(slot_id: int, *, pruned: bool = False) -> QuerySet[Node]:
     return below if pruned else below.filter(pruned=False)
 
 
-def hidden_by(node: Node) -> Node | None:
-    """The highest pruned slot at or above the node, which hides it; None: it is visible."""
+def hidden_by(node: Node, changed: Mapping[int, bool] | None = None) -> Node | None:
+    """The highest pruned slot at or above the node, which hides it; None: it is visible.
+    `changed`: slots that would be pruned or not, whatever is stored."""
     pruned = pruned_slots(node.tree_id)
+    for slot, is_pruned in (changed or {}).items():
+        (pruned.add if is_pruned else pruned.discard)(slot)
     hiding = next((slot for slot in slots_above(node) if slot in pruned), None) if pruned else None
     return by_id(hiding) if hiding else None
 
@@ -111,10 +116,12 @@ def slots_above(node: Node) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def visible_at_or_above(node: Node, workspace: Workspace | None) -> Node:
+def visible_at_or_above(
+    node: Node, workspace: Workspace | None, changed: Mapping[int, bool] | None = None
+) -> Node:
     """The node, or where it is hidden the nearest node above that is not: there the version
     that stands for the workspace."""
-    hiding = hidden_by(node)
+    hiding = hidden_by(node, changed)
     if hiding is None or hiding.parent_slot_id is None:
         return node
     return standing(hiding.parent_slot_id, workspace) or node

@@ -60,7 +60,7 @@ def limit_of(grove: Grove) -> int:
 def left_of(person: Participant, day: date) -> Left:
     """What a member has spent and reserved on a day."""
     spent = Purse.objects.filter(participant=person, day=day).values_list("spent", flat=True)
-    held = Generation.objects.filter(payer=person, day=day, reserved__gt=0)
+    held = Generation.objects.filter(payer=person, day=day, ended_at__isnull=True)
     reserved = held.aggregate(all=Sum("reserved"))["all"]
     return Left(limit_of(person.grove), spent.first() or 0, reserved or 0)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from loom.access import Actor
 from loom.models import Node, Tree, Workspace
-from loom.queries.rows import NodeRow, fetch, rows_of
+from loom.queries.rows import NodeRow, fetch, rows_of, walked
 from loom.queries.standing import standing_of
 from loom.queries.tallies import counted_below
 
@@ -19,7 +19,7 @@ _DOWN = """
         SELECT n.id, n.parent_slot_id, down.level + 1 FROM down
         JOIN loom_node n ON n.parent_slot_id = down.slot AND n.kind = 'text'
             AND n.slot_id = n.id AND NOT n.pruned
-        WHERE down.level < %s
+        WHERE down.level < %s AND {walked}
     ) SELECT slot, above FROM down LIMIT %s
 """
 
@@ -56,7 +56,8 @@ def outline(
 
     In each slot the version that stands; `node` itself in its own. Five queries.
     """
-    found = fetch(_DOWN, [node.slot_id, depth, limit + 1])
+    sql = _DOWN.format(walked=walked("down.slot"))
+    found = fetch(sql, [node.slot_id, depth, limit + 1])
     is_cut = len(found) > limit
     below: dict[int, list[int]] = defaultdict(list)
     for slot, above in found[:limit]:

@@ -7,22 +7,25 @@ from loom.access import Actor
 from loom.models import Node, Tree, Workspace
 from loom.queries.rows import NodeRow, as_row, columns, fetch
 
-__all__ = ["NodeRow", "path_ids", "path_of"]
+__all__ = ["NodeRow", "hides", "path_ids", "path_of"]
 
-# The walk is bounded on a corrupt tree too: depth falls with every step. Flags of a slot
-# are picked up on the way, since its first version is visited anyhow.
+# Depth falls with every step, so that the walk ends on a corrupt tree too. Flags of a slot are
+# picked up on the way, since its first version is visited anyhow. Every condition on `s` names
+# `up` as well: for one on `s` alone SQLite, once it has statistics, scans the whole table to
+# build a Bloom filter.
 _UP = """
     WITH RECURSIVE up(slot, above, depth, pruned, excluded, sandbox, resolved_at) AS (
         SELECT s.id, s.parent_slot_id, s.depth, s.pruned, s.excluded, s.sandbox, s.resolved_at
         FROM loom_node s WHERE s.id = %s
         UNION ALL
         SELECT s.id, s.parent_slot_id, s.depth, s.pruned, s.excluded, s.sandbox, s.resolved_at
-        FROM up JOIN loom_node s ON s.id = up.above AND s.depth < up.depth AND s.depth >= %s
+        FROM up JOIN loom_node s ON s.id = up.above AND s.depth < up.depth WHERE up.depth > %s
     )
 """
 _DEPTH = NodeRow._fields.index("depth")
-_NEWEST = """(SELECT x.id FROM loom_node x WHERE x.slot_id = up.slot AND NOT x.version_pruned
-    ORDER BY x.id DESC LIMIT 1)"""
+# Only versions after the first are looked for: most slots have none, which the index alone says.
+_NEWEST = """(SELECT x.id FROM loom_node x WHERE x.slot_id = up.slot AND x.id > up.slot
+    AND NOT x.version_pruned ORDER BY x.id DESC LIMIT 1)"""
 _CHOSEN = """(SELECT c.node_id FROM loom_versionchoice c JOIN loom_node x ON x.id = c.node_id
     WHERE c.workspace_id = %s AND c.slot_id = up.slot AND NOT x.version_pruned)"""
 
@@ -71,6 +74,13 @@ def path_ids(
     top = 0 if most is None else max(0, end.depth - most + 1)
     rows: list[Any] = fetch(sql, [end.slot_id, top, *params])
     return rows
+
+
+def hides(node: Node) -> bool:
+    """Whether a slot on the path to `node`, its own included, is pruned or begins a sandbox.
+    Reads no text."""
+    sql = f"{_UP} SELECT 1 FROM up WHERE pruned OR sandbox LIMIT 1"
+    return bool(fetch(sql, [node.slot_id, 0]))
 
 
 def _end(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:

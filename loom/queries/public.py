@@ -10,7 +10,7 @@ from loom.models import Node, Tree
 from loom.queries import lookup
 from loom.queries.margins import Margin, Spot, margins_of
 from loom.queries.outline import outline
-from loom.queries.path import path_ids
+from loom.queries.path import hides, path_ids
 from loom.queries.rows import NodeRow, rows_of
 from loom.queries.standing import standing_of
 from loom.rules.refusals import not_found
@@ -39,11 +39,11 @@ def reading(actor: Actor, tree: Tree, local_id: str) -> Reading:
     NOT_FOUND for everything else, whether it is there or not.
     """
     node = _found(tree, local_id) if local_id else _first_fork(tree)
-    ids = [key for _, key in path_ids(actor, tree, None, node)]
-    rows = rows_of(ids)
-    if any(row.pruned or row.sandbox for row in rows) or rows[-1].id != ids[-1]:
+    if hides(node):
         raise not_found(f"[{local_id}]", "Open the link without it.")
-    shown = rows[1:][-PAGE:]
+    ids = [key for _, key in path_ids(actor, tree, None, node, most=PAGE + 1)]
+    rows = rows_of(ids)
+    shown = [row for row in rows if row.depth][-PAGE:]
     slots = [one.pk for one in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
     standing = standing_of(slots, None)
     below = rows_of([standing[slot][0] for slot in slots[:MOST_BELOW]])
@@ -51,7 +51,7 @@ def reading(actor: Actor, tree: Tree, local_id: str) -> Reading:
         node=rows[-1],
         rows=shown,
         margins=margins_of(tree, [Spot(row.id, row.slot_id) for row in shown]),
-        has_above=len(rows) - 1 > len(shown),
+        has_above=node.depth > len(shown),
         below=[row for row in below if not row.sandbox],
         has_more=len(slots) > MOST_BELOW,
     )

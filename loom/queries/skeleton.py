@@ -72,7 +72,7 @@ def page(actor: Actor, tree: Tree, *, after: int = 0, limit: int = MAX_ROWS) -> 
         WHERE v.id BETWEEN %s AND %s ORDER BY v.id LIMIT %s"""
     first, last = _span(tree)
     rows = fetch(sql, [min(first + after + 1, last), last, limit + 1])
-    count = fetch("SELECT COUNT(*) FROM loom_node WHERE tree_id = %s", [tree.pk])[0][0]
+    count = Stream.objects.values_list("items", flat=True).get(name=f"tree:{tree.uid}")
     shown = rows[:limit]
     return {
         "count": count,

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from loom.grammar.writing import digest_named, digest_of
-from loom.models import Generation, Node, Step, Turn
+from loom.models import Generation, Node, Step, Turn, Workspace
 from loom.rules import addresses, budgets
 from loom.rules.budgets import Budget, Spent
 from loom.rules.hashes import instant
@@ -73,9 +73,8 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
 
 def _steps_today(turn: Turn, now: datetime) -> int:
     since = now - timedelta(hours=budgets.HOURS_OF_A_DAY)
-    rows = Step.objects.filter(
-        workspace__participant=turn.participant_id, workspace__tree=turn.tree_id, at__gte=since
-    )
+    views = Workspace.objects.filter(participant=turn.participant_id, tree=turn.tree_id)
+    rows = Step.objects.filter(workspace__in=views, at__gte=since)  # by the index on (…, at)
     return rows.exclude(turn_uid="").count()
 
 

@@ -11,6 +11,7 @@ from loom.commands.links import link_body
 from loom.commands.marks import mark_body
 from loom.log import streams
 from loom.models import Import, Link, Mark, Tree
+from loom.queries.counts import measured
 from loom.transfer import records
 from loom.transfer.growing import Beat, Growing
 
@@ -100,6 +101,7 @@ def show(growing: Growing, row: Import, beat: Beat) -> None:
         writer = streams.lock(tree, actor=growing.authors.person.uid)
         told = {"import": row.uid, "tree": tree.uid, "report": report}
         writer.append("import.finished", told)
+        writer.sized(measured(tree.pk))
         writer.flush()
         Tree.objects.filter(pk=tree.pk).update(erasing_at=None, touched_at=timezone.now())
         Import.objects.filter(pk=row.pk).update(

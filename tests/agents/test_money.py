@@ -154,7 +154,12 @@ def test_a_call_that_a_worker_was_lost_over_is_counted(
     provider.script(says("a"))
     row = run(ask()[0])
     Generation.objects.filter(pk=row.pk).update(
-        status="running", leased_until="2020-01-01T00:00:00Z", text="", node=None, spent=None
+        status="running",
+        leased_until="2020-01-01T00:00:00Z",
+        text="",
+        node=None,
+        spent=None,
+        ended_at=None,
     )
     before = spent()[0]
     row = run(row)

@@ -156,3 +156,10 @@ LINES = {
     "budget": ["budget", "budget extend steps:5"],
     "help": ["help"],
 }
+
+
+def filled(line: str, world: dict[str, str]) -> str:
+    """A line or an address with the names of things put in."""
+    for name, value in world.items():
+        line = line.replace("{" + name + "}", value)
+    return line

@@ -7,7 +7,7 @@ from django.db import transaction
 from loom.commands import growth
 from loom.commands.growth import NewNode
 from loom.log import streams
-from loom.models import Node, Participant, Tree
+from loom.models import Node, Participant, Stream, Tree
 from loom.queries import lookup
 
 
@@ -38,6 +38,7 @@ def chain(tree: Tree, author: Participant, *texts: str) -> list[Node]:
 def flag(node: Node, **values: bool) -> None:
     """Sets flags of the node's row."""
     Node.objects.filter(pk=node.pk).update(**values)
+    Stream.objects.filter(name=f"tree:{node.tree.uid}").update(leaves=None)
 
 
 def fresh(node: Node) -> Node:

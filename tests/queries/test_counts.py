@@ -1,9 +1,13 @@
 """How big a tree is, and its body."""
 
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
 from loom.access import Actor
 from loom.commands import growth
-from loom.models import Tree
-from loom.queries.counts import size_of, tree_body
+from loom.commands.execute import Request, execute
+from loom.models import Node, Tree
+from loom.queries.counts import measured, size_of, tree_body
 from tests.queries.growing import add, chain, flag, version
 
 
@@ -56,3 +60,31 @@ def test_a_position_that_was_hidden_is_told_as_the_nearest_seen(actor: Actor, tr
     workspace.save()
     flag(b, pruned=True)
     assert tree_body(actor, tree, workspace)["workspace"]["position"] == a.local_id
+
+
+def test_the_size_is_kept_as_a_tree_grows_and_is_what_a_pass_over_it_finds(
+    actor: Actor, tree: Tree
+) -> None:
+    def say(line: str) -> str:
+        refs = execute(actor, tree, Request(line)).body["refs"]
+        return str(refs[0]) if refs else ""
+
+    a = say('respond root "a"')
+    b = say(f'respond {a} "b"')
+    lines = [
+        f'respond {a} "c"',
+        f'respond {b} "d"',
+        f'edit {b} "b second"',
+        f'annotate {b} "note"',
+        f"prune {b}",
+        f'respond {a} "e"',
+        "undo",
+        f"restore {b}",
+        f'respond {b} "f"',
+    ]
+    for line in lines:
+        say(line)
+        with CaptureQueriesContext(connection) as queries:
+            size = size_of(actor, tree)
+        assert len(queries) == 1
+        assert size == (Node.objects.filter(tree=tree).count(), *measured(tree.pk)), line

@@ -1,8 +1,11 @@
 """Who asks: a bearer of an API key, or somebody whose browser is signed in."""
 
-from datetime import timedelta
-from typing import cast
+import contextlib
+from datetime import datetime, timedelta
+from typing import Any, cast
 
+from django.db import OperationalError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -86,7 +89,7 @@ def demand_browser(request: Request, what: str) -> None:
 def _note_use(key: ApiKey) -> None:
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > FRESH:
-        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
+        _note(ApiKey.objects.filter(pk=key.pk), last_used_at=now)
 
 
 class Cookie(SessionAuthentication):
@@ -114,9 +117,19 @@ class Cookie(SessionAuthentication):
 
 def _note_sight(request: Request) -> None:
     now = timezone.now()
-    UserSession.objects.filter(
+    stale = UserSession.objects.filter(
         session_key=request._request.session.session_key or "", seen_at__lt=now - FRESH
-    ).update(seen_at=now)
+    )
+    # Looked for first: an UPDATE takes SQLite's write lock also where it changes no row.
+    if stale.exists():
+        _note(stale, seen_at=now)
+
+
+def _note(rows: QuerySet[Any], **seen: datetime) -> None:
+    """Writes when something was last used, in a transaction of its own. Reading does not fail
+    because the database is busy with writing: the next request notes it."""
+    with contextlib.suppress(OperationalError), transaction.atomic():
+        rows.update(**seen)
 
 
 def user_of(request: Request) -> User:

@@ -155,11 +155,19 @@ def steps(request: Request) -> Response:
     shown = page[:limit]
     return Response(
         {
-            "count": every.count(),
+            "count": _count(every, is_of_turn=bool(word(request, "turn"))),
             "next": shown[-1].seq if len(page) > limit else None,
             "results": _steps(actor, shown),
         }
     )
+
+
+def _count(steps: QuerySet[Step], *, is_of_turn: bool) -> int:
+    """How many steps there are. Those of a workspace are numbered from 1 without gaps, so the
+    last number is their count, however long the log is."""
+    if is_of_turn:
+        return steps.count()
+    return steps.order_by("-seq").values_list("seq", flat=True).first() or 0
 
 
 def _asked_for(request: Request) -> tuple[Actor, QuerySet[Step]]:

@@ -71,13 +71,13 @@ def heads(streams: Iterable[str]) -> dict[str, int]:
 
 def running(tree_uid: str) -> list[tuple[str, int, str]]:
     """Uid, chunk and text of the generations of a tree that have not ended."""
-    rows = Generation.objects.filter(tree__uid=tree_uid, status__in=("queued", "running"))
+    rows = Generation.objects.filter(tree__uid=tree_uid, ended_at__isnull=True)
     return list(rows.order_by("id").values_list("uid", "chunk", "text"))
 
 
 def reached(tree_uids: Iterable[str]) -> list[tuple[str, str, int]]:
     """Tree, uid and chunk of the generations of trees that have a text and go on; one query."""
-    going = Generation.objects.filter(status="running", chunk__gt=0)
+    going = Generation.objects.filter(ended_at__isnull=True, status="running", chunk__gt=0)
     rows = going.filter(tree__uid__in=list(tree_uids)).order_by()
     return list(rows.values_list("tree__uid", "uid", "chunk"))
 

@@ -58,8 +58,8 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
 
 def _steps(tree: Tree) -> QuerySet[Step]:
     """The steps that changed this tree, those of turns left out, newest first."""
-    rows = Step.objects.filter(workspace__tree=tree, outcome="ok", inverse__isnull=False)
-    rows = rows.filter(stream=f"tree:{tree.uid}", undoes__isnull=True, turn_uid="")
+    rows = Step.objects.filter(stream=f"tree:{tree.uid}", outcome="ok", inverse__isnull=False)
+    rows = rows.filter(undoes__isnull=True, turn_uid="")
     return rows.select_related("actor").order_by("-id")
 
 

@@ -1,0 +1,77 @@
+"""A dry run answers as the line would, and neither locks nor writes."""
+
+import re
+import threading
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, connections, transaction
+
+from loom import commands
+from loom.access import Actor
+from loom.commands.execute import Request, execute
+from loom.log import streams
+from loom.models import Tree
+from loom.rules.refusals import Refused
+from tests.doors.matrix import LINES, filled
+from tests.doors.world import counted, world  # noqa: F401 (a fixture)
+
+commands.load()
+
+
+def _said(actor: Actor, tree: Tree, request: Request) -> Any:
+    """The answer without what is drawn anew each time, or the refusal."""
+    try:
+        body = execute(actor, tree, request).body
+    except Refused as refused:
+        return refused.code, refused.message
+    refs = "|".join([*body["refs"], body["position"], "step:[0-9]+"])
+    told = re.sub(rf"\b({refs})\b", "…", body["reply"])
+    return told, body["canonical"], len(body["refs"])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("verb", sorted(LINES))
+def test_a_dry_run_answers_what_the_line_answers(
+    verb: str,
+    world: dict[str, str],  # noqa: F811
+    actor: Actor,
+    tree: Tree,
+) -> None:
+    for line in (filled(one, world) for one in LINES[verb]):
+        before = counted()
+        dry = _said(actor, tree, Request(line, dry_run=True))
+        assert counted() == before
+        assert dry == _said(actor, tree, Request(line))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dry_run_waits_for_no_lock(
+    world: dict[str, str],  # noqa: F811
+    actor: Actor,
+    tree: Tree,
+) -> None:
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            streams.lock(tree)
+            is_held.set()
+            is_over.wait(60)
+        connections.close_all()
+
+    holding = threading.Thread(target=hold)
+    with connection.cursor() as cursor:
+        sqlite = connection.vendor == "sqlite"
+        cursor.execute("PRAGMA busy_timeout = 100" if sqlite else "SET lock_timeout = '100ms'")
+    holding.start()
+    try:
+        assert is_held.wait(10)
+        for line in (filled(one, world) for many in LINES.values() for one in many):
+            _said(actor, tree, Request(line, dry_run=True))
+        with pytest.raises(OperationalError):
+            execute(actor, tree, Request('respond root "x"'))
+    finally:
+        is_over.set()
+        holding.join(10)
+        connection.close()
