@@ -190,7 +190,7 @@ def whom(participant: Participant) -> tuple[Provider, str, str]:
 def configuration_of(participant: Participant, strategy: str | None) -> str:
     """The hash of the settings a call was made with; `strategy` of prose, None in a dialogue.
 
-    Source: model.md §2.1, §11.
+    See docs/model.md §2.1, §11.
     """
     return hashes.sha256(
         {

@@ -1,6 +1,6 @@
 """What a model said in a round: where its answer is cut, its prose, its commands. PURE.
 
-Only the live text of a turn comes in here, never what a subject wrote. Source: model.md §5.
+Only the live text of a turn comes in here, never what a subject wrote. See docs/model.md §5.
 """
 
 from collections.abc import Callable, Mapping, Sequence

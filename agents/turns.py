@@ -2,7 +2,7 @@
 
     queued, leased → assembling → generating → executing → (assembling | finishing) → ended
 
-Nothing here waits for a model: what ends enqueues the turn again. Source: model.md §7.
+Nothing here waits for a model: what ends enqueues the turn again. See docs/model.md §7.
 """
 
 import logging

@@ -15,7 +15,7 @@ _NOBODY = re.compile(r"node:[a-z]+(?![\w-])")
 def judge(table: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     """The wordings by what became of them: `understood`, `refused` (rightly), `not read`
     (though it means something), `wrong`. A line whose id has no digit names nothing: it is
-    read, as model.md §4 says, and answered NOT_FOUND."""
+    read, as docs/model.md §4 says, and answered NOT_FOUND."""
     from loom.commands import registry
     from loom.grammar.bad import Bad
     from loom.grammar.lines import read

@@ -167,7 +167,8 @@ USE_I18N = True
 LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
 LANGUAGES = languages.found(*LOCALE_PATHS)
 
-# Bodies are bounded by our own doors (MM §14.3): JSON 8 MiB, import files 256 MiB to disk.
+# Bodies are bounded by our own doors (docs/model.md §14.3): JSON 8 MiB, import files 256 MiB to
+# disk.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_TEMP_DIR = None
@@ -197,7 +198,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["loom.doors.api.schema.with_errors"],
 }
 
-# Requests a minute for one API key or session (MM, "Rate limit per key").
+# Requests a minute for one API key or session (docs/model.md §14.3, Limits).
 REQUESTS_A_MINUTE = 1200
 PROVIDER_ALLOW = ENV.provider_allow
 LOCAL_MODEL_URL = ENV.local_model_url

@@ -281,8 +281,8 @@ def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
 
 
 def may_read_call(actor: Actor, call: Call) -> bool:
-    """Whether the actor may see a call's texts (MM §7): who asked for it, owners, and members
-    who may see every item it holds. Others see its size and sections."""
+    """Whether the actor may see a call's texts (docs/model.md §7): who asked for it, owners, and
+    members who may see every item it holds. Others see its size and sections."""
     if actor.is_owner or call.generations.filter(asked_by=actor.participant).exists():
         return True
     if call.turn is None:  # it read a path of the tree, which every member may see

@@ -1,4 +1,4 @@
-"""What a loom-aware agent is sent, to the byte. PURE. Source: model.md §6.1.
+"""What a loom-aware agent is sent, to the byte. PURE. See docs/model.md §6.1.
 
 First what never changes, then what is frozen, last what changes every round; so a provider's
 cache holds as much as it can.
@@ -94,7 +94,7 @@ def assemble(aware: Aware) -> Sent:
 
 def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
     """What is made to fit, in this order: EARLIER grows, the trace is told by its number and
-    the outline left out, the tree's truncation cuts the path. Source: model.md §6.3."""
+    the outline left out, the tree's truncation cuts the path. See docs/model.md §6.3."""
     left = room - aware.counted(_workspace(aware)) - NOTE
     earlier, path = _path(aware, left)
     if aware.counted(earlier.text) + total(path, aware.counted) > left:

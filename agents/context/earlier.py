@@ -1,4 +1,5 @@
-"""EARLIER: the first nodes of a long path by their first sentences. PURE. Source: §6.3."""
+"""EARLIER: the first nodes of a long path by their first sentences. PURE. See
+docs/model.md §6.3."""
 
 import re
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Cutting a path to what a model can read: the three truncations of a tree. PURE.
 
-Counts are estimates of about four characters a token. Source: model.md §6.3.
+Counts are estimates of about four characters a token. See docs/model.md §6.3.
 """
 
 from collections.abc import Callable, Sequence

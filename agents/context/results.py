@@ -1,4 +1,4 @@
-"""RESULTS: the answers to the lines of a round, in their order. PURE. Source: model.md §6.4."""
+"""RESULTS: the answers to the lines of a round, in their order. PURE. See docs/model.md §6.4."""
 
 from agents.context.fit import Counted
 from agents.context.sections import framed

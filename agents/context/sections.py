@@ -1,6 +1,6 @@
 """The sections of a request's changing part: registrations of name, order and renderer. PURE.
 
-The page's panel and the request show the same text. Source: model.md §6.
+The page's panel and the request show the same text. See docs/model.md §6.
 """
 
 from collections.abc import Callable

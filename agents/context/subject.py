@@ -1,6 +1,6 @@
 """What a subject is sent: text only, no header, no section, no tool. PURE.
 
-Source: model.md §6.2. What is left out there (pruned, excluded, empty, annotations) never
+See docs/model.md §6.2. What is left out there (pruned, excluded, empty, annotations) never
 comes in here: `agents.reading` reads the path, this arranges it.
 """
 

@@ -1,4 +1,5 @@
-"""What lies around the reader and what he did: OUTLINE, PATH, MEMORY. PURE. Source: §6.1."""
+"""What lies around the reader and what he did: OUTLINE, PATH, MEMORY. PURE. See
+docs/model.md §6.1."""
 
 from collections.abc import Sequence
 from itertools import groupby

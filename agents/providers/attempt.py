@@ -171,7 +171,7 @@ def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> flo
     """How many seconds to wait before another attempt after `made` of them; None: no other.
 
     Only before the first text came. Server, network and rate three tries, timeout one more;
-    after the time the provider asks for, if it says one. Source: requirements AG-47.
+    after the time the provider asks for, if it says one.
     """
     if made >= _TRIES.get(failure.kind, 1):
         return None

@@ -53,7 +53,7 @@ class Failure:
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error of a generation: the body of model.md §14.3 with the reason."""
+        """The error of a generation: the body of docs/model.md §14.3 with the reason."""
         code, message, hint = self._words()
         return {
             "ok": False,

@@ -15,7 +15,7 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 GOES_ON: Body = {"continue_final_message": True, "add_generation_prompt": False}
 # Reasons that mean the answer was cut off rather than ended.
 _FILTERS = ("content_filter", "safety", "moderation")
-MOST_OF_PROMPT = 2048  # AG-45; left to itself a completion endpoint ends after 16 tokens
+MOST_OF_PROMPT = 2048  # left to itself a completion endpoint ends after 16 tokens
 
 
 class OpenAI:

@@ -160,7 +160,8 @@ def started_body(generation: Generation) -> dict[str, Any]:
 
 
 def outcome_of(uids: list[str]) -> tuple[bool, Reply, list[dict[str, Any]]]:
-    """(all ended?, the reply of MM §5.1 with the nodes in refs, the errors) of a `continue`."""
+    """(all ended?, the reply of docs/model.md §5.1 with the nodes in refs, the errors) of a
+    `continue`."""
     rows = list(
         Generation.objects.filter(uid__in=uids)
         .select_related("point", "node__author", "participant")

@@ -123,7 +123,8 @@ def settle(context: Context, node: Node, kind: str, text: str) -> None:
 
 
 def demand_free(actor: Actor, node: Node) -> None:
-    """Refuses CONFLICT where a model would edit what a person is editing now (MM §5.3)."""
+    """Refuses CONFLICT where a model would edit what a person is editing now
+    (docs/model.md §5.3)."""
     if actor.participant.kind != "model":
         return
     rows = Draft.objects.filter(slot=node.slot_id, kind="edit")

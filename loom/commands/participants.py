@@ -25,7 +25,7 @@ from loom.rules.provider_kinds import why_not_litellm
 from loom.rules.refusals import Refused
 
 MAX_NAME = 80
-# Fields that may be set, in the words of MM §2.1; the rest of a participant is derived.
+# Fields that may be set, in the words of docs/model.md §2.1; the rest of a participant is derived.
 PLAIN = (
     "name",
     "model_ref",

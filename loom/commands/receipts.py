@@ -1,4 +1,4 @@
-"""Answers kept by the caller's key: a repeat is answered, not run again (MM §14.3, 5)."""
+"""Answers kept by the caller's key: a repeat is answered, not run again (docs/model.md §14.3.5)."""
 
 from datetime import datetime
 from typing import Any

@@ -13,7 +13,7 @@ from loom.models import Grove, Tree, Workspace
 
 @dataclass(frozen=True)
 class Request:
-    """One line and how it was sent (MM §14.3): `at` is what `here` means, `key` makes a
+    """One line and how it was sent (docs/model.md §14.3): `at` is what `here` means, `key` makes a
     repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of
     which turn it is: the step of a place is taken once, and with it all that the line does."""
 
@@ -28,7 +28,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a line that ran answers; `body` is the JSON of MM §14.3."""
+    """What a line that ran answers; `body` is the JSON of docs/model.md §14.3."""
 
     body: dict[str, Any]
     running: bool = False

@@ -1,4 +1,4 @@
-"""A whole reply parted into prose and batches of command lines. Source: model.md §5.
+"""A whole reply parted into prose and batches of command lines. See docs/model.md §5.
 
 Only position and form make a command here; that the text is the live output of a turn is
 for the caller to know.

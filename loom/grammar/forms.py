@@ -1,4 +1,5 @@
-"""How a command is written: a verb and its parts, in the words of the tables of model.md §5.1."""
+"""How a command is written: a verb and its parts, in the words of the tables of
+docs/model.md §5.1."""
 
 from dataclasses import dataclass
 from functools import cached_property

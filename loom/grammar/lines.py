@@ -1,6 +1,6 @@
 """A command line: what it says, and its one canonical form.
 
-Source: model.md §5. The canonical wording goes first; where it fails, the rules of wording
+See docs/model.md §5. The canonical wording goes first; where it fails, the rules of wording
 give lines to read instead.
 """
 

@@ -1,6 +1,6 @@
 """Addresses: everything that can be named, read and printed. Nothing is looked up here.
 
-Source: model.md §4.
+See docs/model.md §4.
 """
 
 from dataclasses import replace

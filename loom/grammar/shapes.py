@@ -1,6 +1,6 @@
 """What an address is, as a value, and how it is written.
 
-Source: model.md §4.
+See docs/model.md §4.
 """
 
 import re

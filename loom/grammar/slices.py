@@ -1,7 +1,7 @@
 """Parts of a text as lenses: what a slice shows, and the text with other words in its place.
 
 Three laws hold, with the slice that `placed` returns: what is put is what is got, putting
-what was got changes nothing, and the last of two puts wins. Source: model.md §12, F12.
+what was got changes nothing, and the last of two puts wins. See docs/model.md §12 (F12).
 """
 
 from dataclasses import dataclass

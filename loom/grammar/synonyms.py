@@ -1,6 +1,6 @@
 """Other words for commands: data only. How they are used is in wording.
 
-A destructive verb (model.md §5) is never a target here: it needs its own word.
+A destructive verb (docs/model.md §5) is never a target here: it needs its own word.
 """
 
 from typing import Final, NamedTuple

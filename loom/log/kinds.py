@@ -1,4 +1,4 @@
-"""The closed list of event kinds, by kind of stream (MM §2.3)."""
+"""The closed list of event kinds, by kind of stream (docs/model.md §2.3)."""
 
 KINDS: dict[str, frozenset[str]] = {
     "tree": frozenset(

@@ -30,7 +30,7 @@ def nodes_of(call: Call) -> list[Node]:
 
 @dataclass(frozen=True)
 class CallSeen:
-    """A call for one reader. Not `is_open`: no texts, only how long they are (MM §7).
+    """A call for one reader. Not `is_open`: no texts, only how long they are (docs/model.md §7).
     `answer`: None where the stored bytes are damaged."""
 
     call: Call

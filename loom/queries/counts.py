@@ -1,4 +1,4 @@
-"""A tree as the API shows it (MM §14.3, 7), and its size."""
+"""A tree as the API shows it (docs/model.md §14.3.7), and its size."""
 
 from typing import Any, NamedTuple
 

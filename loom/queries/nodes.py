@@ -1,4 +1,4 @@
-"""Nodes as the API shows them (MM §14.3, 8): many at once, or one for its event."""
+"""Nodes as the API shows them (docs/model.md §14.3.8): many at once, or one for its event."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -91,7 +91,7 @@ def _with_text(body: Body, found: tuple[str, Any] | None) -> Body:
 
 
 def proof_of(row: NodeRow, more: Rest, edited_hash: str) -> Body:
-    """The values the row's hash is taken of, as MM §11 lists them."""
+    """The values the row's hash is taken of, as docs/model.md §11 lists them."""
     return {
         "author": more.proof_author or row.author_uid,
         "call": more.call_uid or None,

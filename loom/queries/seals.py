@@ -1,4 +1,4 @@
-"""Whether the sealed answers of calls still are what was received (MM §11)."""
+"""Whether the sealed answers of calls still are what was received (docs/model.md §11)."""
 
 import gzip
 import hashlib

@@ -13,7 +13,7 @@ MAX_ROWS = 1000
 
 
 def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
-    """The columns of MM §14.3 (9), in order of creation; `parents` and `slots` are indexes
+    """The columns of docs/model.md §14.3.9, in order of creation; `parents` and `slots` are indexes
     (a parent is the first version of the slot above; the root has null).
 
     `flags` are bits: 1 pruned, 2 excluded, 4 sandbox (of the slot), 8 this version pruned,

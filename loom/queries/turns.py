@@ -1,4 +1,5 @@
-"""Turns as they are told: what they may use, what they used, and the body of MM §14.3."""
+"""Turns as they are told: what they may use, what they used, and the body of
+docs/model.md §14.3."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

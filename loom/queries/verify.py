@@ -1,4 +1,5 @@
-"""Verification (MM §11): every hash from the node's own fields, every seal from its bytes."""
+"""Verification (docs/model.md §11): every hash from the node's own fields, every seal from its
+bytes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

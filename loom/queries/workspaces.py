@@ -11,7 +11,7 @@ OUTLINE_DEPTH = 2  # levels shown before anything was said
 
 
 def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
-    """The body of MM §14.3, "Workspaces"; what later parts bring is empty."""
+    """The body of docs/model.md §14.3, "Workspaces"; what later parts bring is empty."""
     return {
         "id": workspace.uid,
         "participant": workspace.participant.uid,

@@ -1,7 +1,7 @@
 """Which addresses a provider may have: the part that can be said without asking the network.
 
 PURE. `agents.providers.address` resolves names and asks `why_not_address` about each answer.
-Source: model.md §14.3 (14), stack.md §3.3 (SSRF).
+See docs/model.md §14.3.14.
 """
 
 import re

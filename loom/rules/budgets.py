@@ -1,4 +1,5 @@
-"""What a turn may use: the presets of MM §7, what is used up, and what may still run then.
+"""What a turn may use: the presets of docs/model.md §7, what is used up, and what may still run
+then.
 
 Pure. Whoever runs turns keeps the figures; here it is only said what they mean.
 """

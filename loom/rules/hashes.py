@@ -1,4 +1,4 @@
-"""The hash of a node and of a configuration: MM §11's recipe, to the byte."""
+"""The hash of a node and of a configuration: docs/model.md §11's recipe, to the byte."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def canonical(value: Any) -> bytes:
-    """UTF-8 JSON with sorted keys, no blanks, no ASCII escaping. Source: model.md §11."""
+    """UTF-8 JSON with sorted keys, no blanks, no ASCII escaping. See docs/model.md §11."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 

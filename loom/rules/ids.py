@@ -1,4 +1,4 @@
-"""Local ids of nodes: letter-digit pairs, drawn by the caller's dice (MM §4)."""
+"""Local ids of nodes: letter-digit pairs, drawn by the caller's dice (docs/model.md §4)."""
 
 from collections.abc import Callable, Collection
 

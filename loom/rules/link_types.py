@@ -1,4 +1,5 @@
-"""The stored link types and their reverses (MM §8). Reverses are computed, never stored."""
+"""The stored link types and their reverses (docs/model.md §8). Reverses are computed, never
+stored."""
 
 PAIRS = {
     "contains": "contained_in",

@@ -1,4 +1,4 @@
-"""When an agent walks in circles, and what comes of it (MM §7). Pure.
+"""When an agent walks in circles, and what comes of it (docs/model.md §7). Pure.
 
 What is looked at are the last steps of an agent's workspace since the last one that changed
 the world: in a changing world to look twice is no loop, so versions are part of what is

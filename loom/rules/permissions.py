@@ -1,4 +1,4 @@
-"""Who may do what: roles, the permission letters of MM §5.1, and their names."""
+"""Who may do what: roles, the permission letters of docs/model.md §5.1, and their names."""
 
 from collections.abc import Iterable
 from typing import Literal

@@ -66,13 +66,13 @@ class Refused(Exception):
 
     @property
     def reply(self) -> str:
-        """The `✗` text of MM §5.2."""
+        """The `✗` text of docs/model.md §5.2."""
         head = f"✗ {self.code}: {self.message}"
         return f"{head}\n  hint: {self.hint}" if self.hint else head
 
     @property
     def body(self) -> dict[str, object]:
-        """The error body of MM §14.3."""
+        """The error body of docs/model.md §14.3."""
         return {
             "ok": False,
             "code": self.code,

@@ -1,4 +1,4 @@
-"""A scripted session, and every byte that the agent is sent in it. Source: model.md §6.1."""
+"""A scripted session, and every byte that the agent is sent in it. See docs/model.md §6.1."""
 
 import re
 from typing import Any

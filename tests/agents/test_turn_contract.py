@@ -1,4 +1,5 @@
-"""Turns as an outside tool sees them: sentences of MM §5, §5.2, §5.3 and §7, over REST alone."""
+"""Turns as an outside tool sees them: sentences of docs/model.md §5, §5.2, §5.3 and §7, over REST
+alone."""
 
 from collections.abc import Callable
 from copy import copy

@@ -1,8 +1,6 @@
 """The README's five minutes, step by step: each is done as it says, and comes out so."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -13,14 +11,6 @@ from tests.house.processes import ROOT
 from tests.providers.scripts import HOLD, holds
 
 README = (ROOT / "README.md").read_text()
-
-
-def test_the_options_it_names_are_those_there_are() -> None:
-    line = next(line for line in README.splitlines() if line.startswith("script/server ["))
-    command = [sys.executable, "-m", "config.supervisor", "--help"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    told = set(re.findall(r"--[a-z-]+", said)) - {"--help"}
-    assert set(re.findall(r"--[a-z-]+", line)) == told
 
 
 def test_the_five_minutes_come_out_as_they_are_told(

@@ -1,4 +1,4 @@
-"""Lines over the API: POST …/commands as MM §14.3 (3) to (6) has it."""
+"""Lines over the API: POST …/commands as docs/model.md §14.3.3 to §14.3.6 has it."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,5 @@
-"""Groves, members, invitations, participants and trees over the API, as MM §14 has them."""
+"""Groves, members, invitations, participants and trees over the API, as docs/model.md §14 has
+them."""
 
 from collections.abc import Callable
 from typing import Any

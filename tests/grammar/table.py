@@ -1,4 +1,4 @@
-"""The written forms of the commands that exist so far, as the tables of model.md §5.1 have
+"""The written forms of the commands that exist so far, as the tables of docs/model.md §5.1 have
 them. The registry derives its own; these stand for every kind of part."""
 
 from loom.grammar.forms import Form, Part

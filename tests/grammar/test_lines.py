@@ -1,4 +1,4 @@
-"""What a line says, one rule a row (model.md §5), in the forms of the table beside this."""
+"""What a line says, one rule a row (docs/model.md §5), in the forms of the table beside this."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What an address says, one rule a row (model.md §4)."""
+"""What an address says, one rule a row (docs/model.md §4)."""
 
 import pytest
 

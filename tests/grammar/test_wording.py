@@ -16,7 +16,7 @@ from tests.grammar.phrasings import KNOWN, REFUSED
 from tests.grammar.phrasings_apart import APART
 from tests.grammar.strategies import texts, values_of
 
-# An id without a digit is nobody's: such a line is answered NOT_FOUND (model.md §4).
+# An id without a digit is nobody's: such a line is answered NOT_FOUND (docs/model.md §4).
 NOBODY = re.compile(r"node:[a-z]+(?![\w-])")
 
 

@@ -1,4 +1,4 @@
-"""Files and functions stay small (style 4.2). Exceptions carry a reason and a date."""
+"""Files and functions stay small (CONTRIBUTING.md, Style). Exceptions carry a reason and a date."""
 
 import ast
 from collections.abc import Iterator

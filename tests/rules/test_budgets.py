@@ -1,4 +1,4 @@
-"""What a turn may use, as MM §7 says it."""
+"""What a turn may use, as docs/model.md §7 says it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,5 @@
-"""Files in and out over the API (MM §14.3, 12). What is in them is read in loom.transfer."""
+"""Files in and out over the API (docs/model.md §14.3.12). What is in them is read in
+loom.transfer."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Pages for what goes wrong outside a view: unknown addresses, bad requests, faults.
 
-Addresses under /api/ get the error body of MM §14.3 instead.
+Addresses under /api/ get the error body of docs/model.md §14.3 instead.
 """
 
 from typing import Any
