@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from agents.context.sections import plain
 from agents.context.view import Deed, Near, Twig
 from loom.access import Actor
 from loom.grammar.shown import age, quote
@@ -15,6 +14,7 @@ from loom.queries.outline import outline
 from loom.queries.rows import NodeRow, rows_of
 from loom.queries.workspaces import outline_of
 from loom.rules import addresses
+from loom.rules.framing import plain
 
 LINES = 30  # of the outline
 WORDS = 8  # of a node there, and of a text in the news

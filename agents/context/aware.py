@@ -13,10 +13,10 @@ from agents.context.earlier import Earlier, earlier_of
 from agents.context.fit import GAP, Fitted, Part, fit, total
 from agents.context.instructions import instructions
 from agents.context.results import results
-from agents.context.sections import framed, plain, rendered
+from agents.context.sections import framed, rendered
 from agents.context.subject import JOINT
 from agents.context.view import Aware, Stop
-from loom.rules.framing import escaped
+from loom.rules.framing import escaped, plain
 
 GO_ON = "Continue."
 NOTE = 60  # tokens that are kept for saying what did not fit, and for what is counted then

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agents.context.view import View
-from loom.rules.framing import frames_escaped
-from loom.rules.framing import on_one_line as plain
+from loom.rules.framing import frames_escaped, plain
 
 Renderer = Callable[[View], str]
 

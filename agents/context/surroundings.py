@@ -4,9 +4,9 @@ docs/model.md §6.1."""
 from collections.abc import Sequence
 from itertools import groupby
 
-from agents.context.sections import plain, section
+from agents.context.sections import section
 from agents.context.view import Deed, Near, Twig, View
-from loom.rules.framing import frames_escaped
+from loom.rules.framing import frames_escaped, plain
 
 # Verbs as they are told; others are told by the name of the verb.
 PAST = {

@@ -45,6 +45,6 @@ def frames_escaped(text: str) -> str:
     return _FRAMES.sub(r"\1\\", text)
 
 
-def on_one_line(text: str) -> str:
+def plain(text: str) -> str:
     """A name or title on one line."""
     return " ".join(text.split())
