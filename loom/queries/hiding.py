@@ -41,7 +41,7 @@ def hidden_slots(tree: Tree) -> set[int]:
 
 def withheld(actor: Actor, ids: Iterable[int]) -> set[int]:
     """Those of the nodes whose text the actor is not shown: none for a person; for a model
-    those that are excluded, pruned, or below a pruned one (MM §2.1)."""
+    those that are excluded, pruned, or below a pruned one (docs/model.md §2.1)."""
     return withheld_from_models(ids) if actor.participant.kind == "model" else set()
 
 

@@ -2,7 +2,7 @@
 
 A request is made of frames (`---NAME` … `---NAME_END`) and of headers (`[a7x2] Ada (human) ·
 2026-11-21 02:07Z`), each alone at the start of a line. Text of people, models and files may
-hold lines of both shapes, also behind characters that nobody sees. Source: model.md §6, §6.1.
+hold lines of both shapes, also behind characters that nobody sees. See docs/model.md §6, §6.1.
 """
 
 import re
