@@ -1,4 +1,4 @@
-"""Probing a participant's endpoint: begun by an owner, run by a worker, remembered with it."""
+"""Asking an address which models it has, and what a participant's endpoint can do."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,25 +8,60 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from agents.loop import in_thread, the_loop
-from agents.providers.failures import Broken
+from agents.event_loop import in_thread, the_loop
+from agents.providers.exchange import Broken, Failure
 from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, models_of
-from agents.providers.telling import Ask
-from agents.reading import whom
+from agents.providers.registry import provider_of
+from agents.providers.stream_events import Ask
+from agents.subject_prompt import whom
+from loom.commands import participants
 from loom.commands.participants import note_probe
-from loom.commands.sealing import key_of
+from loom.commands.provider_keys import key_of
 from loom.models import Participant
 from loom.rules.hashes import instant
 
 
-def start(uid: str) -> None:
+def start_listing(uid: str) -> None:
+    """Asks on the loop, without waiting for it."""
+    asyncio.run_coroutine_threadsafe(_models_listed(uid), the_loop().loop)
+
+
+def run_listing(uid: str) -> None:
+    """The same, waited for."""
+    the_loop().run(_models_listed(uid))
+
+
+async def _models_listed(uid: str) -> None:
+    found = await in_thread(participants.asked, uid)
+    if found is None:
+        return
+    source, listing = found
+    provider = provider_of(source.kind)
+    ask = Ask(source.url, "", None, None, key=source.api_key)
+    probe = Probe(provider, ask, provider.transport(settings.PROVIDER_ALLOW))
+    models: list[str] = []
+    error: dict[str, Any] | None = None
+    try:
+        models = await models_of(probe, strict=True)
+    except Broken as broken:
+        error = broken.failure.error
+    except Exception:
+        await in_thread(participants.note_models, listing, [], Failure("server").error)
+        raise
+    await in_thread(participants.note_models, listing, models, error)
+
+
+# Probing a participant's endpoint: begun by an owner, run by a worker, remembered with it.
+
+
+def start_probe(uid: str) -> None:
     """Probes a participant's endpoint on the loop, without waiting for it."""
     one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
     if one is not None:
         asyncio.run_coroutine_threadsafe(_probed(one), the_loop().loop)
 
 
-def run(uid: str) -> None:
+def run_probe(uid: str) -> None:
     """The same, waited for."""
     one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
     if one is not None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loom.grammar.batches import Batch, Command, Growing, Segment, prose_of, segments_of
+from loom.grammar.form_matching import Verbs
 from loom.grammar.forms import Form
 from loom.grammar.lines import Line
-from loom.grammar.verbs import Verbs
 
 Look = Callable[[Line], bool]
 

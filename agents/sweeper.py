@@ -10,11 +10,10 @@ from django.contrib.sessions.models import Session
 from django.db import DatabaseError, close_old_connections, transaction
 from django.utils import timezone
 
-from agents import leases
-from agents.leases import EVERY_S
-from agents.taking import bury
-from loom.commands import receipts, turning
-from loom.log import jobs
+from agents import lease as leases
+from agents.lease import EVERY_S, bury
+from loom.commands import step_records, turn_lifecycle
+from loom.events import announce
 from loom.models import Generation
 from loom.transfer import importing
 
@@ -51,21 +50,21 @@ def sweep() -> int:
         lanes.setdefault(lane, uid)
     for uid in lanes.values():
         _send(uid)
-    for uid in turning.waiting():
+    for uid in turn_lifecycle.waiting():
         found += 1
-        jobs.enqueue("agents.tasks.run_turn", [uid], queue="continue")
+        announce.enqueue("agents.tasks.run_turn", [uid], queue="continue")
     return found
 
 
 def _send(uid: str) -> None:
-    jobs.enqueue("agents.tasks.run_generation", [uid], queue="continue")
+    announce.enqueue("agents.tasks.run_generation", [uid], queue="continue")
 
 
 def delete_old() -> int:
     """Deletes receipts that are older than RECEIPT_DAYS, and sessions that ended more than
     ENDED_SESSION_DAYS ago, in batches with a transaction each; how many rows."""
     now = timezone.now()
-    deleted = receipts.delete_before(now - timedelta(days=settings.RECEIPT_DAYS), batch=BATCH)
+    deleted = step_records.delete_before(now - timedelta(days=settings.RECEIPT_DAYS), batch=BATCH)
     ended = now - timedelta(days=settings.ENDED_SESSION_DAYS)
     rows = Session.objects.filter(expire_date__lt=ended).order_by("expire_date")
     while keys := list(rows.values_list("pk", flat=True)[:BATCH]):

@@ -38,15 +38,15 @@ def probe(uid: str) -> None:
     """Finds out what a participant's endpoint can do."""
     from agents import probes
 
-    probes.start(uid)
+    probes.start_probe(uid)
 
 
 @shared_task(name="agents.tasks.list_models")
 def list_models(uid: str) -> None:
     """Asks an address which models it has."""
-    from agents import catalogue
+    from agents import probes
 
-    catalogue.start(uid)
+    probes.start_listing(uid)
 
 
 _sweepers: list[Sweeper] = []

@@ -1,29 +1,39 @@
-"""The machine of a turn: moves it from one stored state to the next until it waits or ends.
-
-    queued, leased → assembling → generating → executing → (assembling | finishing) → ended
-
-Nothing here waits for a model: what ends enqueues the turn again. See docs/model.md §7.
-"""
+"""The machine of a turn: moves it from one stored state to the next until it waits or ends."""
 
 import logging
 from functools import lru_cache
 from typing import Any
 
-from agents.assembling import assembled, place_of
-from agents.context.fit import TooLong
-from agents.language import language
-from agents.lines import next_line
+from agents.agent_prompt import assembled, place_of
+from agents.context.truncation import TooLong
+from agents.output_grammar import language
 from agents.reply import Reply, read_reply
-from agents.rights import demand_turn
+from agents.turn_lines import next_line
 from loom import access
-from loom.commands import landing, turning
+from loom.access import Actor
+from loom.commands import generation_lifecycle, turn_lifecycle
 from loom.models import Generation, Turn
 from loom.models.base import new_uid
 from loom.queries.turns import budget_of, spent_of
 from loom.queries.turns import turns as rows
 from loom.rules import budgets, loops
+from loom.rules.errors import CommandError
 from loom.rules.loops import Said
-from loom.rules.refusals import Refused
+from loom.rules.permissions import Letter
+
+AWARE: frozenset[Letter] = frozenset({"A"})
+ASKING: frozenset[Letter] = frozenset({"G"})
+
+
+def demand_turn(actor: Actor) -> None:
+    """Refuses PERMISSION_DENIED where an agent in a turn may not go on: it needs to be
+    loom-aware, and whoever asked it the right to generate, which the agent needs not."""
+    access.demand(actor, AWARE, "a turn")
+    access.demand(access.get_actor(actor.user, actor.grove), ASKING, "asking for a turn")
+
+
+# The machine of a turn: moves it from one stored state to the next until it waits or ends.
+
 
 log = logging.getLogger("heddle.turns")
 STOPPED = "interrupted:stopped"
@@ -32,19 +42,19 @@ STOPPED = "interrupted:stopped"
 def run_turn(uid: str) -> None:
     """Moves a turn on as far as it goes now. Harmless where it has ended or is held."""
     while True:
-        turn = turning.take(uid, new_uid())
+        turn = turn_lifecycle.take(uid, new_uid())
         if turn is None:
             return
         try:
             while _advance(turn):
                 turn = _again(turn)
-        except turning.LostError:
+        except turn_lifecycle.LostError:
             return
-        turning.let_go(turn)
+        turn_lifecycle.let_go(turn)
         # What ended just before was told while the turn was held: look once more.
-        if turning.is_generating(turn):
+        if turn_lifecycle.is_generating(turn):
             # Who asked it to stop before its round was stored found nothing to stop.
-            if turning.is_stopping(turn):
+            if turn_lifecycle.is_stopping(turn):
                 _stop_writing(turn)
             return
         if not _is_due(turn):
@@ -55,7 +65,7 @@ def _again(turn: Turn) -> Turn:
     """The row as it is now, under the same lease: somebody may have asked it to stop."""
     found = rows().get(pk=turn.pk)
     if found.lease != turn.lease:
-        raise turning.LostError
+        raise turn_lifecycle.LostError
     return found
 
 
@@ -69,7 +79,7 @@ def _advance(turn: Turn) -> bool:
         return _stop(turn)
     match turn.status:
         case "queued" | "leased":
-            return turning.keep(turn, status="assembling", round=1)
+            return turn_lifecycle.keep(turn, status="assembling", round=1)
         case "assembling":
             return _assemble(turn)
         case "generating":
@@ -77,26 +87,26 @@ def _advance(turn: Turn) -> bool:
         case "executing":
             return _execute(turn)
         case _:
-            turning.finish(turn, text=prose(turn))
+            turn_lifecycle.finish(turn, text=prose(turn))
             return False
 
 
 def _stop(turn: Turn) -> bool:
     """What still writes ends first: what it wrote is kept."""
     _stop_writing(turn)
-    return not turning.is_generating(turn) and _finish(turn, STOPPED)
+    return not turn_lifecycle.is_generating(turn) and _finish(turn, STOPPED)
 
 
 def _stop_writing(turn: Turn) -> None:
-    for one in Generation.objects.filter(turn=turn, status__in=landing.OPEN):
-        landing.ask_stop(one)
+    for one in Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES):
+        generation_lifecycle.ask_stop(one)
 
 
 def _finish(turn: Turn, finish: str = "", error: dict[str, Any] | None = None) -> bool:
-    return turning.keep(turn, status="finishing", finish=finish[:80], error=error)
+    return turn_lifecycle.keep(turn, status="finishing", finish=finish[:80], error=error)
 
 
-def _fail(turn: Turn, refused: Refused) -> bool:
+def _fail(turn: Turn, refused: CommandError) -> bool:
     return _finish(turn, f"interrupted:{refused.code.lower()}", refused.body)
 
 
@@ -107,11 +117,11 @@ def _assemble(turn: Turn) -> bool:
     try:
         actor = access.acting_in(turn)
         demand_turn(actor)
-        turning.begin_round(turn, tokens=assembled(place_of(actor, turn)).tokens)
-    except Refused as refused:
+        turn_lifecycle.begin_round(turn, tokens=assembled(place_of(actor, turn)).tokens)
+    except CommandError as refused:
         return _fail(turn, refused)
     except TooLong as long:
-        return _fail(turn, Refused("LIMIT_EXCEEDED", str(long), hint="ask at a shorter path"))
+        return _fail(turn, CommandError("LIMIT_EXCEEDED", str(long), hint="ask at a shorter path"))
     return False
 
 
@@ -119,16 +129,18 @@ def _hear(turn: Turn) -> bool:
     """The round's answer, once it has ended: its lines are to be run, or the turn ends."""
     said = turn.generation
     if said is None:
-        return turning.keep(turn, status="assembling")
-    if said.status in landing.OPEN:
+        return turn_lifecycle.keep(turn, status="assembling")
+    if said.status in generation_lifecycle.OPEN_STATUSES:
         return False
     tokens = turn.tokens + said.tokens_in + said.tokens_out
-    if said.finish in ("complete", landing.CUT_OFF):
-        return turning.keep(turn, status="executing", replies=[], tokens=tokens)
+    if said.finish in ("complete", generation_lifecycle.CUT_OFF):
+        return turn_lifecycle.keep(turn, status="executing", replies=[], tokens=tokens)
     if (said.error or {}).get("reason") == "empty" and turn.rounds:
-        return turning.keep(turn, status="finishing", tokens=tokens)
+        return turn_lifecycle.keep(turn, status="finishing", tokens=tokens)
     finish = said.finish[:80]
-    return turning.keep(turn, status="finishing", tokens=tokens, finish=finish, error=said.error)
+    return turn_lifecycle.keep(
+        turn, status="finishing", tokens=tokens, finish=finish, error=said.error
+    )
 
 
 def reply_of(said: Generation) -> Reply:
@@ -151,7 +163,7 @@ def _execute(turn: Turn) -> bool:
     if turn.waits_for or (left > 0 and not is_halted):
         try:
             return next_line(turn, said)
-        except Refused as refused:
+        except CommandError as refused:
             return _fail(turn, refused)
     told = turn.replies
     asks = any(one["asks"] for one in told)
@@ -166,11 +178,11 @@ def _execute(turn: Turn) -> bool:
     }
     rounds = [*turn.rounds, kept]
     if is_halted or _repeats(rounds):
-        return turning.keep(
+        return turn_lifecycle.keep(
             turn, rounds=rounds, replies=[], status="finishing", finish="interrupted:loop"
         )
     if not asks:
-        return turning.keep(turn, rounds=rounds, replies=[], status="finishing")
+        return turn_lifecycle.keep(turn, rounds=rounds, replies=[], status="finishing")
     return _next_round(turn, rounds)
 
 
@@ -184,14 +196,14 @@ def _repeats(rounds: list[dict[str, Any]]) -> bool:
 
 def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
     turn.rounds = rounds
-    budget, spent = budget_of(turn), spent_of(turn, turning.now())
+    budget, spent = budget_of(turn), spent_of(turn, turn_lifecycle.now())
     what = budgets.next_round(budget, spent, concluding=turn.is_concluding)
     if what == "end":
-        return turning.keep(turn, rounds=rounds, replies=[], status="finishing")
+        return turn_lifecycle.keep(turn, rounds=rounds, replies=[], status="finishing")
     if what == "conclude":
         over = budgets.what_is_over(budget, spent)
         rounds[-1]["notes"].append(f"! {over} This is the last round: write your answer now.")
-    return turning.keep(
+    return turn_lifecycle.keep(
         turn,
         rounds=rounds,
         replies=[],

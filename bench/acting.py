@@ -86,7 +86,7 @@ def main(many: int) -> int:
     """Prints a row each without a grammar, with it, and with one that begins with a line."""
     from loom.commands import registry
     from loom.grammar.gbnf import Known, grammar_of
-    from loom.rules.link_types import STORED
+    from loom.rules.addresses import STORED
 
     forms = [one.form for one in registry.every() if one.letters <= set("AWG")]
     known = Known(("a7x2", "b3k9"), STORED, ("Muse",))

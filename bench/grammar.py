@@ -39,9 +39,9 @@ def rates(deeds: dict[str, tuple[Callable[[], object], int]]) -> dict[str, float
 def main() -> None:
     """Prints the medians."""
     from loom.commands import registry
-    from loom.grammar.bad import Bad
     from loom.grammar.batches import segments_of
     from loom.grammar.lines import read
+    from loom.grammar.tokens import ParseError
     from tests.grammar.phrasings import KNOWN
 
     forms, aliases = registry.forms(), registry.aliases()
@@ -53,7 +53,7 @@ def main() -> None:
         for line in lines:
             try:
                 read(line, forms, aliases)
-            except Bad:
+            except ParseError:
                 continue
 
     deeds: dict[str, tuple[Callable[[], object], int]] = {

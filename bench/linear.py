@@ -61,8 +61,8 @@ def growth(read: Reader, piece: str, size: int) -> tuple[float, float]:
     """Seconds of processor time for a text of the size, and for one TIMES as long."""
     from rest_framework.exceptions import APIException
 
-    from loom.grammar.bad import Bad
-    from loom.rules.refusals import Refused
+    from loom.grammar.tokens import ParseError
+    from loom.rules.errors import CommandError
 
     found = []
     for long in (size, size * TIMES):
@@ -70,7 +70,7 @@ def growth(read: Reader, piece: str, size: int) -> tuple[float, float]:
         best = float("inf")
         for _ in range(2):
             began = time.process_time()
-            with contextlib.suppress(Refused, Bad, APIException):
+            with contextlib.suppress(CommandError, ParseError, APIException):
                 read(text)
             best = min(best, time.process_time() - began)
         found.append(best)
@@ -87,10 +87,10 @@ def of_requests() -> Readers:
     from rest_framework.renderers import JSONRenderer
     from rest_framework.request import Request
 
-    from loom.doors.api.body import read_json
-    from loom.queries.find import MAX_QUERY
-    from loom.queries.ranking import fold, match
-    from loom.transfer.checking import demand_readable
+    from loom.api.bodies import read_json
+    from loom.queries.search import MAX_QUERY
+    from loom.queries.search_index import fold, match
+    from loom.transfer.files import demand_readable
 
     file = Path(tempfile.mkdtemp()) / "file.json"
 
@@ -116,12 +116,12 @@ def of_requests() -> Readers:
 
 def of_texts() -> Readers:
     """What reads lines, replies, streams and texts, likewise."""
-    from agents.language import language
-    from agents.providers.text import Events, whole
+    from agents.output_grammar import language
+    from agents.providers.stream_events import Events, whole
     from agents.reply import Cutter, read_reply
     from loom.commands import registry
-    from loom.doors.web import colours, markdown
     from loom.grammar.lines import read
+    from loom.web import markdown
 
     def a_line(text: str) -> None:
         read(f"view {text}".replace("\n", " "), registry.forms(), registry.aliases())
@@ -141,7 +141,7 @@ def of_texts() -> Readers:
 
     def highlighted(text: str) -> None:
         for name in ("c", "cs", "java", "make", "python", "markdown", "perl"):
-            colours.coloured(f"a{text}"[: colours.MAX_COLOURED], name)
+            markdown.coloured(f"a{text}"[: markdown.MAX_COLOURED], name)
 
     return {
         "line": (a_line, LINES, 7 * 1024),

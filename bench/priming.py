@@ -17,9 +17,9 @@ from unittest.mock import patch  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from agents import taking, worker  # noqa: E402
+from agents import lease, worker  # noqa: E402
 from loom.access import get_actor  # noqa: E402
-from loom.commands import groves, growth  # noqa: E402
+from loom.commands import groves, node_writer  # noqa: E402
 from loom.commands.execute import Request, execute  # noqa: E402
 from loom.models import Generation, Participant, User  # noqa: E402
 from loom.rules.prices import counts_of  # noqa: E402
@@ -60,7 +60,7 @@ class Bench:
 
     def ask(self, length: int) -> list[Generation]:
         """MANY candidates below a fresh path of `length` tokens, all ended."""
-        tree = growth.make_tree(self.actor)
+        tree = node_writer.make_tree(self.actor)
         text = f"{timezone.now()} " + "word " * (length * 4 // 5)
         execute(self.actor, tree, Request(f"respond\n{text}\n←"))
         uids = execute(self.actor, tree, Request(f"continue n:{MANY}")).body["generations"]
@@ -73,7 +73,7 @@ def _unprimed(*held: Any) -> Any:
     return [replace(one, primes=None, waits_for=None) for one in calls]
 
 
-_by_calls = taking._by_calls
+_by_calls = lease._by_calls
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def main() -> None:
         bench.ask(10)  # warm
         for length in (500, 5_000, 20_000):
             primed = units(bench.ask(length))
-            with patch.object(taking, "_by_calls", _unprimed):
+            with patch.object(lease, "_by_calls", _unprimed):
                 plain = units(bench.ask(length))
             less = 1 - primed / plain
             print(

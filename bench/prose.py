@@ -13,15 +13,15 @@ import sys
 import time
 from dataclasses import dataclass
 
-from agents.context.prose import PLAIN, handed_over
-from agents.context.seam import Seam, goes_on
+from agents.context.overlap import Seam, goes_on
+from agents.context.subject_request import PLAIN, handed_over
 from agents.providers.attempt import Attempt
 from agents.providers.exchange import Limits
 from agents.providers.openai import OpenAI
-from agents.providers.telling import Ask, Delta
+from agents.providers.stream_events import Ask, Delta
 from agents.providers.transport import CheckedTransport
 from bench.acting import start
-from loom.rules.probes import WAYS
+from loom.rules.provider_kinds import WAYS
 
 TOKENS = 24
 AT_ONCE = 2

@@ -61,11 +61,11 @@ def sizes() -> dict[str, int]:
 def main(count: int, characters: int) -> None:
     """Writes the texts and prints what each byte of them costs."""
     from bench.trees import make_owner
-    from loom.commands import growth
+    from loom.commands import node_writer
     from loom.commands.execute import Request, execute
 
     actor = make_owner("bench")
-    tree = growth.make_tree(actor, title="Storage")
+    tree = node_writer.make_tree(actor, title="Storage")
     texts = prose(count, characters)
     before = sizes()
     for number, text in enumerate(texts):

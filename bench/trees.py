@@ -6,10 +6,10 @@ from datetime import timedelta
 from django.utils import timezone
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
-from loom.log import streams
+from loom.commands import node_writer
+from loom.events import streams
 from loom.models import ORDINAL_BITS, Grove, Membership, Node, Participant, Stream, Tree, User
-from loom.queries.counts import measured
+from loom.queries.trees import measured
 from loom.rules import hashes, ids
 
 WORDS = (
@@ -44,7 +44,7 @@ def grow(
     The chain comes first; every other node hangs below a random earlier one.
     """
     dice = random.Random(seed)
-    tree = growth.make_tree(actor, title=f"{count} nodes")
+    tree = node_writer.make_tree(actor, title=f"{count} nodes")
     base, author = tree.pk << ORDINAL_BITS, actor.participant
     root = Node.objects.get(pk=base + 1)
     drawn = {root.local_id}
@@ -81,5 +81,5 @@ def _hung(node: Node, parent: Node) -> Node:
     """The node below its parent, hashed."""
     node.parent_slot_id, node.depth = parent.slot_id, parent.depth + 1
     node.parent_hash = parent.hash
-    node.hash = hashes.sha256(growth.proof_of(node, node.author.uid))
+    node.hash = hashes.sha256(node_writer.proof_of(node, node.author.uid))
     return node

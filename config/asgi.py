@@ -11,14 +11,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from config.bounds import bounded
-from config.handler import handler
+from config.handler import bounded, handler
 
 django_application = handler()
 
 # Models exist only after the line above.
-from loom.doors.api.waiting import holding  # noqa: E402
-from loom.doors.live import routing  # noqa: E402
+from loom.api.waiting import holding  # noqa: E402
+from loom.live import hub  # noqa: E402
 
 # What the start has made stays for good: the collector need not walk through it again with
 # every full collection (a path of 2,000 nodes over the API: 34 ms with, 26 without, measured).
@@ -38,9 +37,9 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 async def _direct(scope: dict[str, Any], receive: Any, send: Any) -> None:
     if scope["type"] == "lifespan":
-        await routing.lifespan(receive, send)
+        await hub.lifespan(receive, send)
     elif scope["type"] == "websocket":
-        await routing.application(scope, receive, send)
+        await hub.application(scope, receive, send)
     else:
         await bounded(partial(holding, django_application), scope, receive, send)
 

@@ -1,15 +1,156 @@
-"""Django's handler for HTTP, to which a body that comes in pieces is a body like any other."""
+"""HTTP as Django sees it here: bodies bounded, middleware on one thread, files fresh."""
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import IO, Any
 
 import django
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
-from django.http import HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
+from django.utils.decorators import sync_only_middleware
+from whitenoise.base import MissingFileError
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+Scope = dict[str, Any]
+Message = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MIB = 1024 * 1024
+# The interfaces bound what they read themselves and say so better; this is for what never ends.
+FILE_BYTES, BODY_BYTES = 257 * MIB, 32 * MIB
+FILES = ("/api/import",)
+
+_SAID = json.dumps(
+    {
+        "ok": False,
+        "code": "LIMIT_EXCEEDED",
+        "message": "The body is too big.",
+        "hint": "send less at once",
+        "retryable": True,
+    }
+).encode()
 
 
-class Handler(ASGIHandler):
+class _TooBig(Exception):
+    """More came than is taken."""
+
+
+async def bounded(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
+    """Runs an HTTP application; a body over its bound is 413, and read no further."""
+    most = FILE_BYTES if scope["path"] in FILES else BODY_BYTES
+    seen, has_answered = 0, False
+
+    async def counted() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > most:
+            raise _TooBig
+        return message
+
+    async def noted(message: Message) -> None:
+        nonlocal has_answered
+        has_answered = True
+        await send(message)
+
+    try:
+        if _announced(scope) > most:
+            raise _TooBig
+        await application(scope, counted, noted)
+    except _TooBig:
+        if not has_answered:
+            await _refuse(send)
+
+
+def _announced(scope: Scope) -> int:
+    """What Content-Length says; 0 where it says nothing that can be read."""
+    found = dict(scope["headers"]).get(b"content-length", b"")
+    return int(found) if found.isdigit() and len(found) < 20 else 0
+
+
+async def _refuse(send: Send) -> None:
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": _SAID})
+
+
+# Keeps the whole chain of middleware on one thread.
+
+
+Handler = Callable[[HttpRequest], HttpResponseBase]
+
+
+@sync_only_middleware
+def on_one_thread(get_response: Handler) -> Handler:
+    """Does nothing but be synchronous, and last in the list: Django then runs the chain in
+    one thread, instead of changing threads twice in each middleware (measured: 0.9 ms of
+    4.5 for the smallest request)."""
+    return get_response
+
+
+# Pages go out compressed.
+
+
+class Pages(GZipMiddleware):
+    """Django's own, which hides the length of what it packs, for pages only: a long path is a
+    tenth of itself then. What the API answers packs itself where that pays."""
+
+    def process_response(self, request: Any, response: Any) -> Any:
+        """The page, packed where the browser takes that."""
+        is_page = response.get("Content-Type", "").startswith("text/html")
+        return super().process_response(request, response) if is_page else response
+
+
+# Static files as they are now: a build while the server runs is served at once.
+
+
+class Fresh(WhiteNoiseMiddleware):  # type: ignore[misc]
+    """WhiteNoise remembers each file's length from the start, and would cut a longer one
+    short after a build. Here a changed file is looked at anew: one stat a request."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._seen: dict[str, tuple[str, int, int]] = {}
+        super().__init__(*args, **kwargs)
+
+    def __call__(self, request: Any) -> Any:
+        """Serves the file as it is, else goes on to the program."""
+        url = request.path_info
+        if url.startswith(self.static_prefix):
+            self._look(url)
+        return super().__call__(request)
+
+    def get_static_file(self, path: str, url: str, stat_cache: Any = None) -> Any:
+        """The file, noted with its time and length."""
+        found = super().get_static_file(path, url, stat_cache=stat_cache)
+        state = Path(path).stat()
+        self._seen[url] = (path, state.st_mtime_ns, state.st_size)
+        return found
+
+    def _look(self, url: str) -> None:
+        path, *known = self._seen.get(url, ("", 0, 0))
+        try:
+            if not path:
+                found = self.find_file(url)
+                if found is not None:
+                    self.files[url] = found
+                return
+            state = Path(path).stat()
+            if known != [state.st_mtime_ns, state.st_size]:
+                self.add_file_to_dictionary(url, path)
+        except (OSError, MissingFileError):
+            self.files.pop(url, None)
+            self._seen.pop(url, None)
+
+
+# Django's handler for HTTP, to which a body that comes in pieces is a body like any other.
+
+
+class BodyHandler(ASGIHandler):
     """Says how long a body is that came without a length (`Transfer-Encoding: chunked`):
     forms and parsers read nothing of one whose length nobody says."""
 
@@ -26,7 +167,7 @@ class Handler(ASGIHandler):
         return super().create_request(scope, body_file)
 
 
-def handler() -> Handler:
+def handler() -> BodyHandler:
     """The handler of a Django that is set up."""
     django.setup(set_prefix=False)
-    return Handler()
+    return BodyHandler()

@@ -17,7 +17,7 @@ ORIGINS = ENV.origins or ("http://127.0.0.1:8000", "http://localhost:8000")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 ALLOWED_HOSTS = sorted({*(env.host_of(origin) for origin in ORIGINS), *LOOPBACK})
 CSRF_TRUSTED_ORIGINS = list(ORIGINS)
-CSRF_FAILURE_VIEW = "loom.doors.web.errors.forbidden"
+CSRF_FAILURE_VIEW = "loom.web.pages.forbidden"
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -37,8 +37,8 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "config.static.Fresh",
-    "config.packed.Pages",
+    "config.handler.Fresh",
+    "config.handler.Pages",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -48,7 +48,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.chain.on_one_thread",
+    "config.handler.on_one_thread",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -64,7 +64,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"web": "loom.doors.web.tags"},
+            "libraries": {"web": "loom.web.keys"},
         },
     }
 ]
@@ -167,20 +167,20 @@ USE_I18N = True
 LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
 LANGUAGES = languages.found(*LOCALE_PATHS)
 
-# Bodies are bounded by our own doors (docs/model.md §14.3): JSON 8 MiB, import files 256 MiB to
+# Bodies are bounded by our interfaces (docs/model.md §14.3): JSON 8 MiB, import files 256 MiB to
 # disk.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_TEMP_DIR = None
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["loom.doors.api.auth.Bearer", "loom.doors.api.auth.Cookie"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["loom.api.auth.Bearer", "loom.api.auth.Cookie"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["loom.doors.api.body.BoundedJSON"],
-    "DEFAULT_SCHEMA_CLASS": "loom.doors.api.schema.Schema",
-    "EXCEPTION_HANDLER": "loom.doors.api.errors.answer",
-    "DEFAULT_THROTTLE_CLASSES": ["loom.doors.api.limits.PerKey"],
+    "DEFAULT_PARSER_CLASSES": ["loom.api.bodies.BoundedJSON"],
+    "DEFAULT_SCHEMA_CLASS": "loom.api.schema.Schema",
+    "EXCEPTION_HANDLER": "loom.api.errors.answer",
+    "DEFAULT_THROTTLE_CLASSES": ["loom.api.auth.PerKey"],
     "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of our own (export)
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS is 405 like any other method that is not there
@@ -195,7 +195,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],  # it holds nothing of anybody's
     "COMPONENT_SPLIT_PATCH": False,
-    "POSTPROCESSING_HOOKS": ["loom.doors.api.schema.with_errors"],
+    "POSTPROCESSING_HOOKS": ["loom.api.schema.with_errors"],
 }
 
 # Requests a minute for one API key or session (docs/model.md §14.3, Limits).

@@ -27,8 +27,9 @@ from loom.models import (
     User,
     Workspace,
 )
-from loom.models.prepared import Given, Prepared
+from loom.models.base import Given, Prepared
 from loom.rules import addresses
+from loom.rules.errors import CommandError, not_found
 from loom.rules.hashes import digest
 from loom.rules.permissions import (
     LETTERS,
@@ -41,7 +42,6 @@ from loom.rules.permissions import (
     limited,
     remedy,
 )
-from loom.rules.refusals import Refused, not_found
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def acting_in(turn: Turn) -> Actor:
     agent = Participant.objects.get(pk=turn.participant_id)
     try:
         inviter = get_actor(user if user is not None else AnonymousUser(), turn.tree.grove)
-    except Refused:
-        raise Refused(
+    except CommandError:
+        raise CommandError(
             "PERMISSION_DENIED",
             "Who asked for this turn is no member any more.",
             hint="ask for a turn of your own",
@@ -173,7 +173,7 @@ def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tre
         raise not_found("This tree")
     try:
         actor = get_actor(user, tree.grove)
-    except Refused:
+    except CommandError:
         raise not_found("This tree") from None
     demand_role(actor, role)
     return actor, tree
@@ -204,7 +204,7 @@ def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
 def demand_role(actor: Actor, role: Role) -> None:
     """Refuses PERMISSION_DENIED below `role`."""
     if _rank(actor.role) < _rank(role):
-        raise Refused(
+        raise CommandError(
             "PERMISSION_DENIED",
             f"This needs the role {role}; you are {actor.role} here.",
             hint="Ask an owner of the grove.",
@@ -216,7 +216,7 @@ def demand(actor: Actor, letters: frozenset[Letter], what: str) -> None:
     missing = lacking(letters, actor.letters)
     if missing:
         asker = "" if actor.participant == actor.person else actor.person.name
-        raise Refused(
+        raise CommandError(
             "PERMISSION_DENIED",
             f"{what} needs {', '.join(missing)}.",
             hint=remedy(letters, actor.role, asked_by=asker),
@@ -226,7 +226,7 @@ def demand(actor: Actor, letters: frozenset[Letter], what: str) -> None:
 def demand_writable(tree: Tree) -> None:
     """Refuses REJECTED where the tree is archived, and so read only."""
     if tree.archived_at is not None:
-        raise Refused(
+        raise CommandError(
             "REJECTED",
             "This tree is archived and read only.",
             hint="An owner can take it out of the archive.",
@@ -242,7 +242,7 @@ def _of_grove(user: User, rows: QuerySet[Any], uid: str, what: str, via: str) ->
         owner = getattr(owner, step)
     try:
         return get_actor(user, owner), row
-    except Refused:
+    except CommandError:
         raise not_found(what) from None
 
 

@@ -7,8 +7,8 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.db import DatabaseError, close_old_connections
 
-from loom.commands import erasing
-from loom.log import jobs
+from loom.commands import trees as tree_commands
+from loom.events import announce
 from loom.transfer import importing
 
 log = logging.getLogger("heddle.tasks")
@@ -17,7 +17,7 @@ log = logging.getLogger("heddle.tasks")
 @shared_task(name="loom.tasks.erase_tree")
 def erase_tree(uid: str) -> None:
     """Deletes the rows of an erased tree."""
-    erasing.erase_rows(uid)
+    tree_commands.erase_rows(uid)
 
 
 @shared_task(name="loom.tasks.run_import")
@@ -36,8 +36,8 @@ def sweep_imports() -> None:
 def begin_again(**_: Any) -> None:
     """What an earlier worker left half done, or a broker forgot, is asked for again."""
     try:
-        for uid in erasing.waiting():
-            jobs.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
+        for uid in tree_commands.waiting():
+            announce.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
         importing.sweep()
     except DatabaseError:
         log.warning("could not look for what was left half done", exc_info=True)

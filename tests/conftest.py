@@ -11,8 +11,8 @@ from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
-from loom.log import streams
+from loom.commands import node_writer
+from loom.events import streams
 from loom.models import Grove, Membership, Participant, Tree, User
 from tests.triggers import _flush_without_triggers  # noqa: F401 (a fixture for all)
 from tests.two_groves import two_groves  # noqa: F401 (a fixture for all)
@@ -96,13 +96,13 @@ def muse(grove: Grove) -> Participant:
 @pytest.fixture
 def tree(actor: Actor) -> Tree:
     """An empty dialogue tree made by the owner."""
-    return growth.make_tree(actor, title="Marie")
+    return node_writer.make_tree(actor, title="Marie")
 
 
 @pytest.fixture
 def buffer(actor: Actor) -> Tree:
     """An empty buffer tree made by the owner."""
-    return growth.make_tree(actor, title="The house", mode="buffer")
+    return node_writer.make_tree(actor, title="The house", mode="buffer")
 
 
 @pytest.fixture

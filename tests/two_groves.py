@@ -7,9 +7,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
-from loom.log import streams
+from loom.events import streams
 from loom.models import Grove, Membership, Node, Participant, Tree, User
 
 SECRET = "The kestrel sleeps in the north tower."
@@ -81,7 +81,7 @@ def _side(name: str, owner: User, title: str, text: str) -> Side:
     streams.open_stream(grove)
     _join(grove, owner, "owner")
     actor = get_actor(owner, grove)
-    tree = growth.make_tree(actor, title=title)
+    tree = node_writer.make_tree(actor, title=title)
     ref = execute(actor, tree, Request(f'respond root "{text}"')).body["refs"][0]
     return Side(grove, tree, Node.objects.get(tree=tree, local_id=ref))
 

@@ -4,11 +4,22 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
-from agents.providers.answers import DONE, error_of, events_of, refusal, value_of
-from agents.providers.exchange import Exchange, Outgoing
-from agents.providers.failures import Failure, of_words
-from agents.providers.telling import Ask, Blocks, Body, Delta, Finished, Told, Usage
-from agents.providers.text import Cleaner
+from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
+from agents.providers.stream_events import (
+    DONE,
+    Ask,
+    Blocks,
+    Body,
+    Cleaner,
+    Delta,
+    Finished,
+    StreamEvent,
+    Usage,
+    error_of,
+    events_of,
+    refusal,
+    value_of,
+)
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 1024  # this shape demands a number
@@ -64,7 +75,7 @@ class Anthropic:
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return Outgoing(f"{ask.base_url.rstrip('/')}/messages", headers, sent.encode())
 
-    async def told(self, exchange: Exchange) -> AsyncGenerator[Told, None]:
+    async def told(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """Text, the end and usage as they come; a failure comes last. May raise Broken."""
         if exchange.status != 200:
             yield await refusal(exchange)
@@ -128,7 +139,7 @@ class _Teller:
         self._has_ended = False
         self._has_begun = False
 
-    def read(self, data: str) -> Iterator[Told]:
+    def read(self, data: str) -> Iterator[StreamEvent]:
         """What one event tells. Thinking is no text; it stands in the bytes that are kept."""
         value = value_of(data)
         if not isinstance(value, dict):
@@ -146,7 +157,7 @@ class _Teller:
             self._has_begun = True
             yield from self._head(value)
 
-    def _head(self, value: dict[str, Any]) -> Iterator[Told]:
+    def _head(self, value: dict[str, Any]) -> Iterator[StreamEvent]:
         message = value.get("message") if isinstance(value.get("message"), dict) else value
         self._count(message.get("usage") if isinstance(message, dict) else None)
         delta = value.get("delta")
@@ -154,14 +165,14 @@ class _Teller:
         if reason:
             yield from self._ended(str(reason))
 
-    def _whole(self, message: dict[str, Any]) -> Iterator[Told]:
+    def _whole(self, message: dict[str, Any]) -> Iterator[StreamEvent]:
         self._count(message.get("usage"))
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             yield from self._text(block, "text")
         yield from self._ended(str(message.get("stop_reason") or "end_turn"))
 
-    def _text(self, part: Any, kind: str) -> Iterator[Told]:
+    def _text(self, part: Any, kind: str) -> Iterator[StreamEvent]:
         text = part.get("text") if isinstance(part, dict) and part.get("type") == kind else None
         if isinstance(text, str) and (clean := self._cleaner.clean(text)):
             yield Delta(clean)
@@ -172,7 +183,7 @@ class _Teller:
                 name: usage[name] for name in _COUNTS if isinstance(usage.get(name), int)
             }
 
-    def _ended(self, reason: str) -> Iterator[Told]:
+    def _ended(self, reason: str) -> Iterator[StreamEvent]:
         self._has_ended = True
         if rest := self._cleaner.rest():
             yield Delta(rest)
@@ -183,7 +194,7 @@ class _Teller:
         else:
             yield Finished(0, "length" if reason == "max_tokens" else reason)
 
-    def end(self) -> Iterator[Told]:
+    def end(self) -> Iterator[StreamEvent]:
         """What the end of the answer tells, where it did not say that it ended."""
         if self._has_ended:
             return

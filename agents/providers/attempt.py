@@ -10,9 +10,8 @@ from urllib.parse import quote
 
 import httpx
 
-from agents.providers.exchange import Exchange, Limits, Outgoing, exchange
-from agents.providers.failures import Broken, Failure
-from agents.providers.telling import Adapter, Ask, Body, Delta, Finished, Told, Usage
+from agents.providers.exchange import Broken, Exchange, Failure, Limits, Outgoing, exchange
+from agents.providers.stream_events import Adapter, Ask, Body, Delta, Finished, StreamEvent, Usage
 
 # Headers that may carry a secret, either way.
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "cookie", "set-cookie")
@@ -41,7 +40,7 @@ class Attempt:
 
     async def told(
         self, transport: httpx.AsyncBaseTransport, limits: Limits
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[StreamEvent, None]:
         """What the provider tells; a failure, of whatever kind, is the last thing told."""
         try:
             async with exchange(transport, self.outgoing, limits) as came:
@@ -54,13 +53,13 @@ class Attempt:
         except Broken as broken:
             yield self._without_key(broken.failure)
 
-    def _is_believed(self, told: Told) -> bool:
+    def _is_believed(self, told: StreamEvent) -> bool:
         """Not a candidate that nobody asked for, nor counts that no answer can have."""
         if isinstance(told, Usage):
             return all(0 <= count <= MOST_TOKENS for count in told.counts.values())
         return not isinstance(told, Delta | Finished) or 0 <= told.index < self.ask.many
 
-    def _note(self, told: Told, came: Exchange) -> None:
+    def _note(self, told: StreamEvent, came: Exchange) -> None:
         if isinstance(told, Delta):
             came.clock.text_came()
             self.first_at = self.first_at or datetime.now(UTC)
@@ -71,7 +70,7 @@ class Attempt:
             if len(self.ended) >= self.ask.many:
                 came.clock.text_ended()
 
-    def _without_key(self, told: Told) -> Told:
+    def _without_key(self, told: StreamEvent) -> StreamEvent:
         if isinstance(told, Failure):
             return replace(told, said=masked(told.said, self.ask.key))
         return told

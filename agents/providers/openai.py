@@ -4,11 +4,21 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
-from agents.providers.answers import DONE, error_of, events_of, refusal, value_of
-from agents.providers.exchange import Exchange, Outgoing
-from agents.providers.failures import Failure, of_words
-from agents.providers.telling import Ask, Body, Delta, Finished, Told, Usage
-from agents.providers.text import Cleaner
+from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
+from agents.providers.stream_events import (
+    DONE,
+    Ask,
+    Body,
+    Cleaner,
+    Delta,
+    Finished,
+    StreamEvent,
+    Usage,
+    error_of,
+    events_of,
+    refusal,
+    value_of,
+)
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 # How vLLM, SGLang and llama.cpp are told that the last message has only begun.
@@ -59,7 +69,7 @@ class OpenAI:
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return Outgoing(f"{ask.base_url.rstrip('/')}/{path}", headers, sent.encode())
 
-    async def told(self, exchange: Exchange) -> AsyncGenerator[Told, None]:
+    async def told(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """Text, ends and usage as they come; a failure comes last. May raise Broken."""
         if exchange.status != 200:
             yield await refusal(exchange)
@@ -100,7 +110,7 @@ class _Teller:
         self._cleaners: dict[int, Cleaner] = {}
         self._ended: set[int] = set()
 
-    def read(self, data: str) -> Iterator[Told]:
+    def read(self, data: str) -> Iterator[StreamEvent]:
         """What one event tells."""
         value = value_of(data)
         if not isinstance(value, dict):
@@ -118,7 +128,7 @@ class _Teller:
         for choice in choices:
             yield from self._choice(choice)
 
-    def _choice(self, choice: dict[str, Any]) -> Iterator[Told]:
+    def _choice(self, choice: dict[str, Any]) -> Iterator[StreamEvent]:
         index = _index(choice)
         cleaner = self._cleaners.setdefault(index, Cleaner())
         text = cleaner.clean(_text(choice))
@@ -134,7 +144,7 @@ class _Teller:
             else:
                 yield Finished(index, str(reason))
 
-    def end(self, *, is_framed: bool) -> Iterator[Told]:
+    def end(self, *, is_framed: bool) -> Iterator[StreamEvent]:
         """What the end of the answer tells of candidates that did not say they ended."""
         for index, cleaner in self._cleaners.items():
             rest = cleaner.rest()

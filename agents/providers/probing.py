@@ -7,15 +7,21 @@ from dataclasses import dataclass, field, replace
 
 import httpx
 
-from agents.context.prose import BEGINS, handed_over
-from agents.context.seam import Seam, goes_on
-from agents.providers.answers import refusal, value_of
+from agents.context.overlap import Seam, goes_on
+from agents.context.subject_request import BEGINS, handed_over
 from agents.providers.attempt import Attempt, masked
-from agents.providers.exchange import Clock, Exchange, Limits, broken_by
-from agents.providers.failures import Broken, Failure
+from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
 from agents.providers.registry import Provider
-from agents.providers.telling import Ask, Delta, Finished, Told, Usage
-from agents.providers.text import whole
+from agents.providers.stream_events import (
+    Ask,
+    Delta,
+    Finished,
+    StreamEvent,
+    Usage,
+    refusal,
+    value_of,
+    whole,
+)
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8
@@ -28,7 +34,7 @@ ONE = 'root ::= "yes"'
 class Heard:
     """What came of one small request."""
 
-    told: tuple[Told, ...]
+    told: tuple[StreamEvent, ...]
 
     @property
     def failure(self) -> Failure | None:
@@ -60,7 +66,7 @@ class Probe:
         left out."""
         adapter = self.provider.adapter()
         body = {**adapter.body(ask), **more}
-        told: tuple[Told, ...] = ()
+        told: tuple[StreamEvent, ...] = ()
         for _ in range(3):
             attempt = Attempt(adapter, ask, body)
             self.bodies.clear()

@@ -6,10 +6,9 @@ import sys
 from functools import partial
 from types import FrameType
 
-from config.supervisor import broker, plan, ready
-from config.supervisor.keeper import Keeper
-from config.supervisor.options import Options, Sentence, read
-from config.supervisor.setup import locked, prepare
+from config.supervisor import processes, startup
+from config.supervisor.processes import Keeper, Options, Sentence, read
+from config.supervisor.startup import locked, prepare
 
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
@@ -31,22 +30,22 @@ def _stop_on_signals() -> None:
 
 
 def _run(options: Options, keeper: Keeper) -> None:
-    env = plan.environment(options)
+    env = processes.environment(options)
     if "REDIS_URL" not in env:
-        env["REDIS_URL"] = broker.start(keeper, options.data, env)
-    greeting = prepare(options, plan.with_provider_keys(env))
-    for child in plan.children(options, env):
+        env["REDIS_URL"] = startup.start(keeper, options.data, env)
+    greeting = prepare(options, processes.with_provider_keys(env))
+    for child in processes.children(options, env):
         keeper.start(child)
     try:
-        ready.wait(options, env, keeper)
+        startup.wait(options, env, keeper)
     finally:
         for line in greeting:
             _say(line)
-    for line in plan.origins_lines(options, env):
+    for line in processes.origins_lines(options, env):
         _say(line)
     _say(f"ready {options.url}")
-    ready.open_browser(options, greeting)
-    keeper.watch(ready.WorkerWatch(keeper, partial(ready.worker_state, options, env)).look)
+    startup.open_browser(options, greeting)
+    keeper.watch(startup.WorkerWatch(keeper, partial(startup.worker_state, options, env)).look)
 
 
 def main() -> int:

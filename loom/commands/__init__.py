@@ -4,24 +4,22 @@ from importlib import import_module
 
 # In the order in which help lists them.
 ROOMS = (
-    "looking",
-    "searching",
-    "outlining",
-    "moving",
+    "view",
+    "find",
+    "move",
     "continuing",
     "nodes",
     "annotations",
     "links",
     "marks",
-    "flags",
-    "undoing",
+    "undo",
     "thinking",
-    "manual",
+    "command_reference",
 )
 
 
 # Commands without a line, of pages and API.
-ACTIONS = ("groves", "invitations", "participants", "forest", "public_links", "turns")
+ACTIONS = ("groves", "participants", "trees", "turn_lifecycle")
 
 
 def load() -> None:

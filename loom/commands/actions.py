@@ -19,12 +19,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from loom.access import Actor, demand_role, get_actor
-from loom.commands.args import Args, Secret
-from loom.log import streams
-from loom.log.streams import Writer
+from loom.commands.registry import Args, Secret
+from loom.events import streams
+from loom.events.streams import Writer
 from loom.models import Grove, Participant, Step, Stream, Tree
+from loom.rules.errors import CommandError
 from loom.rules.permissions import Role
-from loom.rules.refusals import Refused
 
 SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start
 Kind = Literal["grove", "tree"]
@@ -141,7 +141,7 @@ def run_action(actor: Actor | None, item: Grove | Tree | None, what: Action, arg
             _write_step(change, what, args, outcome="ok")
             change.writer.flush()
             return value
-    except Refused as refused:
+    except CommandError as refused:
         if actor is not None and item is not None:
             _refused(actor, item, what, args, refused)
         raise
@@ -157,10 +157,12 @@ def _allowed(actor: Actor | None, what: Action) -> Actor | None:
     return now
 
 
-def _refused(actor: Actor, item: Grove | Tree, what: Action, args: Args, refused: Refused) -> None:
+def _refused(
+    actor: Actor, item: Grove | Tree, what: Action, args: Args, refused: CommandError
+) -> None:
     """Writes the step of a refused action, after its transaction is gone; none of outsiders,
     and none where the item is being erased, and its log with it."""
-    with transaction.atomic(), contextlib.suppress(Refused):
+    with transaction.atomic(), contextlib.suppress(CommandError):
         get_actor(actor.user, actor.grove)
         if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
             return

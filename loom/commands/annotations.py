@@ -4,17 +4,17 @@ from typing import Annotated, Literal
 
 from django.utils import timezone
 
-from loom.commands import drafting, growth
-from loom.commands.args import Args, RefField, Written
+from loom.commands import drafts as draft_commands
+from loom.commands import node_writer
 from loom.commands.context import Context, Op, Reply, touched
-from loom.commands.growth import NewNode, demand_text
+from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import made_nodes
-from loom.commands.registry import command
+from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_own_node, tree_of
 from loom.models import Node
 from loom.queries import lookup
 from loom.rules import addresses
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 FORMS = ("note", "question", "suggestion", "warning", "objection")
 
@@ -38,7 +38,7 @@ def annotate(context: Context, args: Annotate) -> Reply:
         return _about_tree(context, args)
     target = get_own_node(context, args.ref)
     made, inverse = _add(context, target, args.content, args.form)
-    drafting.settle(context, target, "note", args.content)
+    draft_commands.settle(context, target, "note", args.content)
     return Reply(
         f"✓ annotation [{made.local_id}] added to [{target.local_id}]",
         refs=(made.local_id,),
@@ -58,7 +58,7 @@ def _about_tree(context: Context, args: Annotate) -> Reply:
         parent=lookup.root_of(context.tree),
         sources=(source,),
     )
-    made = growth.add_node(context.world, context.tree, context.actor.participant, new)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     return Reply(
         f'✓ annotation [{made.local_id}] added to tree:"{about.title}"',
         refs=(made.local_id,),
@@ -69,7 +69,7 @@ def _about_tree(context: Context, args: Annotate) -> Reply:
 
 def _add(context: Context, target: Node, text: str, form: str) -> tuple[Node, tuple[Op, ...]]:
     new = NewNode(text, kind="annotation", form=form, parent=target)
-    made = growth.add_node(context.world, context.tree, context.actor.participant, new)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     inverse = made_nodes(made)
     if target.kind == "annotation" and target.slot.resolved_at is not None:
         inverse = (*inverse, set_resolved(context, target, False))
@@ -97,13 +97,13 @@ def resolve(context: Context, args: Resolve) -> Reply:
     """Marks an annotation as settled; a reason is kept as a reply to it."""
     node = get_own_node(context, args.ref)
     if node.kind != "annotation":
-        raise Refused(
+        raise CommandError(
             "REJECTED",
             f"[{node.local_id}] is no annotation.",
             hint=f"→ list {node.local_id} annotations shows them",
         )
     if node.slot.resolved_at is not None:
-        raise Refused(
+        raise CommandError(
             "REJECTED", f"[{node.local_id}] is resolved already.", hint="a reply opens it again"
         )
     refs: tuple[str, ...] = (node.local_id,)

@@ -1,4 +1,4 @@
-"""What a running command is given, and what it gives back."""
+"""What a running command is given, and what it returns."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -6,11 +6,94 @@ from functools import cached_property
 from typing import Any
 
 from loom.access import Actor, may_reach
-from loom.log.streams import Writer
-from loom.models import Node, Participant, Step, Tree, Workspace
+from loom.commands.registry import Command
+from loom.events import streams
+from loom.events.streams import Writer
+from loom.grammar.lines import Line
+from loom.grammar.printing import STORED_WHOLE, block_of, named, shortened
+from loom.models import Grove, Node, Participant, Step, Tree, Workspace
 from loom.queries import lookup
 from loom.rules import addresses
-from loom.rules.refusals import not_found
+from loom.rules.errors import not_found
+
+
+@dataclass(frozen=True)
+class Request:
+    """One line and how it was sent (docs/model.md §14.3): `at` is what `here` means, `key` makes a
+    repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of
+    which turn it is: the step of a place is taken once, and with it all that the line does."""
+
+    line: str
+    key: str = ""
+    at: str = ""
+    dry_run: bool = False
+    origin: str = ""
+    turn: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a line that ran answers; `body` is the JSON of docs/model.md §14.3."""
+
+    body: dict[str, Any]
+    running: bool = False
+
+    @property
+    def reply(self) -> str:
+        """The text a person or model reads."""
+        return str(self.body["reply"])
+
+
+@dataclass
+class Attempt:
+    """What is known about a line so far, for the step that records it."""
+
+    actor: Actor
+    tree: Tree
+    workspace: Workspace
+    request: Request
+    line: Line | None = None
+    command: Command | None = None
+    seqs: list[int] = field(default_factory=list)
+    stood: str = ""
+    is_held: bool = False  # whether a node holds the line's content
+
+    @property
+    def written(self) -> Tree | Grove:
+        """What the command writes: the tree, or the grove of the tree."""
+        grove = self.command is not None and self.command.stream == "grove"
+        return self.tree.grove if grove else self.tree
+
+    @property
+    def stream(self) -> str:
+        """The name of the stream that the command writes."""
+        return streams.name_of(self.written)
+
+    @property
+    def canonical(self) -> str:
+        """The canonical line; with its content named, not written out, once a node holds it."""
+        canonical = self.line.canonical if self.line else ""
+        return shortened(canonical) if self.is_held else canonical
+
+    @property
+    def as_given(self) -> str:
+        """The line as it was sent; with its content named, once a node holds it.
+
+        Where its content cannot be found in it as it is (it stood in quotes, with escapes),
+        the canonical line stands for it.
+        """
+        given = self.request.line.replace("\0", "�").encode(errors="replace").decode()
+        if not self.is_held or self.line is None:
+            return given
+        block = block_of(self.line.canonical)
+        if len(block) <= STORED_WHOLE:
+            return given
+        return given.replace(block, named(block)) if block in given else self.canonical
+
+
+# What a running command is given, and what it gives back.
+
 
 Op = dict[str, Any]  # one operation of an inverse, see loom.commands.inverse
 
@@ -58,7 +141,7 @@ class Context:
             if not may_reach(self.actor, stands.tree_id, here=self.tree):
                 return lookup.root_of(self.tree)
             visible = lookup.visible_at_or_above(stands, self.workspace)
-            return lookup.standing(visible.slot_id, self.workspace) or visible
+            return lookup.selected_version(visible.slot_id, self.workspace) or visible
         node = lookup.find_node(self.tree, self.at.lower())
         if node is None:
             raise not_found(f"[{self.at}], where the line was given,")

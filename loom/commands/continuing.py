@@ -5,20 +5,19 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
 
-from loom.commands import money, queueing
-from loom.commands.args import Args, RefField, Written
+from loom.commands import generation_lifecycle, money
 from loom.commands.context import Context, Reply, touched
-from loom.commands.guards import demand_text_node, demand_visible
 from loom.commands.money import Share, Wish
-from loom.commands.phrases import counted
-from loom.commands.registry import command
+from loom.commands.node_writer import demand_text_node, demand_visible
+from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_agents, get_own_node
-from loom.grammar.shown import quote
-from loom.log.jobs import enqueue
+from loom.commands.view import counted
+from loom.events.announce import enqueue
+from loom.grammar.printing import excerpt
 from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
-from loom.queries.money import path_tokens, prices_of
-from loom.rules.refusals import Refused, not_found
+from loom.queries.usage import path_tokens, prices_of
+from loom.rules.errors import CommandError, not_found
 
 MAX_TOKENS = 8192
 ENDED = ("done", "stopped", "interrupted", "failed")
@@ -49,7 +48,7 @@ def continue_(context: Context, args: Continue) -> Reply:
     demand_visible(point)
     agents = get_agents(context, args.using) if args.using else [_usual_agent(context)]
     if any(agent.pk == context.actor.participant.pk for agent in agents):
-        raise Refused(
+        raise CommandError(
             "PERMISSION_DENIED",
             "An agent cannot continue by itself.",
             hint="name another with using agent:…",
@@ -84,7 +83,7 @@ def _usual_agent(context: Context) -> Participant:
         .first()
     )
     if first is None:
-        raise Refused(
+        raise CommandError(
             "UNAVAILABLE",
             "No model takes part in this grove.",
             hint="an owner adds one under Participants",
@@ -116,8 +115,8 @@ class _Order:
 
 def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
     """The rows of one agent's candidates. Whoever takes the first begins the others too."""
-    payer, lane = context.actor.person, queueing.lane_of(order.agent)
-    ranks = queueing.ranks(lane, payer)
+    payer, lane = context.actor.person, generation_lifecycle.lane_of(order.agent)
+    ranks = generation_lifecycle.ranks(lane, payer)
     made = []
     for index in range(1, order.args.n + 1):
         one = Generation.objects.create(
@@ -185,5 +184,5 @@ def outcome_of(uids: list[str]) -> tuple[bool, Reply, list[dict[str, Any]]]:
 
 def _candidate(node: Node) -> str:
     """`[d5n7] Muse · "She…"`, and why it broke off where it did."""
-    said = f"[{node.local_id}] {node.author.name} · {quote(node.text)}"
+    said = f"[{node.local_id}] {node.author.name} · {excerpt(node.text)}"
     return said if node.finish == "complete" else f"{said} · {node.finish.replace(':', ': ', 1)}"

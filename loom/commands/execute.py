@@ -1,29 +1,165 @@
-"""The one door: every line, from whomever, is read, permitted, run and logged here."""
+"""The one entry: every command, from whomever, is read, permitted, run and logged here."""
 
 import contextlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count, islice
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from loom import access
-from loom.access import Actor
-from loom.commands import growth, receipts, records, registry
-from loom.commands.args import Args, ArgsT
-from loom.commands.context import Context, Reply
-from loom.commands.dry_run import ReadsItsWritesError, reading_only, writes_withheld
-from loom.commands.registry import Command
-from loom.commands.request import Answer, Attempt, Request
-from loom.grammar.bad import Bad
+from loom.access import Actor, acting_as, demand
+from loom.commands import node_writer, registry, step_records
+from loom.commands.context import Answer, Attempt, Context, Reply, Request
+from loom.commands.registry import Args, ArgsT, Command
+from loom.events import streams
+from loom.grammar.forms import demand_values
 from loom.grammar.lines import Line, read, write
 from loom.grammar.refs import refuse_controls
-from loom.grammar.values import demand_values
-from loom.log import streams
-from loom.models import Tree, Workspace
-from loom.models.prepared import Given, Prepared
-from loom.rules.refusals import Refused, not_found
+from loom.grammar.tokens import ParseError
+from loom.models import Participant, Tree, Workspace
+from loom.models.base import Given, Prepared
+from loom.rules.errors import CommandError, not_found
+
+VIEW_GROUPS = ("Look", "Move", "Keep")
+
+
+def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
+    """The member acting as the agent, with what both may do; the step will name both.
+
+    PERMISSION_DENIED without the right to write, and for a line that would change more than
+    the agent's view. A line that cannot be read is left to whoever runs it.
+    """
+    demand(member, frozenset("W"), "a line in an agent's workspace")  # type: ignore[arg-type]
+    try:
+        said = read(line, registry.forms(), registry.aliases())
+    except ParseError:
+        return acting_as(member, agent)
+    found = registry.find(said.verb, said.form)
+    if found.group not in VIEW_GROUPS or found.world:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            f"In an agent's workspace {found.verb} is not for others: only its view is.",
+            hint="give the line in the tree, as yourself",
+        )
+    return acting_as(member, agent)
+
+
+# A transaction in which nothing is locked and nothing written, for saying what would happen.
+
+
+_WRITES = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
+_TABLE = re.compile(r'\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)"?', re.I)
+_RETURNED = re.compile(r"\bRETURNING\s+(.+)$", re.IGNORECASE | re.DOTALL)
+_LOCKS = re.compile(r"\s+FOR (NO KEY )?UPDATE( OF [\w\", ]+)?( NOWAIT| SKIP LOCKED)?\s*$", re.I)
+_READ = re.compile(r'(?:FROM|JOIN)\s+"?(loom_\w+)"?', re.IGNORECASE)
+
+
+class ReadsItsWritesError(Exception):
+    """A command read a table that it had written to, which a dry run does not show it."""
+
+
+@contextmanager
+def reading_only() -> Iterator[None]:
+    """A transaction in which the database refuses to write; on SQLite it takes no lock."""
+    with _deferred(), transaction.atomic(), _read_only():
+        yield
+
+
+@contextmanager
+def writes_withheld() -> Iterator[None]:
+    """Within the block writes are not sent, and rows that are selected for update not locked.
+
+    Raises ReadsItsWritesError where the block reads rows of a kind that it wrote before: what
+    it would decide is not what it would decide in earnest.
+    """
+    with connection.execute_wrapper(_Withheld()):
+        yield
+
+
+@contextmanager
+def _deferred() -> Iterator[None]:
+    """SQLite: transactions begin without the lock for writing."""
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        yield
+        return
+    sqlite: Any = connection
+    sqlite.ensure_connection()
+    mode, sqlite.transaction_mode = sqlite.transaction_mode, "DEFERRED"
+    try:
+        yield
+    finally:
+        sqlite.transaction_mode = mode
+
+
+@contextmanager
+def _read_only() -> Iterator[None]:
+    """The database refuses to write."""
+    raw: Any = connection.connection
+    if connection.vendor != "sqlite":
+        raw.execute("SET LOCAL transaction_read_only = on")
+        yield
+        return
+    raw.execute("PRAGMA query_only = ON")
+    try:
+        yield
+    finally:  # not by a cursor of Django's, which runs nothing once a rollback is due
+        raw.execute("PRAGMA query_only = OFF")
+
+
+class _Withheld:
+    """Stands before each statement: writes are answered here, locks are left away."""
+
+    def __init__(self) -> None:
+        self._written: set[str] = set()
+        self._inserted: set[str] = set()
+        self._keys = count(2**62)  # of rows that are never stored; no real one comes near
+
+    def __call__(
+        self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
+    ) -> Any:
+        if _WRITES.match(sql):
+            if many:
+                raise NotImplementedError("executemany in a dry run")
+            return self._answered(execute, sql, params, context)
+        touched = self._written.intersection(_READ.findall(sql))
+        if touched:
+            raise ReadsItsWritesError(", ".join(sorted(touched)))
+        return execute(_LOCKS.sub("", sql), params, many, context)
+
+    def _answered(self, execute: Callable[..., Any], sql: str, params: Any, context: Any) -> Any:
+        """What the database would answer: an INSERT the keys of its rows, an UPDATE or a DELETE
+        how many rows it changes."""
+        found = _TABLE.match(sql)
+        assert found is not None
+        table = found[1]
+        self._written.add(table)
+        if sql.lstrip()[:6].upper() == "INSERT":
+            self._inserted.add(table)
+            returned = _RETURNED.search(sql)
+            columns = len(returned[1].split(",")) if returned else 1
+            rows = sql.count("(%s")
+            keys = (str(next(self._keys)) for _ in range(columns * rows))
+            made = ", ".join(f"({', '.join(islice(keys, columns))})" for _ in range(rows))
+            answer = execute(f"VALUES {made}", None, False, context)
+        elif table in self._inserted:  # a row of this block may be meant, which nobody finds
+            rows, answer = 1, None
+        else:
+            head, where, tail = sql.partition(" WHERE ")
+            sql = f'SELECT COUNT(*) FROM "{table}"{where}{tail}'  # noqa: S608 (Django's own SQL)
+            answer = execute(sql, tuple(params or ())[head.count("%s") :], False, context)
+            rows = context["cursor"].fetchone()[0]
+        # A driver gives no number of rows for what was only read.
+        context["cursor"].rowcount = rows
+        return answer
+
+
+# The one door: every line, from whomever, is read, permitted, run and logged here.
+
 
 __all__ = ["Answer", "Request", "execute", "run_command"]
 
@@ -36,7 +172,7 @@ def execute(
     request: Request,
     workspace: Workspace | None = None,
     *,
-    refusal: Refused | None = None,
+    refusal: CommandError | None = None,
 ) -> Answer:
     """Runs one line in a tree for somebody. One transaction: rows, events and the step.
     A `refusal` that was decided before is recorded in its place.
@@ -44,7 +180,7 @@ def execute(
     Raises Refused, with `canonical` (where the line was read) and `step` (its number, None
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
-    own = workspace or growth.workspace_of(actor.participant, tree)
+    own = workspace or node_writer.workspace_of(actor.participant, tree)
     return streams.patiently(lambda: _logged(Attempt(actor, tree, own, request), refusal))
 
 
@@ -63,7 +199,7 @@ def run_command(
     Raises Refused as `execute` does, and for arguments that no line could have.
     """
     line = line_of(registry.command_of(command), args)
-    own = workspace or growth.workspace_of(actor.participant, tree)
+    own = workspace or node_writer.workspace_of(actor.participant, tree)
     said = replace(request, line=line.canonical)
     return streams.patiently(lambda: _logged(Attempt(actor, tree, own, said, line), None))
 
@@ -75,28 +211,28 @@ def line_of(command: Command, args: Args) -> Line:
         demand_values(command.form, values)
         canonical = write(command.verb, command.form, values)
         refuse_controls(canonical)
-    except Bad as bad:
-        raise Refused(bad.code, bad.message, hint=bad.hint) from None
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
     number = registry.forms()[command.verb].index(command.form)
     return Line(command.verb, number, values, canonical=canonical)
 
 
-def _logged(attempt: Attempt, refusal: Refused | None) -> Answer:
+def _logged(attempt: Attempt, refusal: CommandError | None) -> Answer:
     """Runs what was asked, and writes the step of a refusal."""
     request, own = attempt.request, attempt.workspace
     attempt.stood = request.at or own.position.local_id
     try:
         return _run(attempt, refusal)
-    except Refused as refused:
-        step = None if request.dry_run else records.refused(attempt, refused)
+    except CommandError as refused:
+        step = None if request.dry_run else step_records.refused(attempt, refused)
         refused.canonical = attempt.canonical  # type: ignore[attr-defined]
         refused.step = step  # type: ignore[attr-defined]
         raise
 
 
-def _run(attempt: Attempt, refusal: Refused | None) -> Answer:
+def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     if refusal is not None:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(CommandError):
             attempt.line = _read(attempt.request.line)
         raise refusal
     attempt.line = attempt.line or _read(attempt.request.line)
@@ -114,15 +250,15 @@ def _run(attempt: Attempt, refusal: Refused | None) -> Answer:
     context = _context(attempt, None)
     reply = command.run(context, _args(command, attempt.line))
     with transaction.atomic():
-        attempt.workspace = records.locked(attempt.workspace)
-        return records.done(attempt, context, reply)
+        attempt.workspace = step_records.locked(attempt.workspace)
+        return step_records.done(attempt, context, reply)
 
 
 def _demand_scope(actor: Actor, command: Command) -> None:
     """Refuses everything but looking to an API key whose scope is read."""
     changes = bool(command.stream) or command.klass == "silent"
     if changes and actor.user.scope == "read":
-        raise Refused(
+        raise CommandError(
             "PERMISSION_DENIED",
             f"{command.verb} changes something, and this API key may only read.",
             hint="use a key with the scope write",
@@ -132,13 +268,13 @@ def _demand_scope(actor: Actor, command: Command) -> None:
 def _read(text: str) -> Line:
     try:
         return read(text, registry.forms(), registry.aliases())
-    except Bad as bad:
-        raise Refused(
+    except ParseError as bad:
+        raise CommandError(
             bad.code, bad.message, hint=bad.hint, status=413 if _is_size(bad) else None
         ) from None
 
 
-def _is_size(bad: Bad) -> bool:
+def _is_size(bad: ParseError) -> bool:
     return bad.code == "LIMIT_EXCEEDED" and "KiB" in bad.message
 
 
@@ -156,11 +292,11 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
         # Decide on what is true under the lock: the tree may have been archived meanwhile.
         _see_anew(attempt.tree)
         access.demand_writable(attempt.tree)
-    kept = receipts.find(attempt.actor, attempt.tree, request)
+    kept = step_records.find(attempt.actor, attempt.tree, request)
     if kept is not None:
         return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
-    attempt.workspace = records.locked(attempt.workspace)
-    writer.origin = writer.origin or records.next_step(attempt.workspace)
+    attempt.workspace = step_records.locked(attempt.workspace)
+    writer.origin = writer.origin or step_records.next_step(attempt.workspace)
     context = _context(attempt, writer)
     assert attempt.line is not None
     reply = command.run(context, _args(command, attempt.line))
@@ -168,8 +304,8 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
         Tree.objects.filter(pk=attempt.tree.pk).update(touched_at=context.now)
     attempt.seqs = list(writer.seqs)
     writer.flush()
-    answer = records.done(attempt, context, reply)
-    receipts.keep(attempt.actor, attempt.tree, request, answer.body)
+    answer = step_records.done(attempt, context, reply)
+    step_records.keep(attempt.actor, attempt.tree, request, answer.body)
     return answer
 
 
@@ -188,12 +324,12 @@ def _dry(attempt: Attempt, command: Command) -> Answer:
 def _without_lock(attempt: Attempt, command: Command) -> Answer:
     with reading_only():
         writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, is_dry=True)
-        writer.origin = records.next_step(attempt.workspace)
+        writer.origin = step_records.next_step(attempt.workspace)
         context = _context(attempt, writer)
         assert attempt.line is not None
         with writes_withheld():
             reply = command.run(context, _args(command, attempt.line))
-        return records.would_answer(attempt, context, reply)
+        return step_records.would_answer(attempt, context, reply)
 
 
 _STATE = Prepared(

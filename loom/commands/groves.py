@@ -1,18 +1,26 @@
-"""Groves and their members. Every change is an event of the grove; a change of role reaches
-open sockets at once."""
+"""Groves, their members and invitations. Every change is an event of the grove."""
 
-from typing import Any
+import secrets
+from datetime import timedelta
+from typing import Annotated, Any
+
+from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import people
 from loom.commands.actions import Change, action, run_action
-from loom.commands.args import Args
-from loom.log.announce import access_changed
-from loom.log.streams import Writer
-from loom.models import Grove, Membership, Participant, User
+from loom.commands.registry import Args, Secret
+from loom.events.announce import access_changed
+from loom.events.streams import Writer
+from loom.models import Grove, Invitation, Membership, Participant, User
 from loom.rules import names
+from loom.rules.errors import CommandError, not_found
+from loom.rules.hashes import digest, instant
 from loom.rules.permissions import ROLES, Role
-from loom.rules.refusals import Refused, not_found
+
+# Groves and their members. Every change is an event of the grove; a change of role reaches open
+# sockets at once.
+
 
 MAX_NAME = 200
 MAX_COLOURS = 1000
@@ -27,7 +35,7 @@ def demand_name(name: str, *, most: int = MAX_NAME) -> str:
 def demand_role_name(role: str) -> Role:
     """The role, if there is one of that name."""
     if role not in ROLES:
-        raise Refused("INVALID_SYNTAX", f"There is no role {role!r}.", hint=" or ".join(ROLES))
+        raise CommandError("INVALID_SYNTAX", f"There is no role {role!r}.", hint=" or ".join(ROLES))
     return role
 
 
@@ -90,21 +98,21 @@ def _change_grove(change: Change, args: GroveChanges) -> Grove:
 def _demand_settings(given: dict[str, Any]) -> None:
     unknown = [one for one in given if one not in SETTINGS]
     if unknown:
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX", f"There is no setting {unknown[0]!r}.", hint=" or ".join(SETTINGS)
         )
     budget = given.get("daily_budget_usd", 0)
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 <= budget <= 1e9:
-        raise Refused("INVALID_SYNTAX", "daily_budget_usd is no amount.", hint="0 is no limit")
+        raise CommandError("INVALID_SYNTAX", "daily_budget_usd is no amount.", hint="0 is no limit")
     colours = given.get("tag_colours", {})
     if not isinstance(colours, dict) or not all(
         isinstance(one, str) and len(one) <= 40 for one in [*colours, *colours.values()]
     ):
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX", "tag_colours holds a colour for each tag.", hint='{"draft": "amber"}'
         )
     if len(colours) > MAX_COLOURS:
-        raise Refused(
+        raise CommandError(
             "LIMIT_EXCEEDED",
             f"At most {MAX_COLOURS} tags have colours.",
             hint="take the colour of another tag away first",
@@ -178,7 +186,9 @@ def enter(change: Change, user: User, role: Role, *, invitation: str = "") -> Me
     """Makes the user a member of the grove that is changed. CONFLICT where they are one."""
     grove = change.grove
     if Membership.objects.filter(grove=grove, user=user).exists():
-        raise Refused("CONFLICT", f"{user.username} is a member already.", hint="change the role")
+        raise CommandError(
+            "CONFLICT", f"{user.username} is a member already.", hint="change the role"
+        )
     person = _person(grove, user)
     change.author = change.author or person
     change.writer.actor = change.author.uid
@@ -265,8 +275,153 @@ def _member(actor: Actor, username: str) -> Membership:
 def _demand_other_owner(member: Membership) -> None:
     owners = Membership.objects.filter(grove=member.grove, role="owner").exclude(pk=member.pk)
     if member.role == "owner" and not owners.exists():
-        raise Refused(
+        raise CommandError(
             "REJECTED",
             f"{member.user.username} is the last owner, and a grove needs one.",
             hint="make somebody else an owner first",
         )
+
+
+MAX_DAYS = 365
+MAX_USES = 1000
+
+
+def make_invitation(actor: Actor, *, role: str, days: float, uses: int) -> tuple[Invitation, str]:
+    """A new invitation and its secret, which is shown this once."""
+    args = NewInvitation(role=role, days=days, uses=uses)
+    made: tuple[Invitation, str] = run_action(actor, actor.grove, _make_invitation, args)
+    return made
+
+
+class NewInvitation(Args):
+    """The role that an invitation gives, how long it lasts and how often it is used."""
+
+    role: str
+    days: float
+    uses: int
+
+
+@action("make_invitation", stream="grove", role="owner")
+def _make_invitation(change: Change, args: NewInvitation) -> tuple[Invitation, str]:
+    """Makes a link by which somebody new becomes a member."""
+    kind = demand_role_name(args.role)
+    _demand_bounds(args.days, args.uses)
+    secret = secrets.token_urlsafe(32)
+    made = Invitation.objects.create(
+        grove=change.grove,
+        role=kind,
+        digest=digest(secret),
+        made_by=change.actor.participant,
+        expires_at=change.now + timedelta(days=args.days),
+        uses_left=args.uses,
+    )
+    change.writer.append("invitation.added", {"invitation": invitation_body(made)})
+    return made, secret
+
+
+def _demand_bounds(days: float, uses: int) -> None:
+    if not days > 0 or uses < 1:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "An invitation lasts longer than now and has at least one use.",
+            hint="7 days and 1 use are usual",
+        )
+    if days > MAX_DAYS or uses > MAX_USES:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"An invitation lasts at most {MAX_DAYS} days and has at most {MAX_USES} uses.",
+            hint="7 days and 1 use are usual",
+        )
+
+
+def invitation_body(one: Invitation) -> dict[str, object]:
+    """An invitation as API and events show it; never its secret."""
+    return {
+        "id": one.uid,
+        "role": one.role,
+        "expires_at": instant(one.expires_at),
+        "uses_left": one.uses_left,
+        "revoked_at": instant(one.revoked_at) if one.revoked_at else None,
+    }
+
+
+def revoke_invitation(actor: Actor, uid: str) -> Invitation:
+    """Ends an invitation at once; NOT_FOUND where it is not the grove's or was ended."""
+    args = InvitationNamed(invitation=uid)
+    ended: Invitation = run_action(actor, actor.grove, _revoke_invitation, args)
+    return ended
+
+
+class InvitationNamed(Args):
+    """An invitation by its id."""
+
+    invitation: str
+
+
+@action("revoke_invitation", stream="grove", role="owner")
+def _revoke_invitation(change: Change, args: InvitationNamed) -> Invitation:
+    """Ends an invitation at once."""
+    open_ones = change.grove.invitations.filter(revoked_at__isnull=True)
+    found = open_ones.filter(uid=args.invitation).first()
+    if found is None:
+        raise not_found("This invitation")
+    found.revoked_at = change.now
+    found.save(update_fields=["revoked_at"])
+    change.writer.append("invitation.removed", {"invitation": invitation_body(found)})
+    return found
+
+
+def find_invitation(secret: str) -> Invitation | None:
+    """The invitation, if it can still be used."""
+    return (
+        Invitation.objects.select_related("grove")
+        .filter(
+            digest=digest(secret),
+            revoked_at__isnull=True,
+            expires_at__gt=timezone.now(),
+            uses_left__gt=0,
+        )
+        .first()
+    )
+
+
+def accept(
+    secret: str, *, username: str = "", password: str = "", user: User | None = None
+) -> Membership:
+    """Makes somebody new, or a user who is signed in, a member; one use goes.
+
+    Under the grove's lock, so that no invitation is used more often than it may be.
+    NOT_FOUND where it is used up, CONFLICT where the name is taken or they are a member.
+    """
+    args = Acceptance(secret=secret, username=username, password=password, user=user)
+    member: Membership = run_action(None, _found(secret).grove, _accept, args)
+    return member
+
+
+class Acceptance(Args):
+    """The secret of an invitation, and who accepts it: a user who is signed in, or the name
+    and password that somebody new has chosen."""
+
+    secret: Annotated[str, Secret()]
+    username: str = ""
+    password: Annotated[str, Secret()] = ""
+    user: User | None = None
+
+
+@action("accept_invitation", stream="grove", role=None)
+def _accept(change: Change, args: Acceptance) -> Membership:
+    """Makes whoever accepts an invitation a member; one use of it is gone."""
+    found = _found(args.secret)
+    who = args.user or people.make_user(args.username, people.demand_some(args.password))
+    role = demand_role_name(found.role)
+    member = enter(change, who, role, invitation=found.uid)
+    found.uses_left -= 1
+    found.save(update_fields=["uses_left"])
+    return member
+
+
+def _found(secret: str) -> Invitation:
+    found = find_invitation(secret)
+    if found is None:
+        raise not_found("This invitation", "it was used, revoked or is over; ask for a new one")
+    return found

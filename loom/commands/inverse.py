@@ -9,10 +9,10 @@ from typing import Any
 
 from loom.commands import annotations, continuing, links, marks
 from loom.commands.context import Context, Op
-from loom.commands.edits import flag
+from loom.commands.node_writer import flag
 from loom.models import Generation, Link, Mark, Node
 from loom.queries import lookup
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 Apply = Callable[[Context, Op], list[Op]]
 
@@ -25,8 +25,8 @@ def apply(context: Context, ops: list[Op]) -> list[Op]:
     return reverse
 
 
-def _conflict(what: str, who: str) -> Refused:
-    return Refused(
+def _conflict(what: str, who: str) -> CommandError:
+    return CommandError(
         "CONFLICT",
         f"{what} has been changed or built on by {who} since.",
         hint="look first; → undo step:n takes back another step",
@@ -46,7 +46,7 @@ def _demand_another_version(node: Node) -> None:
     """Refuses CONFLICT where hiding this version would leave its slot with none."""
     others = Node.objects.filter(slot=node.slot_id, version_pruned=False).exclude(pk=node.pk)
     if not others.exists():
-        raise Refused(
+        raise CommandError(
             "CONFLICT",
             f"[{node.local_id}] is the last version that is left there.",
             hint=f"→ prune {node.local_id}",

@@ -4,13 +4,12 @@ from typing import Annotated
 
 from django.db.models import Q
 
-from loom.commands.args import Args, RefField, Written
 from loom.commands.context import Context, Op, Reply
-from loom.commands.registry import command
+from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_node, tree_of
 from loom.models import Link, Tree
-from loom.rules import addresses, link_types
-from loom.rules.refusals import Refused
+from loom.rules import addresses
+from loom.rules.errors import CommandError
 
 MAX_NOTE = 2000
 
@@ -61,11 +60,11 @@ def link_body(link: Link, source: str, target: str) -> dict[str, object]:
 
 def _demand_type(name: str) -> str:
     name = name.lower()
-    if name not in link_types.STORED:
-        raise Refused(
+    if name not in addresses.STORED:
+        raise CommandError(
             "INVALID_SYNTAX",
             f"There is no link type {name!r}.",
-            hint="there are " + ", ".join(sorted(link_types.STORED)),
+            hint="there are " + ", ".join(sorted(addresses.STORED)),
         )
     return name
 
@@ -73,22 +72,24 @@ def _demand_type(name: str) -> str:
 def _between(source: str, target: str, kinds: tuple[str, ...] = ()) -> list[Link]:
     """The links from source to target, and symmetric ones the other way round."""
     there = Q(source=source, target=target)
-    back = Q(source=target, target=source, type__in=link_types.SYMMETRIC)
+    back = Q(source=target, target=source, type__in=addresses.SYMMETRIC)
     found = Link.objects.filter(there | back, removed_at__isnull=True).select_related("by")
     return list(found.filter(type__in=kinds) if kinds else found)
 
 
 def _demand_new(source: str, target: str, kind: str, *, shown: tuple[str, str], note: str) -> None:
     if source == target:
-        raise Refused("REJECTED", f"{shown[0]} cannot be linked to itself.", hint="name two items")
+        raise CommandError(
+            "REJECTED", f"{shown[0]} cannot be linked to itself.", hint="name two items"
+        )
     if _between(source, target, (kind,)):
-        raise Refused(
+        raise CommandError(
             "REJECTED",
             f"{shown[0]} and {shown[1]} are linked so already.",
             hint=f"→ list {shown[0].strip('[]')} links shows them",
         )
     if len(note) > MAX_NOTE:
-        raise Refused(
+        raise CommandError(
             "LIMIT_EXCEEDED",
             f"A note has at most {MAX_NOTE} characters.",
             hint="write it as an annotation",
@@ -102,7 +103,7 @@ def link(context: Context, args: LinkArgs) -> Reply:
     source, shown, item, tree = _item(context, args.source)
     target, shown_to, item_to, _ = _item(context, args.target)
     if tree.pk != context.tree.pk:
-        raise Refused(
+        raise CommandError(
             "CROSS_TREE",
             "A link is kept in the tree of its source, and that is another one.",
             hint="start the link here, or give the line in that tree",
@@ -120,7 +121,7 @@ def link(context: Context, args: LinkArgs) -> Reply:
     )
     context.world.append("link.added", {"link": link_body(made, item, item_to)})
     return Reply(
-        f"✓ linked {shown} {link_types.arrow(kind)} {shown_to}",
+        f"✓ linked {shown} {addresses.arrow(kind)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
         link_type=kind,
@@ -145,13 +146,13 @@ def unlink(context: Context, args: UnlinkArgs) -> Reply:
     target, shown_to, item_to, _ = _item(context, args.target)
     found = [one for one in _between(source, target, kinds) if one.tree_id == context.tree.pk]
     if not found:
-        raise Refused(
+        raise CommandError(
             "NOT_FOUND",
             f"No link from {shown} to {shown_to} was found.",
             hint=f"→ list {shown.strip('[]')} links shows those there are",
         )
     if len(found) > 1:
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX",
             f"There are {len(found)} links between {shown} and {shown_to}.",
             hint=" or ".join(f"as:{one.type}" for one in found),
@@ -159,7 +160,7 @@ def unlink(context: Context, args: UnlinkArgs) -> Reply:
     ends = [item, item_to] if found[0].source == source else [item_to, item]
     inverse = set_removed(context, found[0], ends, True)
     return Reply(
-        f"✓ unlinked {shown} {link_types.arrow(found[0].type)} {shown_to}",
+        f"✓ unlinked {shown} {addresses.arrow(found[0].type)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
         link_type=found[0].type,

@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-from loom.commands.args import Args, RefField, Written
 from loom.commands.context import Context, Op, Reply
-from loom.commands.registry import command
+from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_own_node, tree_of
 from loom.models import Mark
-from loom.queries.filters import is_tag
+from loom.queries.search import is_tag
 from loom.rules import addresses
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 MAX_LABEL = 200
 MAX_TAGS = 100  # of one line: each is looked for among all of the grove, under the lock
@@ -40,7 +39,7 @@ def _item(context: Context, ref: RefField | None) -> tuple[str, str, str]:
     if ref is not None and ref.kind == "tree":
         tree = tree_of(context, ref)
         if tree.pk != context.tree.pk:
-            raise Refused(
+            raise CommandError(
                 "CROSS_TREE", "This marks another tree.", hint="give the line in that tree"
             )
         return addresses.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}"
@@ -94,7 +93,7 @@ def _own_bookmark(context: Context, address: str) -> Mark | None:
 def bookmark(context: Context, args: Bookmark) -> Reply:
     """Puts your bookmark on a node; others see it. A new label takes the old one's place."""
     if len(args.label) > MAX_LABEL:
-        raise Refused(
+        raise CommandError(
             "LIMIT_EXCEEDED",
             f"A label has at most {MAX_LABEL} characters.",
             hint="write the rest as an annotation",
@@ -104,7 +103,9 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
     inverse: tuple[Op, ...] = ()
     if old is not None:
         if old.label == args.label:
-            raise Refused("REJECTED", f"{shown} is bookmarked already.", hint="use another label")
+            raise CommandError(
+                "REJECTED", f"{shown} is bookmarked already.", hint="use another label"
+            )
         inverse = (set_removed(context, old, item, True),)
     inverse = (_add(context, address, item, "bookmark", args.label), *inverse)
     label = f' as "{args.label}"' if args.label else ""
@@ -117,7 +118,7 @@ def unbookmark(context: Context, args: Unbookmark) -> Reply:
     address, shown, item = _item(context, args.ref)
     old = _own_bookmark(context, address)
     if old is None:
-        raise Refused("REJECTED", f"You have no bookmark on {shown}.", hint="nothing to do")
+        raise CommandError("REJECTED", f"You have no bookmark on {shown}.", hint="nothing to do")
     inverse = set_removed(context, old, item, True)
     return Reply(f"✓ unbookmarked {shown}", refs=(item,), items=(address,), inverse=(inverse,))
 
@@ -144,7 +145,7 @@ def _written(names: list[str]) -> str:
 def tag(context: Context, args: Tag) -> Reply:
     """Puts tags on a node or tree. A tag exists by its marks; its case is as first typed."""
     if len(args.names) > MAX_TAGS:
-        raise Refused(
+        raise CommandError(
             "LIMIT_EXCEEDED",
             f"A line gives at most {MAX_TAGS} tags.",
             hint="give the others in further lines",
@@ -153,7 +154,7 @@ def tag(context: Context, args: Tag) -> Reply:
     on = _tags_on(address)
     fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}
     if not fresh:
-        raise Refused("REJECTED", f"{shown} has these tags already.", hint="nothing to do")
+        raise CommandError("REJECTED", f"{shown} has these tags already.", hint="nothing to do")
     names = [_spelling(context, name) for name in fresh.values()]
     inverse = tuple(_add(context, address, item, "tag", name) for name in names)
     return Reply(
@@ -171,7 +172,7 @@ def untag(context: Context, args: Tag) -> Reply:
     on = _tags_on(address)
     missing = [name for name in args.names if name.casefold() not in on]
     if missing:
-        raise Refused("NOT_FOUND", f"{shown} has no tag {_written(missing)}.", hint=_has(on))
+        raise CommandError("NOT_FOUND", f"{shown} has no tag {_written(missing)}.", hint=_has(on))
     marks = {name.casefold(): on[name.casefold()] for name in args.names}
     inverse = tuple(set_removed(context, mark, item, True) for mark in marks.values())
     names = _written([mark.label for mark in marks.values()])

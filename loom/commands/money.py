@@ -14,9 +14,9 @@ from django.db import transaction
 from django.db.models import F
 
 from loom.models import Call, Generation, Participant, Purse
-from loom.queries.money import left_of, limit_of, prices_of, today
+from loom.queries.usage import left_of, limit_of, prices_of, today
+from loom.rules.errors import CommandError
 from loom.rules.prices import Counts, Prices, counts_of, dollars, prices_from
-from loom.rules.refusals import Refused
 
 USUAL_TOKENS = 1024  # reserved for an answer whose length nobody limits, and again when used up
 FEWEST_TOKENS = 32  # an answer is not begun for less
@@ -93,8 +93,8 @@ def _cost(wish: Wish, path_tokens: int) -> _Cost:
     )
 
 
-def _too_dear(least: int, rest: int) -> Refused:
-    return Refused(
+def _too_dear(least: int, rest: int) -> CommandError:
+    return CommandError(
         "LIMIT_EXCEEDED",
         f"This needs at least {dollars(least)}, and {dollars(rest)} of today's money is left.",
         hint="ask for fewer, or from a shorter path; the day ends at 00:00 UTC, and an owner "
@@ -225,9 +225,9 @@ def lose(row: Generation) -> bool:
     return not left.limit or left.spent + left.reserved <= left.limit
 
 
-def used_up() -> Refused:
+def used_up() -> CommandError:
     """Why a stream was cut, or not begun again."""
-    return Refused(
+    return CommandError(
         "LIMIT_EXCEEDED",
         "Today's money is used up.",
         hint="the day ends at 00:00 UTC; an owner may raise its limit under Money",

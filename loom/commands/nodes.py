@@ -1,18 +1,26 @@
-"""Writing text: respond, edit, split. Nothing is ever rewritten: each makes new nodes."""
+"""Writing text and hiding it: respond, edit, split, prune, restore, exclude, include."""
 
 from typing import Annotated, Literal
 
-from loom.commands import drafting, edits, growth
-from loom.commands.args import Args, RefField, Written
+from loom.commands import drafts as draft_commands
+from loom.commands import node_writer
 from loom.commands.context import Context, Op, Reply, touched
-from loom.commands.growth import NewNode, Source, demand_text
-from loom.commands.guards import demand_not_root, demand_text_node, demand_visible
-from loom.commands.registry import command
+from loom.commands.node_writer import (
+    NewNode,
+    Source,
+    demand_not_root,
+    demand_text,
+    demand_text_node,
+    demand_visible,
+    flag,
+)
+from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_node, get_own_node
+from loom.commands.view import counted
 from loom.models import Node, Tree
 from loom.queries import lookup
 from loom.rules import addresses
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 TITLE_LENGTH = 50
 
@@ -44,10 +52,10 @@ def respond(context: Context, args: Respond) -> Reply:
     demand_text(args.content)
     sources = tuple(_source(get_node(context, ref), args.role) for ref in args.sources)
     new = NewNode(args.content, parent=parent, sources=sources)
-    made = growth.add_node(context.world, context.tree, context.actor.participant, new)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     title_from(context, made.text)
     context.move(made)
-    drafting.settle(context, parent, "buffer", args.content)
+    draft_commands.settle(context, parent, "buffer", args.content)
     return Reply(
         f"✓ created [{made.local_id}] as continuation from [{parent.local_id}]\n"
         f"  switched to [{made.local_id}]",
@@ -103,7 +111,7 @@ class EditReplace(Args):
 def edit(context: Context, args: EditText) -> Reply:
     """Puts a node otherwise: as a version in its place, or as a branch beside it."""
     node = _editable(context, args.ref)
-    text = edits.with_slice(node.text, args.ref.slice, args.content)
+    text = node_writer.with_slice(node.text, args.ref.slice, args.content)
     return _edited(context, node, text, args.way)
 
 
@@ -111,27 +119,29 @@ def edit(context: Context, args: EditText) -> Reply:
 def edit_replace(context: Context, args: EditReplace) -> Reply:
     """Replaces one passage, given word for word, that occurs exactly once."""
     node = _editable(context, args.ref)
-    return _edited(context, node, edits.replaced(node.text, args.old, args.new), args.way)
+    return _edited(context, node, node_writer.replaced(node.text, args.old, args.new), args.way)
 
 
 def _editable(context: Context, ref: RefField) -> Node:
     node = get_own_node(context, ref, slices=True)
     demand_not_root(node, "edited")
     if node.kind not in ("text", "annotation"):
-        raise Refused("REJECTED", f"A {node.kind} is never edited.", hint="write a new one")
+        raise CommandError("REJECTED", f"A {node.kind} is never edited.", hint="write a new one")
     demand_visible(node)
     return node
 
 
 def _edited(context: Context, node: Node, text: str, way: str | None) -> Reply:
     demand_text(text)
-    drafting.demand_free(context.actor, node)
+    draft_commands.demand_free(context.actor, node)
     if text == node.text:
-        raise Refused("REJECTED", "This changes nothing.", hint="write something else")
-    drafting.settle(context, node, "edit", text)
+        raise CommandError("REJECTED", "This changes nothing.", hint="write something else")
+    draft_commands.settle(context, node, "edit", text)
     if node.kind == "annotation":
         if way == "fork":
-            raise Refused("REJECTED", "An annotation has versions only.", hint="use as:version")
+            raise CommandError(
+                "REJECTED", "An annotation has versions only.", hint="use as:version"
+            )
         way = "version"
     way = way or ("version" if context.tree.mode == "buffer" else "fork")
     return _version(context, node, text) if way == "version" else _fork(context, node, text)
@@ -140,14 +150,14 @@ def _edited(context: Context, node: Node, text: str, way: str | None) -> Reply:
 def _version(context: Context, node: Node, text: str) -> Reply:
     newest = lookup.newest_version(node)
     if newest.pk != node.pk:
-        raise Refused(
+        raise CommandError(
             "CONFLICT",
             f"[{node.local_id}] has a newer version, [{newest.local_id}], by {newest.author.name}.",
             hint=f"look at {newest.local_id}, then edit that",
         )
     above = lookup.version_above(node, context.workspace)
     new = NewNode(text, kind=node.kind, form=node.form, parent=above, slot=node, edited_from=node)
-    made = growth.add_node(context.world, context.tree, context.actor.participant, new)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     context.choose(made)
     if context.here.slot_id == node.slot_id:
         context.move(made)
@@ -162,7 +172,7 @@ def _version(context: Context, node: Node, text: str) -> Reply:
 
 def _fork(context: Context, node: Node, text: str) -> Reply:
     above = lookup.version_above(node, context.workspace)
-    prefix = edits.common_prefix(node.text, text) if context.tree.mode == "buffer" else ""
+    prefix = node_writer.common_prefix(node.text, text) if context.tree.mode == "buffer" else ""
     rest = text[len(prefix) :]
     if prefix and prefix == node.text:
         made = [_beside(context, node, rest, node)]
@@ -183,7 +193,7 @@ def _fork(context: Context, node: Node, text: str) -> Reply:
 
 def _beside(context: Context, node: Node, text: str, parent: Node | None) -> Node:
     new = NewNode(text, kind=node.kind, parent=parent, edited_from=node)
-    return growth.add_node(context.world, context.tree, context.actor.participant, new)
+    return node_writer.add_node(context.world, context.tree, context.actor.participant, new)
 
 
 class Split(Args):
@@ -202,7 +212,7 @@ def split(context: Context, args: Split) -> Reply:
     demand_visible(node)
     stands_here = context.here.slot_id == node.slot_id  # before the leaf is pruned
     if not 0 < args.at < len(node.text):
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX",
             f"[{node.local_id}] has {len(node.text)} characters; {args.at} is not inside.",
             hint=f"use at:1 to at:{len(node.text) - 1}",
@@ -213,7 +223,7 @@ def split(context: Context, args: Split) -> Reply:
     tail = _beside(context, node, node.text[args.at :], head)
     inverse = made_nodes(head, tail)
     if not lookup.slots_below(node.slot_id).exclude(pk=tail.pk).exists():
-        inverse = (*inverse, edits.flag(context, node, "pruned", True))
+        inverse = (*inverse, node_writer.flag(context, node, "pruned", True))
     if stands_here:
         context.move(head)
     return Reply(
@@ -222,3 +232,105 @@ def split(context: Context, args: Split) -> Reply:
         items=touched(head, tail, node),
         inverse=inverse,
     )
+
+
+# Hiding and leaving out: prune, restore, exclude, include. One row is flagged each time; what
+# hangs below is hidden by computation.
+
+
+class Hide(Args):
+    """A slot, or with `version` only the version named."""
+
+    ref: Annotated[RefField, Written("ref")]
+    version: Annotated[bool, Written("flag")] = False
+
+
+class OfSlot(Args):
+    """A slot."""
+
+    ref: Annotated[RefField, Written("ref")]
+
+
+@command("prune", group="Make", klass="write", letters="AW", stream="tree")
+def prune(context: Context, args: Hide) -> Reply:
+    """Hides a node and all below it from views and contexts; nothing is deleted."""
+    node = get_own_node(context, args.ref)
+    demand_not_root(node, "pruned")
+    if args.version:
+        return _prune_version(context, node)
+    if node.slot.pruned:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is pruned already.",
+            hint=f"→ restore {node.local_id} brings it back",
+        )
+    below = lookup.count_below(node.slot_id)
+    inverse = flag(context, node, "pruned", True)
+    return Reply(
+        f"✓ pruned [{node.local_id}]{_and(below)}", items=touched(node), inverse=(inverse,)
+    )
+
+
+def _and(below: int) -> str:
+    return f" and {counted(below, 'descendant')}" if below else ""
+
+
+def _prune_version(context: Context, node: Node) -> Reply:
+    if node.version_pruned:
+        raise CommandError(
+            "REJECTED",
+            f"The version [{node.local_id}] is pruned already.",
+            hint=f"→ restore {node.local_id} version brings it back",
+        )
+    others = Node.objects.filter(slot=node.slot_id, version_pruned=False).exclude(pk=node.pk)
+    if not others.exists():
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is the last version here.",
+            hint=f"prune {node.local_id}",
+        )
+    inverse = flag(context, node, "version_pruned", True)
+    return Reply(f"✓ pruned version [{node.local_id}]", items=touched(node), inverse=(inverse,))
+
+
+@command("restore", group="Make", klass="write", letters="AW", stream="tree")
+def restore(context: Context, args: Hide) -> Reply:
+    """Brings a pruned node, or a pruned version, back with all below it."""
+    node = get_own_node(context, args.ref)
+    name = "version_pruned" if args.version else "pruned"
+    is_set = node.version_pruned if args.version else node.slot.pruned
+    if not is_set:
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] is not pruned.", hint="only pruned ones come back"
+        )
+    what = "version " if args.version else ""
+    below = "" if args.version else _and(lookup.count_below(node.slot_id))
+    inverse = flag(context, node, name, False)
+    return Reply(
+        f"✓ restored {what}[{node.local_id}]{below}", items=touched(node), inverse=(inverse,)
+    )
+
+
+@command("exclude", group="Make", klass="write", letters="AW", stream="tree")
+def exclude(context: Context, args: OfSlot) -> Reply:
+    """Leaves this node's text out of everything a model is sent; what hangs below stays."""
+    return _excluded(context, args, True)
+
+
+@command("include", group="Make", klass="write", letters="AW", stream="tree")
+def include(context: Context, args: OfSlot) -> Reply:
+    """Takes an excluded node's text in again."""
+    return _excluded(context, args, False)
+
+
+def _excluded(context: Context, args: OfSlot, value: bool) -> Reply:
+    node = get_own_node(context, args.ref)
+    demand_not_root(node, "excluded")
+    demand_text_node(node, "excluded")
+    word = "excluded" if value else "included"
+    if node.slot.excluded == value:
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] is {word} already.", hint="nothing to do"
+        )
+    inverse = flag(context, node, "excluded", value)
+    return Reply(f"✓ {word} [{node.local_id}]", items=touched(node), inverse=(inverse,))

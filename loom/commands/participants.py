@@ -1,28 +1,133 @@
-"""Model participants: who may be asked to write, with what settings, and whose key."""
+"""Model participants: who may be asked to write, with what settings and model list."""
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from django.conf import settings
+from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands.actions import Change, action, run_action
-from loom.commands.args import Args, Secret
 from loom.commands.groves import demand_name
-from loom.commands.sealing import mark_of, seal
-from loom.log.jobs import enqueue
+from loom.commands.provider_keys import mark_of, open_sealed, seal
+from loom.commands.registry import Args, Secret
+from loom.events.announce import enqueue
 from loom.models import Participant
 from loom.rules import budgets
-from loom.rules.addresses_allowed import why_refused
-from loom.rules.hashes import instant
+from loom.rules.errors import CommandError, not_found
+from loom.rules.hashes import digest, instant
 from loom.rules.names import look_alike
 from loom.rules.permissions import NAMES, NEEDS, OF_ROLE, Role, broken_rule
 from loom.rules.prices import broken_prices
-from loom.rules.probes import REMEMBERED
-from loom.rules.provider_kinds import why_not_litellm
-from loom.rules.refusals import Refused
+from loom.rules.provider_addresses import why_refused
+from loom.rules.provider_kinds import REMEMBERED, Kind, kind_of, why_not_litellm
+
+DAY_S = 24 * 3600
+Listing = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where to ask: a kind's name, an address ("": the kind's own), a key ("": none)."""
+
+    kind: str
+    base_url: str = ""
+    api_key: str = ""
+
+    @property
+    def url(self) -> str:
+        """The address that is asked."""
+        return self.base_url or kind_of(self.kind).url
+
+
+def ask_models(actor: Actor, source: Source, *, anew: bool = False) -> Listing:
+    """What is known of an address's models; where nothing is, a worker asks. `anew`: even
+    where something is. For owners."""
+    _demand_askable(kind_of(source.kind), source.url)
+    marks = (actor.grove.uid, source.kind, source.url, mark_of(source.api_key, source.url))
+    uid = digest("\n".join(marks))[:32]
+    known = _read(uid)
+    if known is not None and known["status"] == "done" and not anew:
+        return known
+    listing: Listing = {
+        "id": uid,
+        "grove": actor.grove.uid,
+        "kind": source.kind,
+        "base_url": source.url,
+        "sealed": seal(source.api_key, source.url) if source.api_key else "",
+        "status": "queued",
+        "models": [],
+        "error": None,
+        "at": instant(timezone.now()),
+    }
+    _write(uid, listing)
+    enqueue("agents.tasks.list_models", [uid], queue="continue")
+    return listing
+
+
+def listing_of(actor: Actor, uid: str) -> Listing:
+    """A listing of the actor's grove. NOT_FOUND where there is none (any more)."""
+    found = _read(uid)
+    if found is None or found["grove"] != actor.grove.uid:
+        raise not_found("This list of models")
+    return found
+
+
+def asked(uid: str) -> tuple[Source, Listing] | None:
+    """What a worker is to ask; None where nobody waits for it."""
+    found = _read(uid)
+    if found is None or found["status"] != "queued":
+        return None
+    url = found["base_url"]
+    key = open_sealed(found["sealed"], url) if found["sealed"] else ""
+    return Source(found["kind"], url, key), found
+
+
+def note_models(listing: Listing, models: list[str], error: dict[str, Any] | None) -> None:
+    """Keeps what was found, without the key."""
+    status = "failed" if error else "done"
+    told = {"sealed": "", "status": status, "models": models, "error": error}
+    _write(listing["id"], {**listing, **told, "at": instant(timezone.now())})
+
+
+def _demand_askable(kind: Kind, url: str) -> None:
+    if not kind.lists:
+        raise CommandError(
+            "REJECTED", f"{kind.title} lists no models.", hint="Write the model's name yourself."
+        )
+    if not url:
+        raise CommandError("INVALID_SYNTAX", "Where is it?", hint="Write its base URL first.")
+    sentence = why_refused(url, settings.PROVIDER_ALLOW)
+    if sentence:
+        raise CommandError("REJECTED", sentence, hint="add the line, and start Heddle again")
+
+
+def _read(uid: str) -> Listing | None:
+    try:
+        found: Listing | None = cache.get(f"models:{uid}")
+    except Exception as error:
+        raise _away() from error
+    return found
+
+
+def _write(uid: str, listing: Listing) -> None:
+    try:
+        cache.set(f"models:{uid}", listing, DAY_S)
+    except Exception as error:
+        raise _away() from error
+
+
+def _away() -> CommandError:
+    return CommandError(
+        "UNAVAILABLE", "Lists of models cannot be asked for now.", hint="Write its name yourself."
+    )
+
+
+# Model participants: who may be asked to write, with what settings, and whose key.
+
 
 MAX_NAME = 80
 # Fields that may be set, in the words of docs/model.md §2.1; the rest of a participant is derived.
@@ -103,7 +208,9 @@ def _make_participant(change: Change, args: Changes) -> Participant:
     """Adds a model to a grove."""
     for name in ("name", "model_ref"):
         if not args.fields.get(name):
-            raise Refused("INVALID_SYNTAX", f"A participant needs a {name}.", hint=f"send {name}")
+            raise CommandError(
+                "INVALID_SYNTAX", f"A participant needs a {name}.", hint=f"send {name}"
+            )
     return _store(change, Participant(grove=change.grove, kind="model"), args)
 
 
@@ -125,7 +232,7 @@ def change_participant(actor: Actor, one: Participant, changes: Changes) -> Part
 def _change_participant(change: Change, args: ParticipantChanges) -> Participant:
     """Changes the settings, key or permissions of a model."""
     if args.participant.kind == "human":
-        raise Refused(
+        raise CommandError(
             "REJECTED", "A person is changed among the members.", hint="PATCH the grove's members"
         )
     return _store(change, args.participant, args.changes)
@@ -148,7 +255,7 @@ def archive_participant(actor: Actor, one: Participant) -> Participant:
 def _archive_participant(change: Change, args: ParticipantNamed) -> Participant:
     """Takes a model out of the grove; what it wrote stays its own."""
     if args.participant.kind == "human":
-        raise Refused(
+        raise CommandError(
             "REJECTED", "A person is removed among the members.", hint="DELETE the grove's member"
         )
     return _store(change, args.participant, Changes(archived=True))
@@ -176,7 +283,7 @@ def _apply(one: Participant, changes: Changes) -> None:
         setattr(one, name, value)
     one.name = demand_name(one.name, most=MAX_NAME)
     if "model_ref" in changes.fields and not _MODEL_REF.match(one.model_ref):
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX", "A model_ref is provider:identifier.", hint="such as openai:gpt-5"
         )
     if "base_url" in changes.fields:
@@ -200,13 +307,15 @@ def _demand_checked_provider(one: Participant) -> None:
     if provider != "litellm" or not one._state.adding:
         return
     if why := why_not_litellm(model, has_key=bool(one.sealed_key)):
-        raise Refused("REJECTED", why, hint="send model_ref litellm:provider/model and its api_key")
+        raise CommandError(
+            "REJECTED", why, hint="send model_ref litellm:provider/model and its api_key"
+        )
 
 
 def _demand_same_model(one: Participant, fields: dict[str, Any]) -> None:
     """What a participant wrote is its model's: another model is another participant."""
     if one.pk is not None and fields.get("model_ref", one.model_ref) != one.model_ref:
-        raise Refused(
+        raise CommandError(
             "REJECTED",
             "The model of a participant stays for good.",
             hint="add another participant for another model",
@@ -215,15 +324,15 @@ def _demand_same_model(one: Participant, fields: dict[str, Any]) -> None:
 
 def _demand_value(name: str, value: Any) -> None:
     if name in CHOICES and value not in CHOICES[name]:
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX", f"There is no {name} {value!r}.", hint=" or ".join(CHOICES[name])
         )
     sentence = broken_prices(value) if name == "prices" else ""
     if sentence:
-        raise Refused("INVALID_SYNTAX", sentence, hint="USD per million tokens, {} for none")
+        raise CommandError("INVALID_SYNTAX", sentence, hint="USD per million tokens, {} for none")
     low, high = RANGES.get(name, (0, 0))
     if name in RANGES and value is not None and not low <= value <= high:
-        raise Refused(
+        raise CommandError(
             "LIMIT_EXCEEDED" if value > high else "INVALID_SYNTAX",
             f"{name} is from {low} to {high}.",
             hint=f"{name}: {low}",
@@ -245,7 +354,7 @@ def _permissions(one: Participant, changes: Changes) -> list[str]:
     if not sentence and changes.loom_aware not in (None, "loom_aware" in names):
         sentence = "loom_aware and the list of permissions contradict each other."
     if sentence:
-        raise Refused("INVALID_SYNTAX", sentence, hint="send the list of permissions only")
+        raise CommandError("INVALID_SYNTAX", sentence, hint="send the list of permissions only")
     return [name for name in NAMES.values() if name in names]
 
 
@@ -254,7 +363,7 @@ def _demand_callable(base_url: str) -> None:
     if sentence:
         can_be_allowed = "HEDDLE_PROVIDER_ALLOW" in sentence
         hint = "add the line, and start Heddle again" if can_be_allowed else "such as https://…/v1"
-        raise Refused("REJECTED", sentence, hint=hint)
+        raise CommandError("REJECTED", sentence, hint=hint)
 
 
 def _demand_free_name(one: Participant) -> None:
@@ -262,7 +371,7 @@ def _demand_free_name(one: Participant) -> None:
     taken = look_alike(one.name, others.values_list("name", flat=True))
     if taken:
         why = "" if taken.casefold() == one.name.casefold() else ", which looks the same"
-        raise Refused(
+        raise CommandError(
             "CONFLICT", f"The grove has a participant called {taken}{why}.", hint="use another name"
         )
 
@@ -279,7 +388,7 @@ def _ask_probe(change: Change, args: ParticipantNamed) -> Participant:
     """Has a worker find out what a participant's endpoint can do."""
     one = args.participant
     if one.kind == "human":
-        raise Refused("REJECTED", "A person has no endpoint.", hint="choose a model")
+        raise CommandError("REJECTED", "A person has no endpoint.", hint="choose a model")
     one.probe = {"status": "queued", "found": {}, "error": None}
     Participant.objects.filter(pk=one.pk).update(probe=one.probe)
     enqueue("agents.tasks.probe", [one.uid], queue="continue")

@@ -14,14 +14,14 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from loom.log.announce import access_changed
+from loom.events.announce import access_changed
 from loom.models import ApiKey, Membership, SigninLink, User, UserSession
 from loom.models.base import new_uid
 from loom.rules import preferences
+from loom.rules.errors import CommandError, not_found
 from loom.rules.hashes import digest
 from loom.rules.names import checked, look_alike
 from loom.rules.permissions import SCOPES, Scope
-from loom.rules.refusals import Refused, not_found
 
 LINK_HOURS = 24
 MAX_NAME = 80
@@ -58,9 +58,9 @@ def find_user(username: str, *, active: bool = True) -> User | None:
     return (rows.filter(is_active=True) if active else rows).first()
 
 
-def _taken(username: str) -> Refused:
+def _taken(username: str) -> CommandError:
     hint = "choose another name, which does not look like it"
-    return Refused("CONFLICT", f"The name {username} is taken.", hint=hint)
+    return CommandError("CONFLICT", f"The name {username} is taken.", hint=hint)
 
 
 def _demand_username(username: str) -> str:
@@ -69,13 +69,13 @@ def _demand_username(username: str) -> str:
     try:
         UnicodeUsernameValidator()(username)
     except ValidationError:
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX",
             "A name holds letters, digits and @ . + - _ only.",
             hint="choose another name",
         ) from None
     if len(username) > MAX_NAME:
-        raise Refused(
+        raise CommandError(
             "LIMIT_EXCEEDED",
             f"A name has at most {MAX_NAME} characters.",
             hint="shorten it",
@@ -91,7 +91,7 @@ def _demand_username(username: str) -> str:
 def demand_some(password: str) -> str:
     """The password, if there is one at all."""
     if not password:
-        raise Refused("INVALID_SYNTAX", "A password is needed.", hint="choose one")
+        raise CommandError("INVALID_SYNTAX", "A password is needed.", hint="choose one")
     return password
 
 
@@ -100,7 +100,7 @@ def demand_password(password: str, user: User) -> None:
     try:
         validate_password(password, user)
     except ValidationError as error:
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX", " ".join(error.messages), hint="choose a longer password"
         ) from None
 
@@ -170,7 +170,7 @@ def sign_out(request: HttpRequest) -> None:
 def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> None:
     """Changes the password; every other browser of the user is signed out. API keys stay."""
     if user.has_usable_password() and not user.check_password(old):
-        raise Refused("REJECTED", "The old password is not right.", hint="try again")
+        raise CommandError("REJECTED", "The old password is not right.", hint="try again")
     demand_password(demand_some(new), user)
     here = request.session.session_key or ""
     with transaction.atomic():
@@ -199,7 +199,7 @@ def show_as(user: User, *, name: str | None = None, theme: str | None = None) ->
     """Keeps the name that others see, and the theme; what is None stays."""
     if name is not None:
         if len(name) > MAX_SHOWN:
-            raise Refused(
+            raise CommandError(
                 "LIMIT_EXCEEDED",
                 f"A name has at most {MAX_SHOWN} characters.",
                 hint="choose a shorter one",
@@ -208,7 +208,7 @@ def show_as(user: User, *, name: str | None = None, theme: str | None = None) ->
     if theme is not None:
         if theme not in preferences.THEMES:
             hint = f"one of {', '.join(preferences.THEMES)}"
-            raise Refused("INVALID_SYNTAX", f"theme cannot be {theme!r}.", hint=hint)
+            raise CommandError("INVALID_SYNTAX", f"theme cannot be {theme!r}.", hint=hint)
         user.theme = theme
     user.save(update_fields=["display_name", "theme"])
 
@@ -240,13 +240,13 @@ def make_key(
     """A new API key and its secret, which is shown this once. `scope` is what it may do at
     most; `days`: after how many it ends, None for never."""
     if not name.strip() or "\0" in name or len(name) > MAX_KEY_NAME:
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX",
             f"A key has a name of 1 to {MAX_KEY_NAME} characters.",
             hint="name it after where it is used",
         )
     if scope not in SCOPES or (days is not None and not 1 <= days <= MAX_KEY_DAYS):
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX",
             f"A key's scope is one of {', '.join(SCOPES)}; it lasts 1 to {MAX_KEY_DAYS} days.",
             hint="scope write and 90 days are usual",

@@ -1,24 +1,107 @@
-"""The one registry: every command with its words, class, permission and function.
-
-Parser, help, permission check, schema, completion and manual all read it.
-"""
+"""The one registry: every command with its arguments, class, permissions and function."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
-from loom.commands.args import Args, form_of
-from loom.grammar.forms import Form, syntax
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+
+from loom.grammar.forms import Form, Part, PartKind, ValueKind, syntax
+from loom.grammar.refs import Ref, parse_ref
+from loom.rules.errors import CommandError
 from loom.rules.permissions import NAMES, Letter
 
 if TYPE_CHECKING:
     from loom.commands.context import Context, Reply
 
+
+@dataclass(frozen=True)
+class Written:
+    """How one field stands on the line; names and meaning as in grammar.forms.Part."""
+
+    kind: PartKind
+    lead: str = ""
+    key: str = ""
+    value: ValueKind = "word"
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    many: bool = False
+    refs: tuple[str, ...] = ()
+    needs: str = ""
+    shown: str = ""
+
+
+class Secret:
+    """Marks a field, in `Annotated`, whose value no step may keep: a password, a key, a link."""
+
+
+class Args(BaseModel):
+    """Base of all arguments: read only, nothing unknown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+ArgsT = TypeVar("ArgsT", bound=Args)
+
+
+def checked(kind: type[ArgsT], values: Mapping[str, Any]) -> ArgsT:
+    """Arguments made of what a form sent, such as `{"n": "3"}`. Raises Refused INVALID_SYNTAX
+    for what they cannot hold."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise CommandError(
+            "INVALID_SYNTAX", f"{name} cannot be {first['input']!r}.", hint=first["msg"]
+        ) from None
+
+
+def _as_ref(value: Any) -> Any:
+    return parse_ref(value) if isinstance(value, str) else value
+
+
+# A reference in a command's arguments: on the wire a text, inside a Ref.
+RefField = Annotated[Ref, BeforeValidator(_as_ref), WithJsonSchema({"type": "string"})]
+
+
+def form_of(verb: str, args: type[Args]) -> Form:
+    """The written form of a command: one part a field, in the order of the fields."""
+    return Form(verb, tuple(_part(name, field) for name, field in args.model_fields.items()))
+
+
+def _part(name: str, field: Any) -> Part:
+    written = next((m for m in field.metadata if isinstance(m, Written)), None)
+    if written is None:
+        raise TypeError(f"{name} does not say how it is written")
+    optional = not field.is_required()
+    return Part(
+        name=name,
+        kind=written.kind,
+        optional=optional,
+        lead=written.lead,
+        key=written.key,
+        value=written.value,
+        default=field.get_default() if optional else None,
+        minimum=written.minimum,
+        maximum=written.maximum,
+        choices=written.choices,
+        many=written.many,
+        refs=written.refs,
+        needs=written.needs,
+        shown=written.shown,
+    )
+
+
+# The one registry: every command with its words, class, permission and function.
+
+
 Class = Literal["look", "look ✓", "write", "silent"]
 StreamKind = Literal["tree", "grove", "workspace"]
 Group = Literal["Look", "Move", "Make", "Keep", "Mind", "Meta"]
-ArgsT = TypeVar("ArgsT", bound=Args)
+
 Run = Callable[["Context", Any], "Reply"]
 
 

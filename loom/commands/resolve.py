@@ -6,7 +6,7 @@ from loom.commands.context import Context
 from loom.grammar.refs import Ref, print_ref
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup
-from loom.rules.refusals import Refused, not_found
+from loom.rules.errors import CommandError, not_found
 
 LATER = {
     "document": "Documents",
@@ -25,13 +25,13 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
     if ref is None:
         return context.here
     if ref.slice is not None and not slices:
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX",
             f"{print_ref(ref)} is a part of a node; this takes whole ones.",
             hint=f"use {ref.id or ref.kind}",
         )
     if ref.kind in LATER:
-        raise Refused(
+        raise CommandError(
             "UNAVAILABLE",
             f"{LATER[ref.kind]} are not here yet.",
             hint="name a node, such as a7x2 or here",
@@ -45,7 +45,7 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
         return lookup.root_of(tree)
     if ref.kind in ("node", "branch"):
         return _named(context, tree, ref)
-    raise Refused(
+    raise CommandError(
         "INVALID_SYNTAX", f"{print_ref(ref)} is no node.", hint="name a node, such as a7x2 or here"
     )
 
@@ -54,7 +54,7 @@ def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> 
     """The same, but in this tree only: a line writes to one tree."""
     node = get_node(context, ref, slices=slices)
     if node.tree_id != context.tree.pk:
-        raise Refused(
+        raise CommandError(
             "CROSS_TREE",
             f"[{node.local_id}] lies in another tree; this line writes to one tree only.",
             hint="give the line in that tree",
@@ -68,7 +68,7 @@ def tree_of(context: Context, ref: Ref) -> Tree:
     if (not uid and not name) or uid == context.tree.uid:
         return context.tree
     if "X" not in context.actor.letters:
-        raise Refused(
+        raise CommandError(
             "CROSS_TREE", "This line names another tree.", hint="ask an owner for cross_tree"
         )
     if uid and access.trees_for(context.actor).filter(uid=uid).exists():
@@ -85,7 +85,7 @@ def _tree_named(actor: Actor, name: str) -> Tree:
     if not found:
         raise not_found(f'tree:"{name}"')
     if len(found) > 1:
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX",
             f"{len(found)} trees are called {name!r}.",
             hint=" or ".join(f"tree:{tree.uid}" for tree in found),
@@ -100,7 +100,7 @@ def _named(context: Context, tree: Tree, ref: Ref) -> Node:
     return lookup.newest_version(node) if ref.prime else node
 
 
-def _unknown(context: Context, tree: Tree, ref: Ref) -> Refused:
+def _unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
     """CROSS_TREE where the id lies in another tree the caller may see, else NOT_FOUND."""
     if tree.pk == context.tree.pk:
         elsewhere = (
@@ -111,7 +111,7 @@ def _unknown(context: Context, tree: Tree, ref: Ref) -> Refused:
         )
         if elsewhere is not None:
             title = elsewhere.tree.title or elsewhere.tree.uid
-            return Refused(
+            return CommandError(
                 "CROSS_TREE",
                 f"[{ref.id}] lies in another tree.",
                 hint=f'add in tree:"{title}"',

@@ -2,16 +2,15 @@
 
 from typing import Annotated
 
-from loom.commands import growth
-from loom.commands.args import Args, Written
+from loom.commands import node_writer
 from loom.commands.context import Context, Reply, touched
-from loom.commands.growth import NewNode, demand_text
+from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import made_nodes
-from loom.commands.registry import command
+from loom.commands.registry import Args, Written, command
 from loom.queries.turns import budget_of, spent_of, turns
 from loom.rules import budgets
 from loom.rules.budgets import Spent
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 MOST_STEPS = 500
 
@@ -27,7 +26,7 @@ def think(context: Context, args: Think) -> Reply:
     """Keeps a thought below where you stand; no model is ever sent it."""
     demand_text(args.content)
     new = NewNode(args.content, kind="thought", parent=context.here)
-    made = growth.add_node(context.world, context.tree, context.actor.participant, new)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     return Reply(
         f"✓ thought [{made.local_id}]",
         refs=(made.local_id,),
@@ -67,7 +66,7 @@ def budget_extend(context: Context, args: Extend) -> Reply:
     """Asks your people for more steps in this turn; it goes on meanwhile with what it has."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
-        raise Refused(
+        raise CommandError(
             "REJECTED",
             "This line is part of no turn: there is nothing to extend.",
             hint="Extend a turn that is going on, from its card in the page.",

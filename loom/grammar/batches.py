@@ -1,8 +1,4 @@
-"""A whole reply parted into prose and batches of command lines. See docs/model.md §5.
-
-Only position and form make a command here; that the text is the live output of a turn is
-for the caller to know.
-"""
+"""A whole reply split into prose and batches of command lines. Source: docs/model.md §5."""
 
 import re
 from bisect import bisect_left
@@ -10,13 +6,46 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from loom.grammar.bad import Bad, unread
-from loom.grammar.fences import Fence, opens
+from loom.grammar.form_matching import BLANK, MAX_BLANKS, Verbs, first_word, without_arrow
 from loom.grammar.forms import Form
 from loom.grammar.lines import Line, read
-from loom.grammar.tokens import tokens_of
-from loom.grammar.verbs import BLANK, MAX_BLANKS, Verbs, first_word, without_arrow
-from loom.grammar.writing import CLOSER
+from loom.grammar.printing import CLOSER
+from loom.grammar.tokens import ParseError, tokens_of, unread
+
+# A fence may stand in an item of a list. Deeper ones than Markdown's count too: where it is
+# not clear whether text is code, it is not run.
+_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*+)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
+_CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
+_INDENT = 3
+
+
+@dataclass(frozen=True)
+class Fence:
+    """An open fence: its mark and how deep it stands."""
+
+    mark: str
+    depth: int
+
+    def closed_by(self, line: str) -> bool:
+        """Whether a line ends it: the same mark, at least as long, nothing else beside."""
+        match = _CLOSING.fullmatch(line)
+        return (
+            match is not None
+            and match[2].startswith(self.mark)
+            and len(match[1]) <= self.depth + _INDENT
+        )
+
+
+def opens(line: str) -> Fence | None:
+    """The fence that a line opens. A line of backticks with others after them opens none."""
+    match = _OPENING.match(line)
+    if match is None or (match[2][0] == "`" and "`" in match[3]):
+        return None
+    return Fence(match[2], len(match[1]))
+
+
+# A whole reply parted into prose and batches of command lines. See docs/model.md §5.
+
 
 MAX_COMMANDS = 200  # of one reply are read; each costs up to a few milliseconds
 _BLANKS = " \t\r\n"
@@ -30,7 +59,7 @@ class Command:
 
     text: str
     line: Line | None = None
-    bad: Bad | None = None
+    bad: ParseError | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +151,7 @@ class _Lines:
         """The command that the text is."""
         try:
             return Command(text, line=read(text, self.verbs.forms, self.verbs.aliases))
-        except Bad as bad:
+        except ParseError as bad:
             return Command(text, bad=bad)
 
     def wants_block(self, line: str) -> bool:
@@ -136,7 +165,7 @@ class _Lines:
         verb = self.verbs.verb_of(first_word(body))
         try:
             tokens = tokens_of(body)
-        except Bad:
+        except ParseError:
             return "quote"
         if any(token.quoted is not None and not token.head for token in tokens):
             return None
@@ -147,7 +176,9 @@ class _Lines:
 
 def _one_too_many(text: str) -> Command:
     message = f"A reply has at most {MAX_COMMANDS} commands."
-    return Command(text, bad=Bad("LIMIT_EXCEEDED", message, "send the others in the next reply"))
+    return Command(
+        text, bad=ParseError("LIMIT_EXCEEDED", message, "send the others in the next reply")
+    )
 
 
 class Growing:

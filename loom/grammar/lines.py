@@ -7,14 +7,13 @@ give lines to read instead.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loom.grammar.bad import Bad, short, unread
+from loom.grammar.form_matching import MOST, Verbs, first_word, without_arrow
 from loom.grammar.forms import Form, syntax
-from loom.grammar.reading import Reading
+from loom.grammar.line_reader import Reading
+from loom.grammar.printing import CLOSER, write_line
 from loom.grammar.refs import refuse_controls
-from loom.grammar.tokens import tokens_of
-from loom.grammar.verbs import MOST, Verbs, first_word, without_arrow
+from loom.grammar.tokens import ParseError, short, tokens_of, unread
 from loom.grammar.wording import meant, variants
-from loom.grammar.writing import CLOSER, write_line
 
 __all__ = ["Line", "read", "write"]
 
@@ -49,7 +48,7 @@ def read(text: str, forms: Mapping[str, Sequence[Form]], aliases: Mapping[str, s
     below = rest if newline else None
     try:
         said = _canonical(body, below, verbs)
-    except Bad as bad:
+    except ParseError as bad:
         if bad.code != "INVALID_SYNTAX":
             raise
         return _in_other_words(body, below, verbs, bad)
@@ -62,12 +61,12 @@ def _canonical(body: str, below: str | None, verbs: Verbs) -> Line:
     """The line as the tables write it. Raises Bad."""
     verb, arguments = verbs.split(body)
     tokens = tokens_of(arguments)
-    failures: list[tuple[bool, int, Bad]] = []
+    failures: list[tuple[bool, int, ParseError]] = []
     for number, form in enumerate(verbs.forms[verb]):
         reading = Reading(form, tokens)
         try:
             values = _with_block(reading, below, verbs)
-        except Bad as bad:
+        except ParseError as bad:
             failures.append((bad.code != "INVALID_SYNTAX", reading.at, bad))
             continue
         because = reading.because or ""
@@ -77,13 +76,15 @@ def _canonical(body: str, below: str | None, verbs: Verbs) -> Line:
     raise _best(failures)
 
 
-def _in_other_words(body: str, below: str | None, verbs: Verbs, otherwise: Line | Bad) -> Line:
+def _in_other_words(
+    body: str, below: str | None, verbs: Verbs, otherwise: Line | ParseError
+) -> Line:
     """The one line that the rules of wording make of a body; where they make none,
     `otherwise`: why it was not read, or how it was with a common word as an id."""
     try:
         tiers = variants(body, verbs)
-    except Bad as bad:
-        raise (otherwise if isinstance(otherwise, Bad) else bad) from None
+    except ParseError as bad:
+        raise (otherwise if isinstance(otherwise, ParseError) else bad) from None
     for wordings in tiers:
         line = _only_reading(wordings, below, verbs)
         if line is not None:
@@ -97,12 +98,12 @@ def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line 
     """The one line that these read as; None where none is read. Raises Bad for several, and
     for one that is over a limit."""
     found: dict[str, Line] = {}
-    over: list[Bad] = []
+    over: list[ParseError] = []
     for wording in wordings:
         try:
             line = _canonical(wording, below, verbs)
             found[line.canonical] = line
-        except Bad as bad:
+        except ParseError as bad:
             over += [bad] if bad.code != "INVALID_SYNTAX" else []
     if len(found) > 1:
         raise _several(tuple(found), tuple(line.verb for line in found.values()))
@@ -111,9 +112,9 @@ def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line 
     return next(iter(found.values()), None)
 
 
-def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> Bad:
+def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseError:
     shown = " or ".join(line.partition("\n")[0] for line in lines[:MOST])
-    return Bad(
+    return ParseError(
         "INVALID_SYNTAX",
         "This can be read in several ways.",
         f"write {shown}",
@@ -121,12 +122,12 @@ def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> Bad:
     )
 
 
-def _none(bad: Bad, body: str, verbs: Verbs) -> Bad:
+def _none(bad: ParseError, body: str, verbs: Verbs) -> ParseError:
     """The refusal of a line whose verb is not known, with what may have been meant."""
     if bad.candidates or verbs.verb_of(first_word(body)) is not None:
         return bad
     near = meant(body, verbs)
-    return Bad(
+    return ParseError(
         bad.code, bad.message, f"did you mean: {', '.join(near)}" if near else bad.hint, near
     )
 
@@ -137,14 +138,14 @@ def write(verb: str, form: Form, values: Mapping[str, object], because: str = ""
     return write_line(form, values, because=because)
 
 
-def _best(failures: list[tuple[bool, int, Bad]]) -> Bad:
+def _best(failures: list[tuple[bool, int, ParseError]]) -> ParseError:
     """What to say where no form reads a line: a limit, else what was followed furthest."""
     return max(failures, key=lambda failure: failure[:2])[2]
 
 
 def _demand_size(line: str) -> None:
     if len(line) * 4 > MAX_LINE_BYTES and len(line.encode()) > MAX_LINE_BYTES:
-        raise Bad(
+        raise ParseError(
             "LIMIT_EXCEEDED",
             "A line is at most 64 KiB without its block.",
             "write long text in the lines below, closed by ←",
@@ -172,14 +173,14 @@ def _cut(below: str) -> tuple[str, str]:
     return below[: max(0, closer.start() - 1)], below[closer.end() :]
 
 
-def _no_content(form: Form) -> Bad:
+def _no_content(form: Form) -> ParseError:
     return unread(
         f"{form.verb} needs a text.",
         f'write → {syntax(form)}, the text in "quotes" or in the lines below, closed by ←',
     )
 
 
-def _too_much(below: str, verbs: Verbs) -> Bad:
+def _too_much(below: str, verbs: Verbs) -> ParseError:
     first = next(line for line in below.split("\n") if line.strip(" \t\r")).strip(" \t\r")
     if verbs.verb_of(first_word(without_arrow(first))) is not None:
         return unread("These are several commands.", "give one at a time")

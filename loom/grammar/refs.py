@@ -1,14 +1,280 @@
-"""Addresses: everything that can be named, read and printed. Nothing is looked up here.
+"""Refs: every address that can be written, as a value, read and printed. Nothing is looked up."""
 
-See docs/model.md §4.
-"""
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from dataclasses import replace
+from loom.grammar.tokens import ParseError, Token, quote, short, tokens_of, unread
 
-from loom.grammar.bad import Bad, short, unread
-from loom.grammar.naming import ref_of, slice_of
-from loom.grammar.shapes import IN_TREES, Ref, Slice, print_ref, print_slice
-from loom.grammar.tokens import Token, tokens_of
+Kind = Literal[
+    "node",
+    "here",
+    "root",
+    "parent",
+    "document",
+    "tree",
+    "branch",
+    "range",
+    "window",
+    "task",
+    "stash",
+    "focus",
+    "trail",
+    "agent",
+    "augment",
+    "pipe",
+    "turn",
+    "step",
+]
+SliceKind = Literal["lines", "para", "section", "part", "head", "tail"]
+
+WORDS: dict[str, Kind] = {"here": "here", "root": "root", "parent": "parent", "focus": "focus"}
+PREFIXES: dict[str, Kind] = {
+    "doc": "document",
+    "tree": "tree",
+    "branch": "branch",
+    "node": "node",
+    "stash": "stash",
+    "trail": "trail",
+    "agent": "agent",
+    "augment": "augment",
+    "pipe": "pipe",
+    "turn": "turn",
+    "step": "step",
+}
+WRITTEN = {kind: prefix for prefix, kind in PREFIXES.items()}
+SLICES: dict[str, SliceKind] = {
+    "lines": "lines",
+    "para": "para",
+    "section": "section",
+    "part": "part",
+    "head": "head",
+    "tail": "tail",
+}
+IN_TREES = frozenset({"node", "root", "branch", "range"})
+
+_DIGIT = re.compile(r"[0-9]")
+_PLAIN = re.compile(r"[\w-]+")
+_AUGMENT = re.compile(r"[\w./*-]+")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of an item's text. Lines, paragraphs and parts `first` to `last`, both
+    included, from 1; a section by `name`; the first or last `last` lines (head, tail)."""
+
+    kind: SliceKind
+    first: int = 0
+    last: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Ref:
+    """What a line names. `id` is in lower case: a local id, a number, an opaque id, which
+    may turn out to be a name where the item has one; `end` is the second id of a range.
+
+    A tree itself has only `tree_id` or `tree_name`; a node of another tree has them too.
+    """
+
+    kind: Kind
+    id: str = ""
+    name: str = ""
+    prime: bool = False
+    end: str = ""
+    tree_id: str = ""
+    tree_name: str = ""
+    slice: Slice | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a document: its start or end, before a line, or a section."""
+
+    kind: Literal["start", "end", "line", "section"]
+    line: int = 0
+    name: str = ""
+
+
+def print_place(place: Place) -> str:
+    """`start`, `end`, `line:12`, `§motive`."""
+    if place.kind == "section":
+        return print_slice(Slice("section", name=place.name))
+    return f"line:{place.line}" if place.kind == "line" else place.kind
+
+
+def print_ref(ref: Ref) -> str:
+    """The canonical writing; `parse_ref` gives the same ref back."""
+    whole = _print_whole(ref)
+    return whole if ref.slice is None else f"{whole} {print_slice(ref.slice)}"
+
+
+def _print_whole(ref: Ref) -> str:
+    if ref.kind == "tree":
+        return _print_tree(ref)
+    local = _print_local(ref)
+    if ref.tree_id or ref.tree_name:
+        return f"{_print_tree(ref)} {local if ref.kind == 'branch' else 'node:' + local}"
+    # An id without a digit is nobody's, and would be read as a TYPE or a flag.
+    bare = ref.kind in ("node", "range") and not _DIGIT.search(local)
+    return f"node:{local}" if bare else local
+
+
+def _print_tree(ref: Ref) -> str:
+    return f"tree:{quote(ref.tree_name) if ref.tree_name else ref.tree_id}"
+
+
+def _print_local(ref: Ref) -> str:
+    if ref.kind == "node":
+        return f"{ref.id}'" if ref.prime else ref.id
+    if ref.kind in WORDS:
+        return ref.kind
+    if ref.kind == "range":
+        return f"{ref.id}-{ref.end}"
+    if ref.kind in ("window", "task"):
+        return f"{'#' if ref.kind == 'window' else 't'}{ref.id}"
+    if ref.kind == "augment" and _AUGMENT.fullmatch(ref.name):
+        return f"augment:{ref.name}"
+    return f"{WRITTEN[ref.kind]}:{quote(ref.name) if ref.name else ref.id}"
+
+
+def print_slice(part: Slice) -> str:
+    """`lines:3-9`, `para:2`, `§motive`, `head:200`."""
+    if part.kind == "section":
+        return f"§{part.name if _PLAIN.fullmatch(part.name) else quote(part.name)}"
+    if part.kind in ("head", "tail") or part.first == part.last:
+        return f"{part.kind}:{part.last}"
+    return f"{part.kind}:{part.first}-{part.last}"
+
+
+# The address or slice that one token is. A ref of several tokens is put together in refs.
+
+
+_DIGITS = 9  # longer numbers name nothing, and fit in no column
+_ID = re.compile(r"[a-z0-9]+")
+_BARE = re.compile(r"([a-z0-9]+)(?:-([a-z0-9]+)|('))?")
+_NUMBER = re.compile(r"[0-9]+")
+_TASK = re.compile(r"t[0-9]+")
+_SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+
+
+def ref_of(token: Token) -> Ref | None:
+    """The ref that a token is; None where it has not the form of one. Raises Bad on a
+    form that is begun and wrong, such as `doc:""`."""
+    head = token.head
+    if ":" in head:
+        prefix, _, word = head.partition(":")
+        kind = PREFIXES.get(prefix.lower())
+        return None if kind is None else _prefixed(kind, word, token)
+    if token.quoted is not None or token.mixed:
+        return None
+    return _bare(head)
+
+
+def _bare(written: str) -> Ref | None:
+    word = written.lower()
+    if word[:1] == "#":
+        return Ref("window", id=_number(word[1:], written)) if _is_number(word[1:]) else None
+    if word[:1] == "[" and word[-1:] == "]":
+        inside = None if word[1:2] == "[" else _bare(written[1:-1])
+        return inside if inside is not None and inside.kind in ("node", *WORDS) else None
+    match = _BARE.fullmatch(word) if written.isascii() else None
+    if match is None or word == "all":
+        return None
+    first, end, prime = match.groups()
+    if end is not None:
+        return Ref("range", id=first, end=end)
+    if prime:
+        return None if first in WORDS or _TASK.fullmatch(first) else Ref("node", first, prime=True)
+    if first in WORDS:
+        return Ref(WORDS[first])
+    if _TASK.fullmatch(first):
+        return Ref("task", id=_number(first[1:], written))
+    return Ref("node", first)
+
+
+def _is_number(word: str) -> bool:
+    return _NUMBER.fullmatch(word) is not None
+
+
+def _number(digits: str, written: str) -> str:
+    number = digits.lstrip("0") or "0"
+    if len(number) > _DIGITS:
+        raise ParseError(
+            "NOT_FOUND",
+            f"{short(written)} does not exist.",
+            "numbers of windows, tasks and steps are shorter",
+        )
+    return number
+
+
+def _prefixed(kind: Kind, word: str, token: Token) -> Ref:
+    name = token.quoted or ""
+    if token.mixed or (word and token.quoted is not None) or not (word or name):
+        raise unread(
+            f"{short(token.raw)} is no reference.", f'write {WRITTEN[kind]}:"name" or an id'
+        )
+    if kind in ("node", "branch", "turn", "step"):
+        return _by_id(kind, word, token)
+    if kind in ("stash", "augment"):
+        return Ref(kind, name=name or word)
+    named = name or ("" if word.isascii() and _ID.fullmatch(word.lower()) else word)
+    id_ = "" if named else word.lower()
+    return Ref(kind, tree_id=id_, tree_name=named) if kind == "tree" else Ref(kind, id_, named)
+
+
+def _by_id(kind: Kind, word: str, token: Token) -> Ref:
+    if kind == "step" and _is_number(word):
+        return Ref(kind, id=_number(word, token.raw))
+    if kind in ("branch", "turn") and word.isascii() and _ID.fullmatch(word.lower()):
+        return Ref(kind, id=word.lower())
+    if kind == "node":
+        ref = _bare(word)
+        if ref is not None and ref.kind in ("node", "range", "here", "root", "parent"):
+            return ref
+    raise unread(f"{short(token.raw)} is no id.", f"write {WRITTEN[kind]}: and an id")
+
+
+def slice_of(token: Token) -> Slice | None:
+    """The slice that a token is; None where it has not the form of one. Raises Bad."""
+    head = token.head
+    if head[:1] == "§":
+        return _section(head[1:], token)
+    key, colon, word = head.partition(":")
+    kind = SLICES.get(key.lower()) if colon else None
+    if kind is None:
+        return None
+    if kind == "section":
+        return _section(word, token)
+    span = _SPAN.fullmatch(word) if token.quoted is None and not token.mixed else None
+    if span is None or (span[2] is not None and kind in ("head", "tail")):
+        raise unread(f"{short(token.raw)} is no slice.", "write lines:3-9, para:2 or head:200")
+    first, last = (_count(number, token) for number in (span[1], span[2] or span[1]))
+    if first > last:
+        raise unread(f"{short(token.raw)} ends before it begins.", f"use {key}:{last}-{first}")
+    return Slice(kind, last=last) if kind in ("head", "tail") else Slice(kind, first, last)
+
+
+def _count(digits: str, token: Token) -> int:
+    if len(digits.lstrip("0")) > _DIGITS:
+        raise ParseError(
+            "LIMIT_EXCEEDED", f"{short(token.raw)} has too large a number.", "use a smaller one"
+        )
+    number = int(digits)
+    if number < 1:
+        raise unread(f"{short(token.raw)} counts from 0.", "count from 1")
+    return number
+
+
+def _section(word: str, token: Token) -> Slice:
+    name = token.quoted or ""
+    if token.mixed or (word and token.quoted is not None) or not (word or name):
+        raise unread(f"{short(token.raw)} names no section.", 'write §word or §"several words"')
+    return Slice("section", name=name or word)
+
+
+# Addresses: everything that can be named, read and printed. Nothing is looked up here.
+
 
 __all__ = ["Ref", "Slice", "parse_ref", "print_ref", "print_slice"]
 
@@ -56,7 +322,7 @@ def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
     return ref, at + 1
 
 
-def no_ref(token: Token) -> Bad:
+def no_ref(token: Token) -> ParseError:
     """The refusal of a token that names nothing."""
     return unread(
         f"{short(token.raw)} is no reference.", 'name an item, such as a7x2, here or doc:"name"'

@@ -1,14 +1,68 @@
-"""Parts of a text as lenses: what a slice shows, and the text with other words in its place.
+"""Parts of a text as lenses: headings, what a slice shows, and the text with it replaced."""
 
-Three laws hold, with the slice that `placed` returns: what is put is what is got, putting
-what was got changes nothing, and the last of two puts wins. See docs/model.md §12 (F12).
-"""
-
+import re
+from collections import Counter
 from dataclasses import dataclass
 
-from loom.grammar.bad import Bad, short, unread
-from loom.grammar.headings import Heading, headings_of
-from loom.grammar.shapes import Slice, print_slice
+from loom.grammar.refs import Slice, print_slice
+from loom.grammar.tokens import ParseError, short, unread
+
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
+_CLOSING = re.compile(r"(?:^|[ \t])#+[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_NO_WORD = re.compile(r"[^\w]+")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading: its line from 0, its level 1 to 6, its text and its id in this text."""
+
+    line: int
+    level: int
+    text: str
+    id: str
+
+
+def headings_of(lines: list[str]) -> list[Heading]:
+    """The headings in order, none from inside fenced code.
+
+    An id is the text in lower case with `-` between words. Where several headings have the
+    same, each gets a number, so that no id names two.
+    """
+    found: list[tuple[int, int, str]] = []
+    fence = ""
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+        elif mark and not (mark[1][0] == "`" and "`" in line[mark.end() :]):
+            fence = mark[1]
+        elif match := _HEADING.fullmatch(line.rstrip("\r")):
+            text = _CLOSING.sub("", (match[2] or "").rstrip()).strip()
+            found.append((number, len(match[1]), text))
+    ids = _ids([text for _, _, text in found])
+    return [Heading(*one, id=id_) for one, id_ in zip(found, ids, strict=True)]
+
+
+def _ids(texts: list[str]) -> list[str]:
+    slugs = [_NO_WORD.sub("-", text.casefold()).strip("-") for text in texts]
+    times = Counter(slugs)
+    taken = set(slugs)
+    last: Counter[str] = Counter()
+    ids: list[str] = []
+    for slug in slugs:
+        while times[slug] > 1:
+            last[slug] += 1
+            numbered = f"{slug}-{last[slug]}"
+            if numbered not in taken:
+                break
+        ids.append(slug if times[slug] == 1 else numbered)
+    return ids
+
+
+# Parts of a text as lenses: what a slice shows, and the text with other words in its place.
+
 
 PART_LINES = 100
 _NAMES = {"lines": "line", "para": "paragraph", "part": "part"}
@@ -64,11 +118,13 @@ def placed(text: str, part: Slice, new: str) -> Placed:
     NOT_FOUND where the slice lies past the end.
     """
     if part.kind in ("head", "tail"):
-        raise Bad("REJECTED", f"{part.kind}: is read only.", "use lines:a-b")
+        raise ParseError("REJECTED", f"{part.kind}: is read only.", "use lines:a-b")
     lines = text.split("\n")
     first, last, clipped = _lines(lines, part)
     if last < first:
-        raise Bad("NOT_FOUND", f"{print_slice(part)} is not there: {clipped}.", "look at the text")
+        raise ParseError(
+            "NOT_FOUND", f"{print_slice(part)} is not there: {clipped}.", "look at the text"
+        )
     put_lines = new.split("\n")
     whole = "\n".join([*lines[: first - 1], *put_lines, *lines[last:]])
     shown = Slice("lines", first, first + len(put_lines) - 1)
@@ -81,7 +137,7 @@ def _same_kind(text: str, part: Slice, shown: Slice, new: str) -> Slice | None:
         return None
     try:
         found = get(text, part)
-    except Bad:
+    except ParseError:
         return None
     same = (found.text, found.first, found.last) == (new, shown.first, shown.last)
     return part if same and not found.clipped else None
@@ -167,7 +223,7 @@ def _named(headings: list[Heading], name: str) -> Heading:
     found = [one for one in headings if wanted in (" ".join(one.text.casefold().split()), one.id)]
     if not found:
         known = ", ".join(f"§{one.id}" for one in headings[:10] if one.id)
-        raise Bad(
+        raise ParseError(
             "NOT_FOUND",
             f"There is no section §{short(name)}.",
             f"there are {known}" if known else "there are no headings; use part:1 or lines:1-9",

@@ -1,9 +1,43 @@
-"""A line cut at its blanks, quotes kept whole. What the pieces mean is not known here."""
+"""A line cut into tokens, and ParseError: why a text could not be read. Pure."""
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from loom.grammar.bad import short, unread
+Code = Literal["INVALID_SYNTAX", "LIMIT_EXCEEDED", "NOT_FOUND", "REJECTED"]
+
+SHOWN = 40
+
+
+class ParseError(Exception):
+    """A text that is not run: code, one plain sentence, what to do, and likely verbs."""
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        hint: str,
+        candidates: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code: Code = code
+        self.message = message
+        self.hint = hint
+        self.candidates = candidates
+
+
+def unread(message: str, hint: str) -> ParseError:
+    """The INVALID_SYNTAX that most refusals of this room are."""
+    return ParseError("INVALID_SYNTAX", message, hint)
+
+
+def short(text: str) -> str:
+    """`text` cut so that it can be repeated in a sentence, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
+
+
+# A line cut at its blanks, quotes kept whole. What the pieces mean is not known here.
+
 
 # Possessive throughout: a quote that never closes must not be tried twice.
 _QUOTE = r'"(?:[^"\\]++|\\.)*+"'

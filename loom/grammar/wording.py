@@ -8,27 +8,24 @@ Nothing is guessed: the caller runs a line only where all readings agree.
 import re
 from collections.abc import Iterator
 
-from loom.grammar.fitting import fit, is_ref, swap
+from loom.grammar.form_matching import MOST, Verbs, candidates, fit, is_ref, swap
 from loom.grammar.synonyms import (
+    AFTERWARDS,
+    ARTICLES,
     DESTRUCTIVE,
     HARMLESS,
     LONGEST,
-    PHRASES,
-    Frame,
-)
-from loom.grammar.tokens import Token, token_of, tokens_of
-from loom.grammar.verbs import MOST, Verbs, candidates
-from loom.grammar.words import (
-    AFTERWARDS,
-    ARTICLES,
     MEANT,
     NUMBERS,
+    PHRASES,
     PLACES,
     PLAIN_POLITE,
     POLITE,
     SHORT,
     TYPES,
+    Frame,
 )
+from loom.grammar.tokens import Token, token_of, tokens_of
 
 MAX_TOKENS = 48  # a longer line is no spoken one
 _BEFORE_REFS = frozenset("from at on under below to in for".split())

@@ -2,7 +2,7 @@
 
 Positions cost 2.4 bytes for each byte of text, and only a phrase query reads them. What
 holds all trigrams of a query is compared with the query itself anyway
-(loom.queries.candidates). PostgreSQL's index never had positions.
+(loom.queries.search_index). PostgreSQL's index never had positions.
 """
 
 from django.db import migrations

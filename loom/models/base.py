@@ -1,8 +1,12 @@
-"""What rows share: opaque public ids, and fields that keep text as given."""
+"""What rows share: opaque public ids, text kept as given, and queries whose SQL is built once."""
 
 import secrets
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
 
-from django.db import models
+from django.db import connection, models
+from django.db.models import Expression, Model, QuerySet
+from django.db.models.query import ModelIterable, get_related_populators
 
 ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"
 
@@ -20,3 +24,97 @@ class Item(models.Model):
 
     class Meta:
         abstract = True
+
+
+# Queries whose SQL is built once: what every request asks costs the asking only.
+
+
+R = TypeVar("R")
+Row = tuple[Any, ...]
+Reader = Callable[[Iterable[Row]], Iterator[Any]]
+
+
+class Given(Expression):
+    """Stands in a prepared query for a value that comes with each asking: a text or a
+    whole number, which need no converting."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        """A placeholder, with itself as the parameter."""
+        return "%s", (self,)
+
+
+class Prepared(Generic[R]):
+    """A queryset of rows or of `values_list`, with `Given` where values will stand.
+
+    `make` is called once for each kind of database. What its rows name by `select_related`
+    comes with them, as always. Values that change the SQL (a None, a list) are not for it.
+    """
+
+    def __init__(self, make: Callable[[], QuerySet[Any, R]]) -> None:
+        self._make = make
+        self._ready: dict[str, tuple[str, tuple[Any, ...], Reader]] = {}
+
+    def all(self, **given: str | int) -> list[R]:
+        """The rows, in order; one query."""
+        found = self._ready.get(connection.vendor)
+        if found is None:
+            found = self._ready[connection.vendor] = self._build()
+        sql, params, reader = found
+        values = [given[one.name] if isinstance(one, Given) else one for one in params]
+        with connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            rows = cursor.fetchall()
+        return list(reader(rows))
+
+    def first(self, **given: str | int) -> R | None:
+        """The first row; None where there is none."""
+        return next(iter(self.all(**given)), None)
+
+    def _build(self) -> tuple[str, tuple[Any, ...], Reader]:
+        queryset = self._make()
+        compiler: Any = queryset.query.get_compiler(connection=connection)
+        sql, params = compiler.as_sql()
+        reader = _plain(compiler)
+        # The class is how Django itself tells rows of a model from tuples.
+        if issubclass(queryset._iterable_class, ModelIterable):
+            reader = _rows_of(compiler)
+        return sql, tuple(params), reader
+
+
+def _plain(compiler: Any) -> Reader:
+    """Reads tuples, with what each database writes in its own way converted."""
+    converters = compiler.get_converters([column[0] for column in compiler.select])
+
+    def read(rows: Iterable[Row]) -> Iterator[Any]:
+        for row in rows:
+            values = list(row)
+            for place, (steps, expression) in converters.items():
+                for step in steps:
+                    values[place] = step(values[place], expression, connection)
+            yield tuple(values)
+
+    return read
+
+
+def _rows_of(compiler: Any) -> Reader:
+    """Reads rows of the model, as Django's own ModelIterable does."""
+    model: type[Model] = compiler.klass_info["model"]
+    places = compiler.klass_info["select_fields"]
+    start, end = places[0], places[-1] + 1
+    names = [column[0].target.attname for column in compiler.select[start:end]]
+    related: Any = get_related_populators
+    populators = related(compiler.klass_info, compiler.select, connection.alias)
+    plain = _plain(compiler)
+
+    def read(rows: Iterable[Row]) -> Iterator[Any]:
+        for row in plain(rows):
+            made = model.from_db(connection.alias, names, row[start:end])
+            for populator in populators:
+                populator.populate(row, made)
+            yield made
+
+    return read

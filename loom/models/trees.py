@@ -1,4 +1,4 @@
-"""Trees and their nodes: the part of the world that only grows."""
+"""Trees and their nodes, links and marks; and links by which anybody may read one tree."""
 
 from django.db import models
 
@@ -151,3 +151,23 @@ class Mark(Item):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.label}"
+
+
+# Links by which anybody may read one tree.
+
+
+class PublicLink(Item):
+    """Opens one tree for reading, to whoever has it. Only the secret's SHA-256 is kept."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="public_links")
+    digest = models.CharField(max_length=64, unique=True)
+    made_by = models.ForeignKey(Participant, models.PROTECT)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"public link to {self.tree_id}"

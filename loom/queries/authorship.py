@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from loom.models import Node
-from loom.queries.rows import NodeRow
+from loom.queries.node_rows import NodeRow
 from loom.rules.authorship import Pieces, inherited
 
 Wording = tuple[str, str, str, int | None]  # hash, text, author, id it was edited from

@@ -1,14 +1,52 @@
-"""The links of a tree or of one node, as they are stored, for whoever may see both ends."""
+"""Links of a node or tree for whoever may see both ends, and portals grouped by type."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from loom.access import Actor, home_of, trees_for
-from loom.models import Link, Node, Tree
-from loom.queries.items import erased_among, written
+from loom.models import ORDINAL_BITS, Grove, Link, Node, Tree
+from loom.queries.node_rows import fetch, listed
 from loom.rules import addresses
 from loom.rules.hashes import instant
+
+ERASED = "erased"  # what an address names once its tree is gone: shown as broken
+
+
+def written(stored: Iterable[str], tree_id: int) -> dict[str, str]:
+    """Each address as a reference for a reader of the tree with that row id; two queries.
+
+    Who may not see another tree learns its id from this, never its content.
+    """
+    every = set(stored)
+    nodes = {key: one for one in every if (key := addresses.node_id(one)) is not None}
+    trees = {key: one for one in every if (key := addresses.tree_id(one)) is not None}
+    shown = dict.fromkeys(every, ERASED)
+    if nodes:
+        sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM loom_node n
+            JOIN loom_tree t ON t.id = n.tree_id AND t.erasing_at IS NULL
+            WHERE n.id IN ({listed(nodes)})"""
+        for key, local_id, home, uid in fetch(sql):
+            here = home == tree_id
+            shown[nodes[key]] = local_id if here else f"tree:{uid} node:{local_id}"
+    if trees:
+        sql = f"""SELECT id, uid FROM loom_tree WHERE erasing_at IS NULL
+            AND id IN ({listed(trees)})"""
+        shown.update({trees[key]: f"tree:{uid}" for key, uid in fetch(sql)})
+    return shown
+
+
+def erased_among(trees: Iterable[int]) -> set[int]:
+    """The row ids of those trees that were erased; one query."""
+    every = set(trees)
+    here = Tree.objects.filter(pk__in=every, erasing_at__isnull=True)
+    return every - set(here.values_list("pk", flat=True))
+
+
+# The links of a tree or of one node, as they are stored, for whoever may see both ends.
 
 
 def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
@@ -49,3 +87,69 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
         }
         for link in links
     ]
+
+
+# Portals: the links of nodes, gathered by type as they are read from each node's side.
+
+
+@dataclass(frozen=True)
+class Portal:
+    """So many links of one type, none of them to what the reader may not see."""
+
+    type: str
+    many: int
+    only: str = ""
+    """The local id of the target where there is one and it is a node."""
+
+    @property
+    def shown(self) -> str:
+        """The type in words."""
+        return self.type.replace("_", " ")
+
+
+def portals_of(
+    actor: Actor, nodes: Sequence[int], *, outside: Grove | None = None
+) -> dict[int, tuple[Portal, ...]]:
+    """The portals at the foot of each node, by row id; those that lead out of a grove alone
+    where one is given. Four queries for all nodes."""
+    by_address = {addresses.of_node(key): key for key in nodes}
+    found: list[tuple[int, str, str]] = []
+    for end, other in (("source", "target"), ("target", "source")):
+        links = Link.objects.filter(**{f"{end}__in": by_address}, removed_at__isnull=True)
+        for kind, own, far in links.order_by("id").values_list("type", end, other):
+            shown = kind if end == "source" else addresses.reverse_of(kind)
+            found.append((by_address[own], shown, far))
+    trees = _visible_portals(actor, {_tree_of(far) for _, _, far in found}, outside)
+    ends: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for row_id, shown, far in found:
+        if _tree_of(far) in trees:
+            ends[row_id][shown].append(far)
+    names = _names([fars[0] for kinds in ends.values() for fars in kinds.values() if not fars[1:]])
+    return {
+        row_id: tuple(
+            Portal(kind, len(fars), "" if fars[1:] else names.get(fars[0], ""))
+            for kind, fars in kinds.items()
+        )
+        for row_id, kinds in ends.items()
+    }
+
+
+def _names(far: Sequence[str]) -> dict[str, str]:
+    """The local ids of those that are nodes, by address."""
+    by_id = {addresses.node_id(one): one for one in far}
+    named = Node.objects.filter(pk__in=[one for one in by_id if one is not None])
+    return {by_id[pk]: local_id for pk, local_id in named.values_list("pk", "local_id")}
+
+
+def _tree_of(address: str) -> int:
+    node_id = addresses.node_id(address)
+    return addresses.tree_id(address) or 0 if node_id is None else node_id >> ORDINAL_BITS
+
+
+def _visible_portals(actor: Actor, trees: set[int], outside: Grove | None) -> set[int]:
+    if not trees:
+        return set()
+    seen = trees_for(actor).filter(pk__in=trees)
+    if outside is not None:
+        seen = seen.exclude(grove=outside)
+    return set(seen.values_list("pk", flat=True))

@@ -1,12 +1,49 @@
-"""Single nodes by name and by place: which version stands, what is above and beside."""
+"""Single nodes by name and by place: the current version, what is above, beside and below."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from django.db import connection
 from django.db.models import F, QuerySet
 
-from loom.models import ORDINAL_BITS, Node, Tree, VersionChoice, Workspace
-from loom.models.prepared import Given, Prepared
+from loom.access import Actor
+from loom.models import ORDINAL_BITS, Generation, Node, Tree, VersionChoice, Workspace
+from loom.models.base import Given, Prepared
+from loom.queries.node_rows import walked
+
+_BELOW = """
+    WITH RECURSIVE down(id, depth) AS (
+        SELECT id, depth FROM loom_node WHERE id = %s
+        UNION ALL
+        SELECT n.id, n.depth FROM down
+        JOIN loom_node n ON n.parent_slot_id = down.id AND n.slot_id = n.id
+            AND n.depth > down.depth
+        WHERE {condition} AND {walked}
+    ) SELECT {columns} FROM down WHERE id <> %s
+"""
+
+
+def count_below(slot_id: int) -> int:
+    """How many text slots hang below the slot and are not hidden by a prune further down."""
+    sql = _BELOW.format(
+        condition="n.kind = 'text' AND NOT n.pruned", columns="COUNT(*)", walked=walked("down.id")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [slot_id, slot_id])
+        return int(cursor.fetchone()[0])
+
+
+def slots_below_all(slot_id: int) -> list[int]:
+    """The ids of all slots below, of every kind, pruned ones too."""
+    sql = _BELOW.format(condition="1 = 1", columns="id", walked=walked("down.id"))
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [slot_id, slot_id])
+        return [row[0] for row in cursor.fetchall()]
+
+
+# Single nodes by name and by place: which version stands, what is above and beside.
+
 
 # Wider joins cost more than they save: building the SQL of six took 4 ms (measured).
 RELATED = ("author", "slot")
@@ -64,7 +101,7 @@ def newest_version(node: Node) -> Node:
     return _NEWEST.first(slot=node.slot_id) or node
 
 
-def standing(slot_id: int, workspace: Workspace | None) -> Node | None:
+def selected_version(slot_id: int, workspace: Workspace | None) -> Node | None:
     """The version that stands in a slot: the workspace's choice, else the newest not pruned."""
     if workspace is not None:
         chosen = _CHOSEN.first(workspace=workspace.pk, slot=slot_id)
@@ -77,7 +114,7 @@ def version_above(node: Node, workspace: Workspace | None) -> Node | None:
     """The version that stands in the slot above; None for the root."""
     if node.parent_slot_id is None:
         return None
-    return standing(node.parent_slot_id, workspace)
+    return selected_version(node.parent_slot_id, workspace)
 
 
 def slots_below(slot_id: int, *, pruned: bool = False) -> QuerySet[Node]:
@@ -124,4 +161,32 @@ def visible_at_or_above(
     hiding = hidden_by(node, changed)
     if hiding is None or hiding.parent_slot_id is None:
         return node
-    return standing(hiding.parent_slot_id, workspace) or node
+    return selected_version(hiding.parent_slot_id, workspace) or node
+
+
+# Whom somebody asked last on a path, so that the same is offered there again.
+
+
+AT_ONCE = timedelta(seconds=5)  # lines of one go come that close to each other
+NEAREST = 200
+
+
+def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, int]]:
+    """(where, how many of each participant by name) of the candidates that the actor asked
+    for last, at the deepest node of a path (row ids, root first) where he asked for any;
+    (None, {}) nowhere. Rounds of turns are none."""
+    own = Generation.objects.filter(
+        tree=tree,
+        asked_by=actor.participant,
+        point__in=path[-NEAREST:],
+        participant__archived_at__isnull=True,
+        turn__isnull=True,
+    )
+    last = own.order_by("-point__depth", "-id").first()
+    if last is None:
+        return None, {}
+    go = own.filter(point=last.point_id, created_at__gte=last.created_at - AT_ONCE)
+    rows = list(go.order_by("id").values_list("participant__name", "batch"))
+    # One line asks each of them: who failed and was asked again at once is counted once.
+    newest = dict(rows)
+    return last.point_id, dict(Counter(name for name, batch in rows if newest[name] == batch))

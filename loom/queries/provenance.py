@@ -1,16 +1,138 @@
-"""Where a node came from: its hash and what it is taken of, its call, and what it rests on."""
+"""Where a node came from: its call as somebody may see it, and what it rests on."""
 
+import gzip
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from loom.access import Actor, may_read_call
-from loom.models import Generation, Node, Tree, Workspace
-from loom.queries.calls import CallSeen, call_of, seen
-from loom.queries.evidence import chain_of
-from loom.queries.nodes import node_bodies
-from loom.queries.rows import row_of, rows_of
-from loom.queries.verify import verify_node
+from loom.models import Call, Generation, Node, Tree, Turn, Workspace
+from loom.queries.node_bodies import node_bodies
+from loom.queries.node_rows import row_of, rows_of
+from loom.queries.verify import chain_of, verify_node
 from loom.rules.hashes import instant
+
+DAMAGED = "The stored answer cannot be read."
+SHOWN_BYTES = 1024 * 1024  # of an answer's text; `…/response` gives all of it
+Body = dict[str, Any]
+
+
+def nodes_of(call: Call) -> list[Node]:
+    """The nodes that a call made: of its candidates, or of the turn whose last round it was.
+    What a file brought has neither; of such a call all nodes of its tree are looked at."""
+    if call.origin:
+        return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
+    candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
+    keys = [key for (key,) in candidates]
+    if call.turn_id is not None:
+        turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
+        keys += [key for (key,) in turns]
+    return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))
+
+
+@dataclass(frozen=True)
+class CallSeen:
+    """A call for one reader. Not `is_open`: no texts, only how long they are (docs/model.md §7).
+    `answer`: None where the stored bytes are damaged."""
+
+    call: Call
+    is_open: bool
+    answer: bytes | None
+    sections: tuple[Body, ...]
+
+    @property
+    def response(self) -> bytes:
+        """The bytes of the answer, as far as they can be read."""
+        return self.answer or b""
+
+    @property
+    def shown(self) -> str:
+        """The start of the answer as text."""
+        return self.response[:SHOWN_BYTES].decode("utf-8", "replace") if self.is_open else ""
+
+    def body(self) -> Body:
+        """As the API gives it; two queries."""
+        call = self.call
+        nodes = nodes_of(call)
+        return {
+            "id": call.uid,
+            "tree": call.tree.uid,
+            "participant": call.participant.uid,
+            "origin": call.origin or None,
+            "turn": call.turn.uid if call.turn else None,
+            "purpose": call.purpose,
+            "provider": call.provider,
+            "configuration": call.configuration,
+            "open": self.is_open,
+            "request": call.request if self.is_open else {},
+            "sections": list(self.sections),
+            "response": self.shown,
+            "length": len(self.response),
+            "bytes": call.bytes,
+            "status": call.status,
+            "headers": call.headers if self.is_open else {},
+            "sha256": call.sha256,
+            "usage": call.usage,
+            "note": call.note if self.answer is not None else DAMAGED,
+            "strategy": call.strategy or None,
+            "generations": list(call.generations.order_by("index").values_list("uid", flat=True)),
+            "nodes": [node.local_id for node in nodes],
+            "started_at": instant(call.started_at),
+            "first_at": instant(call.first_at) if call.first_at else None,
+            "sealed_at": instant(call.sealed_at) if call.sealed_at else None,
+        }
+
+
+def call_of(node: Node) -> Call | None:
+    """The call a node came from, made here or brought by the file that brought the node."""
+    if not node.call_uid:
+        return None
+    named = Q(uid=node.call_uid, origin="") | Q(origin=node.call_uid)
+    rows = Call.objects.select_related("tree", "participant", "turn")
+    return rows.filter(named, tree=node.tree_id).first()
+
+
+def seen(call: Call, *, is_open: bool) -> CallSeen:
+    """The call for a reader who may see all of it, or not."""
+    return CallSeen(call, is_open, response_of(call), tuple(_sections(call.request)))
+
+
+def response_of(call: Call) -> bytes | None:
+    """The body's bytes as they were kept; none before the call is sealed, None where somebody
+    has damaged them."""
+    try:
+        return gzip.decompress(bytes(call.response)) if call.response else b""
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+def _sections(request: Body) -> list[Body]:
+    """What the request is made of: each part's name and length in characters."""
+    body = request.get("body")
+    if not isinstance(body, dict):
+        return []
+    found = [{"name": name, "characters": _length(body[name])}
+             for name in ("system", "prompt") if name in body]  # fmt: skip
+    messages = body.get("messages")
+    for one in messages if isinstance(messages, list) else []:
+        if isinstance(one, dict):
+            length = _length(one.get("content"))
+            found.append({"name": str(one.get("role", "")), "characters": length})
+    return found
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list):
+        return sum(_length(one) for one in value)
+    return _length(value.get("text", "")) if isinstance(value, dict) else 0
+
+
+# Where a node came from: its hash and what it is taken of, its call, and what it rests on.
+
 
 ABOVE = 200  # of the versions above, the nearest ones
 SAID = {

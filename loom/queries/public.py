@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from loom.access import Actor
 from loom.models import Node, Tree
 from loom.queries import lookup
-from loom.queries.margins import Margin, Spot, margins_of
-from loom.queries.outline import outline
-from loom.queries.path import hides, path_ids
-from loom.queries.rows import NodeRow, rows_of
-from loom.queries.standing import standing_of
-from loom.rules.refusals import not_found
+from loom.queries.node_context import Margin, Spot, margins_of
+from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.path import hides, path_ids, selected_versions
+from loom.queries.workspaces import outline
+from loom.rules.errors import not_found
 
 PAGE = 60
 MOST_BELOW = 50
@@ -45,7 +44,7 @@ def reading(actor: Actor, tree: Tree, local_id: str) -> Reading:
     rows = rows_of(ids)
     shown = [row for row in rows if row.depth][-PAGE:]
     slots = [one.pk for one in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
-    standing = standing_of(slots, None)
+    standing = selected_versions(slots, None)
     below = rows_of([standing[slot][0] for slot in slots[:MOST_BELOW]])
     return Reading(
         node=rows[-1],
@@ -61,7 +60,7 @@ def _found(tree: Tree, local_id: str) -> Node:
     node = lookup.find_node(tree, local_id)
     if node is None or node.kind != "text":
         raise not_found(f"[{local_id}]", "Open the link without it.")
-    return lookup.standing(node.slot_id, None) or node
+    return lookup.selected_version(node.slot_id, None) or node
 
 
 def _first_fork(tree: Tree) -> Node:
@@ -72,7 +71,7 @@ def _first_fork(tree: Tree) -> Node:
         if len(below) != 1 or below[0].sandbox:
             break
         node = below[0]
-    return lookup.standing(node.slot_id, None) or node
+    return lookup.selected_version(node.slot_id, None) or node
 
 
 def lines_of(actor: Actor, tree: Tree) -> tuple[list[tuple[int, NodeRow]], bool]:

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from loom.grammar.writing import digest_named, digest_of
+from loom.grammar.printing import digest_named, digest_of
 from loom.models import Generation, Node, Step, Turn, Workspace
 from loom.rules import addresses, budgets
 from loom.rules.budgets import Budget, Spent

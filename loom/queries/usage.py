@@ -1,17 +1,129 @@
-"""What was read, written and spent: of a node, a path, a tree, a person, a model and a day."""
+"""What was read, written and spent: tokens, money, and what is left of a day's limit."""
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
-from typing import Any
+from datetime import UTC, date, datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
 
+import tiktoken
+from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 
 from loom.access import Actor
-from loom.models import Generation, Node, Participant, Purse, Tree, Workspace
-from loom.queries.money import caches_from, left_of, limit_of, prices_of, today
+from loom.models import Generation, Grove, Node, Participant, Purse, Tree, Workspace
+from loom.queries.node_rows import fetch, listed
 from loom.queries.path import path_ids, path_of
-from loom.queries.tokens import tokens_of
-from loom.rules.prices import NANO
+from loom.rules import prices as table
+from loom.rules.prices import NANO, Prices
+
+# The vocabularies that litellm brings as files, so that nothing is asked over the network.
+_FILES = "litellm/litellm_core_utils/tokenizers"
+_O200K = "fb374d419588a4632f3f557e76b4b70aebbca790"
+MOST = 400_000  # characters; a longer text is estimated
+How = Literal["counted", "estimated"]
+
+
+def tokens_of(text: str, model_ref: str) -> tuple[int, How]:
+    """How many tokens a text has for a model, and whether they are counted or estimated."""
+    if model_ref.startswith(("openai:", "litellm:openai/")) and len(text) <= MOST:
+        vocabulary = _vocabulary()
+        if vocabulary is not None:
+            return len(vocabulary.encode_ordinary(text)), "counted"
+    return -(-len(text.encode()) // 4), "estimated"
+
+
+@cache
+def _vocabulary() -> "tiktoken.Encoding | None":
+    """The vocabulary of OpenAI's newer models; None where its file is gone. Reading it takes
+    0.6 s once, and 90 MB: only a process that is asked for it has it."""
+    try:
+        folder = Path(str(metadata.distribution("litellm").locate_file(_FILES)))
+    except metadata.PackageNotFoundError:
+        return None
+    if not (folder / _O200K).exists():
+        return None
+    import tiktoken
+
+    os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
+    return tiktoken.get_encoding("o200k_base")
+
+
+# Money: what a participant's tokens cost, and what is left of a member's day.
+
+
+DAILY_USD = 1.0  # the default of a grove's setting
+
+
+@dataclass(frozen=True)
+class Left:
+    """A member's money of one day, in billionths of a dollar. `limit` 0: there is none."""
+
+    limit: int
+    spent: int
+    reserved: int
+
+    @property
+    def rest(self) -> int:
+        """What may still be reserved."""
+        return max(0, self.limit - self.spent - self.reserved)
+
+
+def today() -> date:
+    """The day that money is counted by."""
+    return datetime.now(UTC).date()
+
+
+def prices_of(participant: Participant) -> Prices | None:
+    """What an owner set, else what the price table says; None where no price is known."""
+    own = table.prices_from(participant.prices)
+    return own or table.listed(participant.model_ref, participant.base_url)
+
+
+def caches_from(participant: Participant) -> int | None:
+    """From how many tokens on its provider keeps a prompt's beginning at a lower price; None
+    where that is not known, or is no cheaper."""
+    least = (participant.prices or {}).get("caches_from") or table.caches_from(
+        participant.model_ref
+    )
+    prices = prices_of(participant)
+    return int(least) if least and prices is not None and prices.caching_pays else None
+
+
+def limit_of(grove: Grove) -> int:
+    """The grove's limit a day and member; 0: there is none."""
+    return round(float(grove.settings.get("daily_budget_usd", DAILY_USD)) * NANO)
+
+
+def left_of(person: Participant, day: date) -> Left:
+    """What a member has spent and reserved on a day."""
+    spent = Purse.objects.filter(participant=person, day=day).values_list("spent", flat=True)
+    held = Generation.objects.filter(payer=person, day=day, ended_at__isnull=True)
+    reserved = held.aggregate(all=Sum("reserved"))["all"]
+    return Left(limit_of(person.grove), spent.first() or 0, reserved or 0)
+
+
+def path_tokens(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> int:
+    """About how many tokens the path to `node` has: a quarter of its bytes, which is right
+    for English and too many rather than too few for other scripts."""
+    ids = [version for _, version in path_ids(actor, tree, workspace, node)]
+    return -(-bytes_of(ids) // 4)
+
+
+def bytes_of(nodes: Iterable[int]) -> int:
+    """The bytes of the texts of nodes together."""
+    size = (
+        "octet_length(text)" if connection.vendor == "postgresql" else "length(CAST(text AS BLOB))"
+    )
+    rows = fetch(f"SELECT SUM({size}) FROM loom_node WHERE id IN ({listed(nodes)})")
+    return int(rows[0][0] or 0)
+
+
+# What was read, written and spent: of a node, a path, a tree, a person, a model and a day.
+
 
 IN_ONE_QUERY = 500
 USUAL_TOKENS = 1024  # of an answer whose length nobody limits

@@ -1,20 +1,124 @@
-"""Verification (docs/model.md §11): every hash from the node's own fields, every seal from its
-bytes."""
+"""Verification (docs/model.md §11): every hash and every seal computed again."""
 
-from collections.abc import Iterable
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, NamedTuple
+
+from django.db import DatabaseError
+from django.db.models import Q
 
 from loom.access import Actor
-from loom.models import Node, Tree, Workspace
-from loom.queries.evidence import Evidence, Order, chain_of, evidence, whole_tree
-from loom.queries.nodes import proof_of
-from loom.queries.path import path_ids
-from loom.queries.rows import NodeRow, fetch, listed
-from loom.queries.seals import Verdict, verdicts_of
-from loom.queries.standing import standing_of
+from loom.models import ORDINAL_BITS, Call, Node, Tree, Workspace
+from loom.queries.node_bodies import proof_of
+from loom.queries.node_rows import NodeRow, as_row, columns, fetch, in_chunks, listed
+from loom.queries.path import path_ids, selected_versions
 from loom.rules import hashes
+
+Verdict = Literal["sealed", "open", "broken"]
+_PIECE = 1 << 20
+
+
+def verdicts_of(tree: Tree, uids: Iterable[str]) -> dict[str, Verdict]:
+    """For each call: sealed (exact and unchanged), open (not sealed yet, reassembled, or not
+    here, as after an import), or broken. Reads one stored answer at a time."""
+    verdicts: dict[str, Verdict] = dict.fromkeys(uids, "open")
+    wanted = Q(uid__in=verdicts) | Q(origin__in=verdicts)
+    calls = Call.objects.filter(wanted, tree=tree, sealed_at__isnull=False)
+    columns = calls.values_list("uid", "origin", "bytes", "sha256", "response")
+    for own, origin, how, sha256, response in columns.iterator(chunk_size=8):
+        uid = origin or own
+        if digest_of(bytes(response)) != sha256:
+            verdicts[uid] = "broken"
+        elif how == "exact":
+            verdicts[uid] = "sealed"
+    return verdicts
+
+
+def digest_of(stored: bytes) -> str | None:
+    """The hex SHA-256 of the body that `stored` is the gzip of; None where it is no gzip."""
+    digest = hashlib.sha256()
+    if not stored:
+        return digest.hexdigest()
+    try:
+        with gzip.open(io.BytesIO(stored)) as body:
+            while piece := body.read(_PIECE):
+                digest.update(piece)
+    except (OSError, EOFError, zlib.error):
+        return None
+    return digest.hexdigest()
+
+
+# What a verification has to look at: nodes with the versions they were built upon.
+
+
+# The version built upon: the one in the slot above whose hash was frozen. Depth falls with
+# every step, so that the walk ends on a corrupt tree too.
+_UPON = """(SELECT p.id FROM loom_node p WHERE p.slot_id = v.parent_slot_id
+    AND p.hash = v.parent_hash AND p.depth < v.depth LIMIT 1)"""
+_CHAIN = """
+    WITH RECURSIVE chain(id, above, parent_hash, depth, length) AS (
+        SELECT id, parent_slot_id, parent_hash, depth, length FROM loom_node WHERE id IN ({ids})
+        UNION
+        SELECT p.id, p.parent_slot_id, p.parent_hash, p.depth, p.length FROM chain
+        JOIN loom_node p ON p.slot_id = chain.above AND p.hash = chain.parent_hash
+            AND p.depth < chain.depth
+    ) SELECT id, length FROM chain ORDER BY depth, id
+"""
+
+Order = list[tuple[int, int]]  # (row id, length of its text), what is built upon first
+
+
+class Evidence(NamedTuple):
+    """One node and what its hash depends on. `row` is None where it cannot be read."""
+
+    id: int
+    row: NodeRow | None
+    edited_hash: str
+    upon: int | None
+
+
+def whole_tree(tree: Tree) -> Order:
+    """All nodes of the tree, upper ones first."""
+    sql = """SELECT id, length FROM loom_node WHERE id BETWEEN %s AND %s ORDER BY depth, id"""
+    first = tree.pk << ORDINAL_BITS
+    return [(key, length) for key, length in fetch(sql, [first, first + (1 << ORDINAL_BITS) - 1])]
+
+
+def chain_of(ids: Iterable[int]) -> Order:
+    """These nodes and every version they rest on, up to the root, upper ones first."""
+    return [(key, length) for key, length in fetch(_CHAIN.format(ids=listed(ids)))]
+
+
+def evidence(order: Order) -> Iterator[list[Evidence]]:
+    """The nodes in this order, in chunks of bounded size."""
+    for ids in in_chunks(order):
+        yield _read(ids)
+
+
+def _read(ids: list[int]) -> list[Evidence]:
+    sql = f"""SELECT {columns()}, COALESCE(e.hash, ''), {_UPON} FROM loom_node v
+        JOIN loom_node s ON s.id = v.slot_id JOIN loom_participant a ON a.id = v.author_id
+        LEFT JOIN loom_node e ON e.id = v.edited_from_id WHERE v.id IN ({listed(ids)})"""
+    try:
+        rows = fetch(sql)
+    except DatabaseError:
+        # A text that is no UTF-8 any more: found by halves, the rest is read.
+        if len(ids) == 1:
+            return [Evidence(ids[0], None, "", None)]
+        middle = len(ids) // 2
+        return _read(ids[:middle]) + _read(ids[middle:])
+    found = {row[0]: Evidence(row[0], as_row(row[:-2]), row[-2], row[-1]) for row in rows}
+    return [found.get(one, Evidence(one, None, "", None)) for one in ids]
+
+
+# Verification (docs/model.md §11): every hash from the node's own fields, every seal from its
+# bytes.
+
 
 CONTENT = "Its fields do not give its hash."
 PARENT = "No version above has the hash it was built upon."
@@ -137,7 +241,7 @@ def _later_in_tree(tree: Tree, workspace: Workspace | None, found: _Findings) ->
     several = [row[0] for row in fetch(sql, [tree.pk])]
     if not several:
         return []
-    standing = {slot: key for slot, (key, _) in standing_of(several, workspace).items()}
+    standing = {slot: key for slot, (key, _) in selected_versions(several, workspace).items()}
     sql = f"""SELECT id, slot_id, parent_slot_id FROM loom_node
         WHERE parent_slot_id IN ({listed(several)}) AND kind = 'text'"""
     return [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from loom.grammar.batches import MAX_COMMANDS
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 Preset = Literal["quick", "standard", "thorough"]
 Next = Literal["go on", "conclude", "end"]
@@ -61,7 +61,7 @@ def budget_of(preset: str) -> Budget:
     for name, budget in PRESETS.items():
         if name == preset:
             return budget
-    raise Refused(
+    raise CommandError(
         "INVALID_SYNTAX",
         f"There is no budget {preset[:40]!r}.",
         hint=f"there are {', '.join(PRESETS)}",
@@ -102,12 +102,12 @@ def may_still_run(verb: str) -> bool:
     return verb in ALWAYS
 
 
-def refusal(budget: Budget, spent: Spent, verb: str) -> Refused | None:
+def refusal(budget: Budget, spent: Spent, verb: str) -> CommandError | None:
     """LIMIT_EXCEEDED for a line with this verb, or None where it may run."""
     over = what_is_over(budget, spent)
     if over is None or may_still_run(verb):
         return None
-    return Refused(
+    return CommandError(
         "LIMIT_EXCEEDED", over, hint="write your answer now, without further lines; → budget"
     )
 

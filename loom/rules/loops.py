@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 Deed = Literal["run", "warn", "refuse", "halt"]
 Status = Literal["ok", "exact", "structural", "semantic"]
@@ -76,11 +76,11 @@ class Verdict:
         return f"What you write is what you wrote in round {self.earlier}."
 
     @property
-    def refusal(self) -> Refused:
+    def refusal(self) -> CommandError:
         """LOOP, with a pointer to what is repeated."""
         there = f"its answer is {self.result}; " if self.result else ""
         halted = "the turn was halted; " if self.deed == "halt" else ""
-        return Refused(
+        return CommandError(
             "LOOP", self.message, hint=f"{halted}{there}look at something else, or conclude"
         )
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 IMPORTED = "imported"
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
@@ -79,13 +79,13 @@ def checked(name: str, *, most: int) -> str:
     """The name as it is kept (NFKC). INVALID_SYNTAX where nobody may be called so."""
     kept = unicodedata.normalize("NFKC", name)
     if not kept.strip() or len(kept) > most or not all(map(_is_seen, kept)):
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX",
             f"A name has 1 to {most} characters and no line breaks.",
             hint="choose another name, without control or invisible characters",
         )
     if _SAYS_MORE.search(kept):
-        raise Refused(
+        raise CommandError(
             "INVALID_SYNTAX",
             "A name does not end in (human), (model), (you) or (imported).",
             hint="leave the brackets out",

@@ -1,8 +1,4 @@
-"""The kinds of providers that a form offers: how each is spoken to and where it is. PURE.
-
-The first part of a model_ref names the kind; any other word there means OpenAI's shape at the
-participant's base_url.
-"""
+"""The kinds of providers that a form offers, and what a probe of an endpoint looks for. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -87,3 +83,24 @@ def why_not_litellm(model: str, *, has_key: bool) -> str:
 def kind_of(name: str) -> Kind:
     """The kind of this name; of any other word OpenAI's shape elsewhere."""
     return _BY_NAME.get(name, _BY_NAME["custom"])
+
+
+# What a probe of an endpoint looks for, in its order; and what of it changes a request.
+
+
+# Ways to have a chat go on with a text, the best first: bench/prose.py.
+WAYS: Final = ("prefill", "continue_final", "few_shot", "instruction")
+
+CHECKS: Final = (
+    "chat",
+    "completion",
+    "streaming",
+    "n",
+    "logprobs",
+    "system",
+    *WAYS,
+    "usage",
+    "grammar",
+)
+# Of these a participant's capabilities say how it is asked.
+REMEMBERED: Final = (*WAYS, "grammar")

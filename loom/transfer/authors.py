@@ -1,5 +1,7 @@
-"""Who wrote what a file brings: the importer by their own name, and nobody else of the grove."""
+"""Who and what a file names, as participants and items of this grove."""
 
+import re
+from array import array
 from collections.abc import Iterable
 from itertools import count
 
@@ -7,10 +9,96 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.commands.participants import MAX_NAME, participant_body
-from loom.log import streams
-from loom.models import Grove, Participant
+from loom.events import streams
+from loom.models import ORDINAL_BITS, Grove, Node, Participant, Tree
+from loom.rules import addresses
 from loom.rules.names import IMPORTED, cleaned
-from loom.transfer.answers import UNNAMED
+from loom.transfer.pyloom import UNNAMED
+
+
+class Ledger:
+    """By ordinal: slot, depth, hash and local id (`labels`); and by local id the ordinal."""
+
+    def __init__(self, tree_id: int) -> None:
+        self._tree = tree_id << ORDINAL_BITS
+        self._slots = array("q", [0])
+        self._depths = array("i", [-1])
+        self._hashes = bytearray(32)
+        self.names: dict[str, int] = {}
+        self.labels = [""]
+
+    @property
+    def count(self) -> int:
+        """How many nodes are written."""
+        return len(self._slots) - 1
+
+    def row(self, ordinal: int) -> int:
+        """The row id of a node."""
+        return self._tree + ordinal
+
+    def slot(self, ordinal: int) -> int:
+        """The ordinal of the slot's first version."""
+        return self._slots[ordinal]
+
+    def depth(self, ordinal: int) -> int:
+        """The depth; -1 for nothing, so that what hangs below nothing is the root."""
+        return self._depths[ordinal]
+
+    def hash(self, ordinal: int) -> str:
+        """The hash; "" for nothing."""
+        return self._hashes[ordinal * 32 : ordinal * 32 + 32].hex() if ordinal else ""
+
+    def add(self, local_id: str, *, slot: int, depth: int, hash: str) -> None:
+        """Notes the next node."""
+        self._slots.append(slot)
+        self._depths.append(depth)
+        self._hashes += bytes.fromhex(hash)
+        self.names[local_id] = self.count
+        self.labels.append(local_id)
+
+
+# What a file calls an item, as an address of this grove.
+
+
+_ELSEWHERE = re.compile(r"tree:([a-z0-9]{1,32})(?: node:([a-z0-9]{4,8}))?")
+
+
+class Addressing:
+    """`a7x2` and `tree` are of the new tree, `tree:ID` and `tree:ID node:a7x2` of another tree
+    of the same grove: nothing outside of it may be found out."""
+
+    def __init__(self, tree: Tree, ledger: Ledger) -> None:
+        self.tree, self.ledger = tree, ledger
+        self._elsewhere: dict[str, str | None] = {}
+
+    def of(self, name: str) -> str | None:
+        """The address; None where the item is not there."""
+        if name == "tree":
+            return addresses.of_tree(self.tree.pk)
+        if name in self.ledger.names:
+            return addresses.of_node(self.ledger.row(self.ledger.names[name]))
+        if name not in self._elsewhere:
+            self._elsewhere[name] = self._found(name)
+        return self._elsewhere[name]
+
+    def shown(self, name: str) -> str:
+        """How events of the new tree write it."""
+        return f"tree:{self.tree.uid}" if name == "tree" else name
+
+    def _found(self, name: str) -> str | None:
+        match = _ELSEWHERE.fullmatch(name)
+        if match is None:
+            return None
+        trees = Tree.objects.filter(grove=self.tree.grove_id, erasing_at__isnull=True)
+        tree = trees.filter(uid=match[1]).first()
+        if tree is None or match[2] is None:
+            return addresses.of_tree(tree.pk) if tree else None
+        node = Node.objects.filter(tree=tree, local_id=match[2]).values_list("id", flat=True)
+        return addresses.of_node(node[0]) if node else None
+
+
+# Who wrote what a file brings: the importer by their own name, and nobody else of the grove.
+
 
 NOBODY = "Unknown person"
 ROOM = 20  # characters for what is put behind a name

@@ -1,28 +1,97 @@
-"""An import from queued to done or failed: all or nothing, stoppable, safe to run again."""
+"""An import from queued to done or failed: leased, all or nothing, stoppable, safe to run again."""
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.access import demand_role, get_actor
-from loom.commands import erasing
-from loom.log import streams
-from loom.log.jobs import enqueue
+from loom.commands import trees as tree_commands
+from loom.events import streams
+from loom.events.announce import enqueue
 from loom.models import Import, Tree
-from loom.rules.refusals import Refused
-from loom.transfer import calls_in, checking, finishing, own_reading, pyloom
+from loom.rules.errors import CommandError
+from loom.transfer import files, heddle_reader, pyloom, tree_builder
 from loom.transfer.authors import Authors
-from loom.transfer.growing import Growing
-from loom.transfer.lease import LEASE, TRIES, Beat, Lost, Stopped, take
-from loom.transfer.records import CallRecord, Head, Mark, Record, Report, unreadable
-from loom.transfer.spool import Spool
-from loom.transfer.values import Event
+from loom.transfer.files import Event
+from loom.transfer.records import CallRecord, Head, Mark, Record, Report, Spool, unreadable
+from loom.transfer.tree_builder import Growing
+
+LEASE = timedelta(seconds=30)
+TRIES = 3
+_EVERY_S = 1.0
+
+
+class Stopped(Exception):
+    """Somebody asked for the import to stop."""
+
+
+class Lost(Exception):
+    """Another worker has taken the import over."""
+
+
+def take(uid: str) -> Import | None:
+    """The import, now running; None where somebody else has it or it has ended."""
+    now = timezone.now()
+    free = Q(status="queued") | Q(status="running", leased_until__lt=now)
+    until = now + LEASE
+    if not Import.objects.filter(free, uid=uid).update(
+        status="running", leased_until=until, done=0
+    ):
+        return None
+    return Import.objects.select_related("grove", "participant__user", "tree").get(uid=uid)
+
+
+class Beat:
+    """Keeps the lease and tells how far the work is, in bytes of the file: reading it is a
+    quarter, writing the tree the rest. Raises Stopped or Lost."""
+
+    def __init__(self, row: Import) -> None:
+        self._row = row
+        # The last two ends of the lease: the newer may have gone with a transaction.
+        self._until = [row.leased_until]
+        self._next = 0.0
+        self._done = 0
+
+    def read(self, at: int) -> None:
+        """So much of the file was read; tells it once a second."""
+        self._done = max(self._done, at // 4)
+        if time.monotonic() >= self._next:
+            self.keep()
+
+    def written(self, nodes: int, of: int) -> None:
+        """So many nodes are written, or will be with the transaction in which this is said."""
+        quarter = self._row.total // 4
+        self._done = quarter + (self._row.total - quarter) * nodes // max(of, 1)
+        self.keep()
+
+    def keep(self) -> None:
+        """Extends the lease, if it still is this worker's: its end is what it is known by."""
+        until = timezone.now() + LEASE
+        if not self._own().update(leased_until=until, done=min(self._done, self._row.total)):
+            raise Lost
+        self._until = [until, self._until[0]]
+        self._next = time.monotonic() + _EVERY_S
+        if Import.objects.filter(pk=self._row.pk, stop_asked=True).exists():
+            raise Stopped
+
+    def let_go(self) -> bool:
+        """Whether the import still was this worker's; nobody else may take it any more."""
+        return bool(self._own().update(leased_until=None))
+
+    def _own(self) -> "QuerySet[Import]":
+        rows = Import.objects.filter(pk=self._row.pk, status="running")
+        return rows.filter(leased_until__in=self._until)
+
+
+# An import from queued to done or failed: all or nothing, stoppable, safe to run again.
+
 
 log = logging.getLogger("heddle.transfer")
 BATCH = 1000
@@ -31,13 +100,13 @@ FORGOTTEN = timedelta(seconds=15)
 Put = Callable[[Record | CallRecord], None]
 Reader = Callable[[Iterator[Event], Put, Report], Head]
 READERS: dict[str, Reader] = {
-    "heddle": own_reading.read,
+    "heddle": heddle_reader.read,
     "pyloom": pyloom.read_full,
     "pyloom-simple": pyloom.read_simple,
 }
-STOPPED = Refused("REJECTED", "The import was stopped.", hint="nothing of it is left")
-BROKEN = Refused("UNAVAILABLE", "The import broke on this side.", hint="the log says why")
-GIVEN_UP = Refused(
+STOPPED = CommandError("REJECTED", "The import was stopped.", hint="nothing of it is left")
+BROKEN = CommandError("UNAVAILABLE", "The import broke on this side.", hint="the log says why")
+GIVEN_UP = CommandError(
     "UNAVAILABLE",
     f"The import was cut off {TRIES} times.",
     hint="look at the worker",
@@ -64,7 +133,7 @@ def run(uid: str) -> None:
         return
     except Stopped:
         _fail(row, report, beat, STOPPED)
-    except Refused as why:
+    except CommandError as why:
         _fail(row, report, beat, why)
     except (OperationalError, InterfaceError):
         raise  # the database is away: the lease runs out, and the sweeper asks again
@@ -87,7 +156,7 @@ def _begin(row: Import, beat: Beat) -> None:
         raise GIVEN_UP
     user = row.participant.user
     if user is None:
-        raise Refused("PERMISSION_DENIED", "Nobody answers for it.", hint="send it again")
+        raise CommandError("PERMISSION_DENIED", "Nobody answers for it.", hint="send it again")
     demand_role(get_actor(user, row.grove), "writer")
 
 
@@ -104,15 +173,15 @@ def _bring(row: Import, report: Report, beat: Beat) -> None:
 
 
 def _read(row: Import, path: Path, spool: Spool, report: Report, beat: Beat) -> Head:
-    checking.demand_readable(path, beat.read)
-    with checking.Source(path, beat.read) as source:
-        found = checking.format_of(source)
+    files.demand_readable(path, beat.read)
+    with files.Source(path, beat.read) as source:
+        found = files.format_of(source)
         if row.format not in ("", found) and (row.format, found) != ("pyloom", "pyloom-simple"):
             raise unreadable(
                 f"The file is no {row.format}, but {found}.", "leave the format out, or name it"
             )
         source.seek(0)
-        head = READERS[found](checking.parsed(source), spool.put, report)
+        head = READERS[found](files.parsed(source), spool.put, report)
     if not spool.count:
         raise unreadable("The file holds no node.")
     return head
@@ -128,16 +197,16 @@ def _write(row: Import, head: Head, spool: Spool, report: Report, beat: Beat) ->
     for records in spool.batches(count=BATCH, characters=CHARACTERS):
         for one in records:
             head.settle(one)
-            marks += finishing.marks_of(one)
+            marks += tree_builder.marks_of(one)
             _tell(one, report)
         if records[0].number == 0 and not head.is_own:
             _root(growing, records[0], beat)
         written += len(records)
         growing.add(records, lambda: beat.written(written, spool.count))  # noqa: B023 (called at once)
-    finishing.add_marks(growing, [*head.marks, *marks], beat.keep)
-    finishing.add_links(growing, head.links, beat.keep)
-    calls_in.add_calls(growing, spool.calls(), beat.keep)
-    finishing.show(growing, row, beat.keep)
+    tree_builder.add_marks(growing, [*head.marks, *marks], beat.keep)
+    tree_builder.add_links(growing, head.links, beat.keep)
+    heddle_reader.add_calls(growing, spool.calls(), beat.keep)
+    tree_builder.show(growing, row, beat.keep)
 
 
 def _root(growing: Growing, first: Record, beat: Beat) -> None:
@@ -173,7 +242,7 @@ def _hidden_tree(row: Import, head: Head, beat: Beat) -> Tree:
     return tree
 
 
-def _fail(row: Import, report: Report, beat: Beat, why: Refused) -> None:
+def _fail(row: Import, report: Report, beat: Beat, why: CommandError) -> None:
     """Ends an import, and leaves nothing of a tree that nobody has seen."""
     if not beat.let_go():
         return
@@ -182,7 +251,7 @@ def _fail(row: Import, report: Report, beat: Beat, why: Refused) -> None:
     error = {name: value for name, value in why.body.items() if name != "ok"}
     rows.update(status="failed", tree=None, error=error, report=report.body())
     if tree is not None:
-        erasing.erase_rows(tree)
+        tree_commands.erase_rows(tree)
 
 
 def sweep() -> int:
@@ -207,6 +276,6 @@ def ask_stop(row: Import) -> None:
     if rows.filter(status="queued").update(status="failed", stop_asked=True, error=error):
         Path(row.file).unlink(missing_ok=True)
     elif not rows.filter(status="running").update(stop_asked=True):
-        raise Refused(
+        raise CommandError(
             "REJECTED", "This import has ended.", hint="archive its tree and erase it instead"
         )

@@ -1,14 +1,125 @@
-"""Trees of pyloom: full files (`{"root": …}` with tags, chapters and models' answers), and the
-simple export, which is one bare node. Templates are text here: never evaluated."""
+"""Trees of pyloom: full and simple files, with tags, chapters and models' answers."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from loom.transfer.answers import UNNAMED, Answers
-from loom.transfer.nested import Frame, nodes
+from loom.transfer.files import (
+    Event,
+    Frame,
+    TooMuch,
+    drained,
+    kept,
+    nodes,
+    skip,
+    text_of,
+    without_secrets,
+)
 from loom.transfer.records import Head, Record, Report, node_text, unreadable
-from loom.transfer.values import Event, TooMuch, drained, kept, text_of, without_secrets
+
+UNNAMED = "Unknown model"
+_HEAVY = frozenset(("prompt", "logprobs", "tokens"))
+_ANSWER = 64 * 1024
+
+
+class Answers:
+    """The answers by their id."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.known: dict[str, dict[str, Any]] = {}
+
+    def read(self, first: Event, events: Iterator[Event]) -> None:
+        """Reads the object of all answers, one answer at a time."""
+        if first[0] != "start_map":
+            skip(first, events)
+            return
+        for event, uid in events:
+            if event == "end_map":
+                return
+            first = next(events)
+            if first[0] == "start_map":
+                self.known[uid] = self._answer(events)
+            else:
+                skip(first, events)
+
+    def _answer(self, events: Iterator[Event]) -> dict[str, Any]:
+        answer: dict[str, Any] = {}
+        for event, name in events:
+            if event == "end_map":
+                return answer
+            first = next(events)
+            if name == "completions" and first[0] == "start_array":
+                answer["ends"] = self._ends(events)
+            elif name in _HEAVY:
+                self.report.dropped[f"model_responses.{name}"] += 1
+                skip(first, events)
+            else:
+                self._keep(answer, name, first, events)
+        return answer
+
+    def _keep(
+        self, answer: dict[str, Any], name: str, first: Event, events: Iterator[Event]
+    ) -> None:
+        path = f"model_responses.{name}"
+        try:
+            value = kept(path, first, events, self.report, most=_ANSWER)
+        except TooMuch:
+            return
+        is_left, value = without_secrets(path, value, self.report)
+        if is_left and name != "id":
+            answer[name] = value
+
+    def _ends(self, events: Iterator[Event]) -> list[str]:
+        """How each completion of an answer ended; their texts are nodes already."""
+        ends: list[str] = []
+        for event, _ in events:
+            if event == "end_array":
+                return ends
+            if event != "start_map":
+                skip((event, None), events)
+                continue
+            ends.append("")
+            for inner, name in events:
+                if inner == "end_map":
+                    break
+                first = next(events)
+                if name == "finishReason":
+                    ends[-1] = text_of(first[1], 40)
+                elif name == "tokens":
+                    self.report.dropped["model_responses.completions.tokens"] += 1
+                skip(first, events)
+        return ends
+
+    def settle(self, record: Record) -> None:
+        """Completes a record by the answer it came from."""
+        found = dict(self.known.get(record.answer, {})) if record.answer else {}
+        ends = found.pop("ends", [])
+        made = record.imported.get("generation")
+        index = made.get("index") if isinstance(made, dict) else None
+        if isinstance(index, int) and 0 <= index < len(ends):
+            found["finishReason"] = ends[index]
+        if found:
+            record.imported["model_response"] = found
+        if record.author_kind == "model" and not record.author:
+            record.author = text_of(found.get("model"), 80) or UNNAMED
+        if not record.at:
+            record.at = _instant(found.get("timestamp"))
+
+
+def _instant(given: Any) -> str:
+    for form in ("%Y-%m-%d-%H.%M.%S", "%Y-%m-%dT%H:%M:%S.%f"):
+        try:
+            at = datetime.strptime(text_of(given, 40), form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        return at.isoformat() if at.year >= 1000 else ""
+    return ""
+
+
+# Trees of pyloom: full files (`{"root": …}` with tags, chapters and models' answers), and the
+# simple export, which is one bare node. Templates are text here: never evaluated.
+
 
 Put = Callable[[Record], None]
 WHOLE = 1024 * 1024  # characters that one field of the whole tree may bring along
@@ -82,7 +193,7 @@ def _record(frame: Frame, report: Report) -> Record:
         number=number,
         parent=frame.parent,
         text=node_text(fields.get("text", ""), number),
-        at=_instant(meta.get("creation_timestamp"), number, report),
+        at=_instant_of(meta.get("creation_timestamp"), number, report),
         source=text_of(fields.get("id"), 200),
         answer=text_of(made.get("id"), 200) or text_of(older.get("id"), 200),
         chapter=text_of(fields.get("chapter_id"), 200),
@@ -124,7 +235,7 @@ def _beside(fields: dict[str, Any], report: Report) -> dict[str, Any]:
     return rest
 
 
-def _instant(given: Any, number: int, report: Report) -> str:
+def _instant_of(given: Any, number: int, report: Report) -> str:
     """A time of pyloom's, which names no zone: taken as UTC."""
     if not given:
         return ""

@@ -3,9 +3,9 @@
 from agents import worker
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import turns
+from loom.commands import turn_lifecycle
 from loom.models import Generation, Participant, Step, Tree, Turn
-from loom.models.turns import OPEN_TURN
+from loom.models.generations import OPEN_TURN
 from loom.queries.turns import lines_of
 from loom.queries.turns import turns as rows
 
@@ -14,7 +14,7 @@ MOST = 400  # states of a turn: more mean that it does not end
 
 def asked(actor: Actor, tree: Tree, agent: Participant, **wanted: str) -> Turn:
     """A turn that was asked for."""
-    return turns.start(actor, tree, turns.Wanted(participant=agent.uid, **wanted))
+    return turn_lifecycle.start(actor, tree, turn_lifecycle.Wanted(participant=agent.uid, **wanted))
 
 
 def went(turn: Turn) -> Turn:

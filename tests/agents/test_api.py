@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from loom.commands import landing
-from loom.commands.landing import Received
-from loom.commands.sealing import seal
+from loom.commands import generation_lifecycle
+from loom.commands.generation_lifecycle import Received
+from loom.commands.provider_keys import seal
 from loom.models import Call, Generation, Participant, Tree, User
 from tests.agents.conftest import Running, Say, again, run
 from tests.agents.watching import Watcher
@@ -101,11 +101,11 @@ def test_stop_keeps_what_came(
 
 def landed(generation: Generation) -> Generation:
     """The generation after an answer, told by the worker's verbs without a worker."""
-    landing.take(generation.uid, lease="x", seconds=60)
+    generation_lifecycle.take(generation.uid, lease="x", seconds=60)
     call = Call(tree=generation.tree, participant=generation.participant, provider="openai")
-    landing.begin_call(generation, call)
-    landing.land(generation.uid, lease="x", text="She", chunk=1, finish="complete")
-    landing.seal(call, Received(b"data", status=200))
+    generation_lifecycle.begin_call(generation, call)
+    generation_lifecycle.land(generation.uid, lease="x", text="She", chunk=1, finish="complete")
+    generation_lifecycle.seal(call, Received(b"data", status=200))
     return again(generation)
 
 

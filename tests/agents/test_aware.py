@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.aware import assemble
-from agents.context.fit import TooLong, count
-from agents.context.results import results
-from agents.context.view import Aware, Request, Round, Stop, Syntax, Told, View
+from agents.context.agent_request import assemble, results
+from agents.context.truncation import TooLong, count
+from agents.context.values import Aware, Request, Round, Stop, Syntax, Told, View
 from loom.rules.framing import escaped
 
 VIEW = View(

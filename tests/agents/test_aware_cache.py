@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.context.aware import Sent, assemble
-from agents.context.view import Round, Stop, Told
+from agents.context.agent_request import Sent, assemble
+from agents.context.values import Round, Stop, Told
 from agents.providers.anthropic import Anthropic
-from agents.providers.telling import Ask, Blocks
+from agents.providers.stream_events import Ask, Blocks
 from tests.agents.test_aware import AWARE
 
 TEXT = st.text(max_size=40).filter(bool)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
-from agents import catalogue
+from agents import probes
 from loom.access import Actor
-from loom.commands import catalogues
-from loom.commands.catalogues import Source, ask_models, listing_of
-from loom.rules.refusals import Refused
+from loom.commands import participants
+from loom.commands.participants import Source, ask_models, listing_of
+from loom.rules.errors import CommandError
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, raw
 
@@ -35,7 +35,7 @@ def lists(*names: str) -> Any:
 def found(actor: Actor, source: Source, *, anew: bool = False) -> dict[str, Any]:
     """What is told once a worker has done what was asked."""
     uid = ask_models(actor, source, anew=anew)["id"]
-    catalogue.run(uid)
+    probes.run_listing(uid)
     return listing_of(actor, uid)
 
 
@@ -94,15 +94,15 @@ def test_anthropics_shape_is_asked_in_its_own_way(actor: Actor, provider: Script
 def test_what_cannot_or_must_not_be_asked_is_refused(
     actor: Actor, source: Source, code: str
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         ask_models(actor, source)
     assert refused.value.code == code and refused.value.hint
 
 
 def test_a_list_of_another_grove_is_not_there(actor: Actor, provider: ScriptedProvider) -> None:
     told = ask_models(actor, Source("custom", provider.url))
-    catalogues.note_models({**told, "grove": "another"}, ["m"], None)
-    with pytest.raises(Refused):
+    participants.note_models({**told, "grove": "another"}, ["m"], None)
+    with pytest.raises(CommandError):
         listing_of(actor, told["id"])
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         listing_of(actor, "nothing")

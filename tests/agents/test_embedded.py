@@ -3,9 +3,9 @@
 import pytest
 from pytest_django import Settings
 
-from agents.loop import the_loop
+from agents.event_loop import the_loop
 from loom.access import Actor
-from loom.commands import landing
+from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute
 from loom.models import Call, Event, Grove, Participant, Tree
 from tests.agents.conftest import Running, Say, a_moment, again, run
@@ -50,7 +50,7 @@ def test_one_of_many_candidates_is_stopped_alone(
     with Watcher(tree) as viewer:
         running = Running(rows[0])
         viewer.wait_for(2)
-        landing.ask_stop(again(rows[0]))
+        generation_lifecycle.ask_stop(again(rows[0]))
         for _ in range(400):
             if again(rows[0]).status == "stopped":
                 break

@@ -8,16 +8,15 @@ from email.utils import formatdate
 import pytest
 
 from agents import worker
-from agents.loop import the_loop
+from agents.event_loop import the_loop
 from agents.providers.attempt import wait_before_next
-from agents.providers.exchange import Limits
-from agents.providers.failures import Failure, of_status
+from agents.providers.exchange import Failure, Limits, of_status
 from loom.access import Actor
-from loom.commands import growth, landing
-from loom.doors.web.candidates import Card, weave_of
-from loom.doors.web.shown import broken_reason
-from loom.doors.web.who import cast_of
+from loom.commands import generation_lifecycle, node_writer
 from loom.models import Generation, Participant, Tree
+from loom.web.avatars import cast_of
+from loom.web.candidates import Card, weave_of
+from loom.web.node_parts import broken_reason
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script, cuts, fails, nothing, says, stalls
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def card_of(actor: Actor, tree: Tree, row: Generation) -> Card:
     """What the page shows of a generation."""
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     cards = weave_of(actor, tree, workspace, row.point, cast_of(actor)).cards
     return next(one for one in cards if one.generation == row.uid)
 
@@ -113,7 +112,7 @@ def test_who_waits_for_a_provider_reads_why_and_can_stop(
         "The provider asks to come again later: slow down · tried again after 50 s"
     )
     assert not card.failed
-    landing.ask_stop(generation)
+    generation_lifecycle.ask_stop(generation)
     assert running.ended().status == "stopped"
     assert len(provider.seen) == 1
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.instructions import BY_EXAMPLE
-from agents.held import grammar_for
-from agents.providers.failures import Failure
+from agents.context.sections import BY_EXAMPLE
+from agents.output_grammar import grammar_for
+from agents.providers.exchange import Failure
 from agents.providers.openai import OpenAI
 from agents.providers.registry import EMBEDDED, provider_of
-from agents.providers.telling import Ask
+from agents.providers.stream_events import Ask
 from loom.access import Actor
 from loom.models import Participant
 from loom.rules.permissions import LETTERS

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
-from loom.commands.growth import NewNode
-from loom.log import streams
+from loom.commands.node_writer import NewNode
+from loom.events import streams
 from loom.models import Event, Link, Mark, Node, Participant, Step, Tree, Turn, User
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.hostile import texts
@@ -44,9 +44,9 @@ def _add(actor: Actor, tree: Tree, below: str, text: str) -> str:
     with transaction.atomic():
         writer = streams.lock(tree, actor=actor.participant.uid)
         parent = Node.objects.get(tree=tree, local_id=below) if below else tree.nodes.first()
-        made = growth.add_node(writer, tree, actor.participant, NewNode(text, parent=parent))
+        made = node_writer.add_node(writer, tree, actor.participant, NewNode(text, parent=parent))
         note = NewNode(text, kind="annotation", form="note", parent=made)
-        growth.add_node(writer, tree, actor.participant, note)
+        node_writer.add_node(writer, tree, actor.participant, note)
         writer.flush()
     return made.local_id
 

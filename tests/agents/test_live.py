@@ -4,9 +4,9 @@ import pytest
 from django.utils import timezone
 
 from agents import sweeper, worker
-from agents.loop import the_loop
-from agents.taking import take
-from loom.commands import landing
+from agents.event_loop import the_loop
+from agents.lease import take
+from loom.commands import generation_lifecycle
 from loom.models import Event, Generation, Tree
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.agents.watching import Watcher
@@ -62,7 +62,7 @@ def test_what_is_stopped_keeps_its_text(ask: Say, tree: Tree, provider: Scripted
     with Watcher(tree) as viewer:
         running = Running(asked)
         viewer.wait_for_text("She was ")
-        landing.ask_stop(again(asked))
+        generation_lifecycle.ask_stop(again(asked))
         row = running.ended()
     assert (row.status, row.finish, row.shown) == ("stopped", "interrupted:stopped", "She was ")
     assert row.node is not None
@@ -80,14 +80,14 @@ def test_what_is_stopped_before_its_first_word_makes_no_node(
     asked = ask()[0]
     running = Running(asked)
     provider.wait_for(1)
-    landing.ask_stop(again(asked))
+    generation_lifecycle.ask_stop(again(asked))
     row = running.ended()
     assert (row.status, row.node, row.error) == ("stopped", None, None)
 
 
 def test_what_is_stopped_before_it_began_never_begins(ask: Say, provider: ScriptedProvider) -> None:
     asked = ask()[0]
-    landing.ask_stop(asked)
+    generation_lifecycle.ask_stop(asked)
     assert run(asked).status == "stopped"
     assert not provider.seen
 
@@ -134,8 +134,8 @@ def expire(generation: Generation) -> None:
 
 def test_text_of_a_lost_worker_lands_as_interrupted(ask: Say, provider: ScriptedProvider) -> None:
     asked = ask()[0]
-    landing.take(asked.uid, lease="dead", seconds=60)
-    landing.progress(asked.uid, lease="dead", text="She was", chunk=3, seconds=60)
+    generation_lifecycle.take(asked.uid, lease="dead", seconds=60)
+    generation_lifecycle.progress(asked.uid, lease="dead", text="She was", chunk=3, seconds=60)
     assert sweeper.sweep() == 0
     expire(asked)
     assert sweeper.sweep() == 1
@@ -150,7 +150,9 @@ def test_text_of_a_lost_worker_lands_as_interrupted(ask: Say, provider: Scripted
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the sweeper sends to the broker."""
     uids: list[str] = []
-    monkeypatch.setattr("loom.log.jobs.enqueue", lambda task, args, queue: uids.append(args[0]))
+    monkeypatch.setattr(
+        "loom.events.announce.enqueue", lambda task, args, queue: uids.append(args[0])
+    )
     return uids
 
 
@@ -159,7 +161,7 @@ def test_a_lost_worker_that_had_nothing_is_followed_by_another(
 ) -> None:
     asked = ask()[0]
     sent.clear()
-    landing.take(asked.uid, lease="dead", seconds=60)
+    generation_lifecycle.take(asked.uid, lease="dead", seconds=60)
     expire(asked)
     assert sweeper.sweep() == 1
     assert sent == [asked.uid]
@@ -171,7 +173,7 @@ def test_what_three_workers_were_lost_over_is_given_up(
 ) -> None:
     asked = ask()[0]
     for lease in ("one", "two", "three"):
-        assert landing.take(asked.uid, lease=lease, seconds=60)
+        assert generation_lifecycle.take(asked.uid, lease=lease, seconds=60)
         expire(asked)
     row = run(asked)
     assert row.status == "failed"
@@ -211,7 +213,7 @@ def test_two_tasks_for_one_generation_make_one_request(
     first = Running(asked)
     provider.wait_for(1)
     Running(asked).ended()
-    landing.ask_stop(again(asked))
+    generation_lifecycle.ask_stop(again(asked))
     first.ended()
     assert len(provider.seen) == 1
 
@@ -220,7 +222,7 @@ def test_the_first_task_of_a_line_takes_all_its_candidates(
     ask: Say, provider: ScriptedProvider
 ) -> None:
     first, second, third = ask("continue n:3")
-    landing.ask_stop(first)
+    generation_lifecycle.ask_stop(first)
     held = take(first.uid)
     assert [one.generations for one in held] == [(second,), (third,)]
     assert take(second.uid) == []

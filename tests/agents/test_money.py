@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands import landing
+from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute
 from loom.models import Call, Generation, Grove, Participant, Purse, Tree
-from loom.queries.money import left_of, today
+from loom.queries.usage import left_of, today
+from loom.rules.errors import CommandError
 from loom.rules.prices import NANO
-from loom.rules.refusals import Refused
 from tests.agents.conftest import Running, Say, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import cuts, fails, never_ends, says, stalls, tokens
@@ -67,7 +67,7 @@ def test_where_no_price_is_known_nothing_is_counted(
 
 def test_over_the_limit_is_refused_with_what_to_do(ask: Say, grove: Grove, spent: Any) -> None:
     limit(grove, 0.1)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         ask("continue n:5")
     assert refused.value.code == "LIMIT_EXCEEDED"
     assert "$0.10 of today's money is left" in refused.value.message
@@ -137,13 +137,13 @@ def test_what_is_stopped_costs_what_came(ask: Say, provider: ScriptedProvider, s
     asked = ask()[0]
     running = Running(asked)
     provider.wait_for(1)
-    landing.ask_stop(again(asked))
+    generation_lifecycle.ask_stop(again(asked))
     row = running.ended()
     assert spent() == (row.tokens_in + row.tokens_out, 0)
 
 
 def test_what_is_stopped_while_it_waits_costs_nothing(ask: Say, spent: Any) -> None:
-    landing.ask_stop(ask()[0])
+    generation_lifecycle.ask_stop(ask()[0])
     assert spent() == (0, 0)
 
 
@@ -181,9 +181,11 @@ def test_what_a_worker_was_lost_over_is_not_begun_again_beyond_the_limit(
     limit(grove, 0.1)
     row = ask()[0]
     assert spent() == (0, 100)
-    taken = landing.take(row.uid, lease="dead", seconds=60)
+    taken = generation_lifecycle.take(row.uid, lease="dead", seconds=60)
     assert taken is not None
-    landing.begin_call(taken, Call(tree=tree, participant=row.participant, provider="openai"))
+    generation_lifecycle.begin_call(
+        taken, Call(tree=tree, participant=row.participant, provider="openai")
+    )
     Generation.objects.filter(pk=row.pk).update(leased_until="2020-01-01T00:00:00Z")
     row = run(row)
     assert row.error is not None

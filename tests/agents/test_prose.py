@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from agents.context.prose import ASKS, BEGINS
+from agents.context.subject_request import ASKS, BEGINS
 from loom.access import Actor
 from loom.commands.execute import Request, execute
 from loom.models import Participant, Tree

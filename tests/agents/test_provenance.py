@@ -108,13 +108,13 @@ def strange_call(ask: Say, outsider: User) -> Call:
     from django.utils import timezone
 
     from loom.access import first_grove, get_actor
-    from loom.commands import growth
+    from loom.commands import node_writer
     from loom.models import Step
     from loom.queries import lookup
     from loom.rules import addresses
 
     _, node, call = _written(ask)
-    elsewhere = growth.make_tree(get_actor(outsider, first_grove(outsider)), title="Elsewhere")
+    elsewhere = node_writer.make_tree(get_actor(outsider, first_grove(outsider)), title="Elsewhere")
     generation = call.generations.get()
     turn = Turn.objects.create(
         tree=node.tree,
@@ -123,7 +123,7 @@ def strange_call(ask: Say, outsider: User) -> Call:
         invoked_at=node,
         stands_at=node,
     )
-    workspace = growth.workspace_of(call.participant, node.tree)
+    workspace = node_writer.workspace_of(call.participant, node.tree)
     Step.objects.create(
         workspace=workspace, seq=1, actor=call.participant, turn_uid=turn.uid, line="view",
         items=[addresses.of_node(lookup.root_of(elsewhere).pk)], outcome="ok",

@@ -3,9 +3,9 @@
 import pytest
 
 from agents import sweeper
-from agents.taking import begin
+from agents.lease import begin
 from loom.access import Actor, get_actor
-from loom.commands import landing, queueing
+from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute
 from loom.models import Generation, Grove, Participant, Tree, User
 from tests.agents.conftest import Running, Say, again, run
@@ -29,25 +29,25 @@ def order_of(lane: str) -> list[Generation]:
     """All that waits in a lane, in the order in which it begins, one at a time."""
     order: list[Generation] = []
     while True:
-        taken = queueing.begin(lane, lease="x", seconds=60)
+        taken = generation_lifecycle.begin(lane, lease="x", seconds=60)
         if not taken:
             return order
         for one in taken:
             order.append(one)
-            landing.land(one.uid, lease="x", text="", chunk=0, finish="complete")
+            generation_lifecycle.land(one.uid, lease="x", text="", chunk=0, finish="complete")
 
 
 def test_fifty_of_one_member_do_not_hold_up_the_one_of_another(
     ask: Say, other: Actor, tree: Tree, model: Participant
 ) -> None:
     bears(model, 1)
-    lane = queueing.lane_of(model)
+    lane = generation_lifecycle.lane_of(model)
     for _ in range(5):
         ask("continue n:10")
-    first = queueing.begin(lane, lease="x", seconds=60)
+    first = generation_lifecycle.begin(lane, lease="x", seconds=60)
     assert len(first) == 1
     own = execute(other, tree, Request("continue")).body["generations"]
-    landing.land(first[0].uid, lease="x", text="", chunk=0, finish="complete")
+    generation_lifecycle.land(first[0].uid, lease="x", text="", chunk=0, finish="complete")
     order = [one.uid for one in order_of(lane)]
     assert order.index(own[0]) <= 1
     assert len(order) == 50
@@ -59,7 +59,7 @@ def test_members_take_turns_whatever_each_asked_for(
     bears(model, 1)
     ask("continue n:10")
     execute(other, tree, Request("continue n:5"))
-    payers = [one.payer for one in order_of(queueing.lane_of(model))]
+    payers = [one.payer for one in order_of(generation_lifecycle.lane_of(model))]
     for done in range(2, 11, 2):
         assert payers[:done].count(other.person) == done // 2
 
@@ -68,12 +68,12 @@ def test_a_place_is_kept_for_somebody_who_comes_new(
     ask: Say, other: Actor, tree: Tree, model: Participant
 ) -> None:
     bears(model, 8)
-    lane = queueing.lane_of(model)
+    lane = generation_lifecycle.lane_of(model)
     ask("continue n:10")
-    assert len(queueing.begin(lane, lease="x", seconds=60)) == 7
-    assert queueing.begin(lane, lease="x", seconds=60) == []
+    assert len(generation_lifecycle.begin(lane, lease="x", seconds=60)) == 7
+    assert generation_lifecycle.begin(lane, lease="x", seconds=60) == []
     execute(other, tree, Request("continue n:2"))
-    taken = queueing.begin(lane, lease="x", seconds=60)
+    taken = generation_lifecycle.begin(lane, lease="x", seconds=60)
     assert [one.payer for one in taken] == [other.person]
 
 
@@ -101,7 +101,7 @@ def test_what_shares_a_key_shares_its_places(
     )
     Participant.objects.filter(pk__in=[model.pk, twin.pk]).update(lane="one key", parallel=2)
     ask('continue n:2 using agent:"Echo" agent:"Twin"')
-    assert len(queueing.begin("one key", lease="x", seconds=60)) == 2
+    assert len(generation_lifecycle.begin("one key", lease="x", seconds=60)) == 2
     assert Generation.objects.filter(status="queued").count() == 2
 
 
@@ -109,7 +109,7 @@ def test_those_that_wait_know_their_place(ask: Say, other: Actor, tree: Tree) ->
     asked = ask("continue n:3")
     late = execute(other, tree, Request("continue")).body["generations"]
     rows = [*asked, Generation.objects.get(uid=late[0])]
-    places = queueing.places(rows)
+    places = generation_lifecycle.places(rows)
     assert [places[row.pk] for row in rows] == [0, 2, 3, 1]
 
 
@@ -128,7 +128,7 @@ def test_what_is_stopped_while_it_waits_is_never_asked(
 ) -> None:
     bears(model, 1)
     asked = ask("continue n:2")
-    landing.ask_stop(asked[1])
+    generation_lifecycle.ask_stop(asked[1])
     run(asked[0])
     assert again(asked[1]).status == "stopped"
     assert len(provider.seen) == 1
@@ -140,12 +140,14 @@ def test_a_lane_goes_on_after_its_worker_was_killed(
     """The worker dies with one running and two waiting: the rows alone bring all to an end."""
     bears(model, 1)
     asked = ask("continue n:3")
-    assert len(begin(queueing.lane_of(model))) == 1
-    assert begin(queueing.lane_of(model)) == []
+    assert len(begin(generation_lifecycle.lane_of(model))) == 1
+    assert begin(generation_lifecycle.lane_of(model)) == []
     Generation.objects.filter(status="running").update(leased_until="2020-01-01T00:00:00Z")
     monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
     sent: list[str] = []
-    monkeypatch.setattr("loom.log.jobs.enqueue", lambda task, args, queue: sent.append(args[0]))
+    monkeypatch.setattr(
+        "loom.events.announce.enqueue", lambda task, args, queue: sent.append(args[0])
+    )
     sweeper.sweep()
     assert len(sent) == 1
     provider.default = tokens(1)

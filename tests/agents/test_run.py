@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from agents import run as running
+from agents import generations as running
+from agents.persistence import begin
 from agents.providers.attempt import Attempt
-from agents.writing import begin
 from loom.access import Actor
 from loom.commands.execute import Request, execute
-from loom.log import streams
+from loom.events import streams
 from loom.models import Call, Event, Participant, Tree
 from tests.agents.conftest import Say, again, run
 from tests.providers.scripted import ScriptedProvider
@@ -259,9 +259,9 @@ def test_an_undone_continue_lands_pruned(
 def test_an_answer_larger_than_a_node_is_cut_there(
     ask: Say, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agents import candidate
+    from agents import generations
 
-    monkeypatch.setattr(candidate, "MAX_NODE_BYTES", 10)
+    monkeypatch.setattr(generations, "MAX_NODE_BYTES", 10)
     provider.script(tokens(5, word="é"))
     row = run(ask()[0])
     assert (row.shown, row.finish) == ("é1 é2 é", "interrupted:too long")

@@ -9,11 +9,10 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from agents import leases, sweeper, taking, writing
-from agents.leases import EVERY_S, LEASE_S, STALL_S, Watch
+from agents import lease, persistence, sweeper
+from agents.lease import EVERY_S, LEASE_S, STALL_S, Watch, begin
 from agents.sweeper import sweep
-from agents.taking import begin
-from loom.commands import landing
+from loom.commands import generation_lifecycle
 from loom.models import Generation
 from tests.agents.conftest import Running, Say, again
 from tests.providers.scripted import ScriptedProvider
@@ -37,36 +36,38 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     """The time of the watch, which has seen one write go through."""
     made = Clock()
-    monkeypatch.setattr(leases, "watch", Watch(made))
-    leases.watch.look(lambda: None)
+    monkeypatch.setattr(lease, "watch", Watch(made))
+    lease.watch.look(lambda: None)
     yield made
 
 
 def _running(generation: Generation) -> Generation:
     """The generation with text, under a lease that has run out."""
-    assert landing.take(generation.uid, lease="gone", seconds=60) is not None
-    landing.progress(generation.uid, lease="gone", text="Half a s", chunk=1, seconds=-1)
+    assert generation_lifecycle.take(generation.uid, lease="gone", seconds=60) is not None
+    generation_lifecycle.progress(
+        generation.uid, lease="gone", text="Half a s", chunk=1, seconds=-1
+    )
     return again(generation)
 
 
 def test_a_lease_says_nothing_while_writes_wait(clock: Clock) -> None:
-    assert leases.proves_loss("gone")
-    leases.watch.look(lambda: clock.passes(30))
-    assert not leases.proves_loss("gone")
+    assert lease.proves_loss("gone")
+    lease.watch.look(lambda: clock.passes(30))
+    assert not lease.proves_loss("gone")
     for _ in range(LEASE_S // EVERY_S):
         clock.passes(EVERY_S)
-        assert not leases.proves_loss("gone")
-        leases.watch.look(lambda: None)
+        assert not lease.proves_loss("gone")
+        lease.watch.look(lambda: None)
     clock.passes(1)
-    assert leases.proves_loss("gone")
+    assert lease.proves_loss("gone")
 
 
 def test_nor_while_a_write_is_being_tried(clock: Clock) -> None:
     def held() -> None:
         clock.passes(STALL_S + 1)
-        assert not leases.proves_loss("gone")
+        assert not lease.proves_loss("gone")
 
-    leases.watch.look(held)
+    lease.watch.look(held)
 
 
 def test_nor_where_writes_fail_or_nobody_could_try(clock: Clock) -> None:
@@ -74,29 +75,32 @@ def test_nor_where_writes_fail_or_nobody_could_try(clock: Clock) -> None:
         raise OperationalError("database is locked")
 
     with pytest.raises(OperationalError):
-        leases.watch.look(fails)
-    assert not leases.proves_loss("gone")
+        lease.watch.look(fails)
+    assert not lease.proves_loss("gone")
     clock.passes(EVERY_S + STALL_S + LEASE_S)
-    assert not leases.proves_loss("gone")
-    leases.watch.look(lambda: None)
-    assert not leases.proves_loss("gone")
+    assert not lease.proves_loss("gone")
+    lease.watch.look(lambda: None)
+    assert not lease.proves_loss("gone")
 
 
 @pytest.mark.django_db
 def test_after_a_stall_nothing_that_may_be_alive_is_ended(ask: Say, clock: Clock) -> None:
     row = _running(ask()[0])
-    leases.watch.look(lambda: clock.passes(30))
+    lease.watch.look(lambda: clock.passes(30))
     sweep()
     assert begin(row.lane) == []
     assert again(row).status == "running"
     # Its worker comes back and holds it again.
-    assert landing.progress(row.uid, lease="gone", text="Half a sent", chunk=2, seconds=9) == "go"
+    assert (
+        generation_lifecycle.progress(row.uid, lease="gone", text="Half a sent", chunk=2, seconds=9)
+        == "go"
+    )
 
 
 @pytest.mark.django_db
 def test_what_this_process_runs_is_not_lost(ask: Say) -> None:
     row = _running(ask()[0])
-    with leases.held("gone"):
+    with lease.held("gone"):
         sweep()
         assert begin(row.lane) == []
         assert again(row).status == "running"
@@ -117,7 +121,7 @@ def test_a_call_is_begun_though_the_database_is_busy(
         return "written"
 
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
-    assert writing._persistently(busy) == "written"
+    assert persistence._persistently(busy) == "written"
 
 
 @pytest.mark.django_db
@@ -125,8 +129,8 @@ def test_a_word_about_a_pause_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     def busy(*args: object, **named: object) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(landing, "tell", busy)
-    writing.tell_wait("x", "y", "tried again after 3 s")
+    monkeypatch.setattr(generation_lifecycle, "tell", busy)
+    persistence.tell_wait("x", "y", "tried again after 3 s")
 
 
 HELD_S = float(os.environ.get("HEDDLE_TEST_STALL_S", "8"))
@@ -139,9 +143,9 @@ def test_a_database_that_is_held_ends_no_running_generation(
 ) -> None:
     """Held by a stranger for several leases, while the sweeper looks and a text grows."""
     if HELD_S < 30:
-        for module in (leases, taking, writing):
+        for module in (lease, lease, persistence):
             monkeypatch.setattr(module, "LEASE_S", 2)
-        monkeypatch.setattr(leases, "STALL_S", 0.5)
+        monkeypatch.setattr(lease, "STALL_S", 0.5)
         monkeypatch.setattr(sweeper, "EVERY_S", 0.5)
     provider.script(holds("It was ", HOLD, "night."))
     row = ask()[0]
@@ -153,7 +157,8 @@ def test_a_database_that_is_held_ends_no_running_generation(
     stranger = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     stranger.execute("BEGIN IMMEDIATE")
     time.sleep(HELD_S)
-    assert again(row).leased_until < timezone.now()
+    until = again(row).leased_until
+    assert until is not None and until < timezone.now()
     stranger.execute("ROLLBACK")
     stranger.close()
     sweep()  # the sweeper of another moment, as soon as writes go through

@@ -2,9 +2,8 @@
 
 import pytest
 
-from agents.context.fit import TooLong
-from agents.context.prose import ASKS, EXAMPLES, way_of
-from agents.context.subject import Piece, Reading, Sent, arrange
+from agents.context.subject_request import ASKS, EXAMPLES, Piece, Reading, Sent, arrange, way_of
+from agents.context.truncation import TooLong
 
 Line = tuple[str, str]
 

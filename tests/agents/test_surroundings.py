@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.aware import Sent, assemble
-from agents.context.sections import rendered
-from agents.context.surroundings import memory, outline, path
-from agents.context.view import Deed, Near, Stop, Twig, View
+from agents.context.agent_request import Sent, assemble
+from agents.context.sections import memory, outline, path, rendered
+from agents.context.values import Action, Near, Stop, Twig, View
 from tests.agents.test_aware import ADA, AWARE, VIEW
 
 TWIGS = (
@@ -17,13 +16,13 @@ TWIGS = (
     Twig("d5n7", '"Warm."', 2, True),
 )
 DEEDS = (
-    Deed("view", ("a7x2",)),
-    Deed("view", ("b3k9",)),
-    Deed("annotate", ("b3k9",)),
-    Deed("continue", ("b3k9",)),
-    Deed("continue", ("b3k9",)),
-    Deed("find"),
-    Deed("prune", ("a7x2",), "PERMISSION_DENIED"),
+    Action("view", ("a7x2",)),
+    Action("view", ("b3k9",)),
+    Action("annotate", ("b3k9",)),
+    Action("continue", ("b3k9",)),
+    Action("continue", ("b3k9",)),
+    Action("find"),
+    Action("prune", ("a7x2",), "PERMISSION_DENIED"),
 )
 NEAR = (
     Near("a7x2", "Ada", "human", "3m ago", 2, 1, is_bookmarked=True, tags=("good",)),

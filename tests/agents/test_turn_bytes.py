@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
 from loom.models import Node, Participant, Tree
 from tests.agents.acting import asked, step, went
@@ -67,7 +67,7 @@ def test_a_session_is_sent_to_the_byte(
         ("user", f"[{b}] you · {at(b, '%H:%M')} (above)"),
         ("user", f"---REQUEST from {owner} (human) in [{c}]\nAnd now?\n---REQUEST_END"),
     ]
-    revision = growth.workspace_of(agent, tree).revision  # each line and the end made one more
+    revision = node_writer.workspace_of(agent, tree).revision  # each line and the end made one more
     workspace = f"""\
 ---WORKSPACE revision {{revision}}
 ---STATUS

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.models import Generation, Participant, Step, Tree, User
 from tests.agents.conftest import run
 from tests.agents.outside import Outside
@@ -285,7 +285,7 @@ def test_a_refusal_tells_an_agent_whether_it_or_who_asked_lacks_the_right(
 def test_a_thousand_steps_in_a_day_are_all_there_are(
     outside: Outside, opening: str, provider: ScriptedProvider, tree: Tree
 ) -> None:
-    view = growth.workspace_of(outside.agent, tree)
+    view = node_writer.workspace_of(outside.agent, tree)
     old = timezone.now() - timedelta(hours=25)
     row = Step(workspace=view, actor=outside.agent, turn_uid="t", line="→ budget", outcome="ok")
     before = [copy(row) for _ in range(1_001)]

@@ -8,11 +8,11 @@ from rest_framework.test import APIClient
 
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
 from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.queries import lookup
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.agents.acting import asked, outcomes, step, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says
@@ -53,7 +53,7 @@ def test_who_asked_for_a_turn_is_in_the_log_of_the_tree(
     actor: Actor, tree: Tree, agent: Participant, opening: str
 ) -> None:
     asked(actor, tree, agent, node=opening, input="And now?")
-    with pytest.raises(Refused):  # the slot is held
+    with pytest.raises(CommandError):  # the slot is held
         asked(actor, tree, agent, node=opening)
     first, second = Step.objects.filter(workspace=None).order_by("seq")
     assert (first.canonical, first.outcome, first.actor) == ("start_turn", "ok", actor.participant)
@@ -170,7 +170,7 @@ def test_a_second_turn_at_a_slot_is_a_conflict_with_the_holders_name(
     actor: Actor, tree: Tree, agent: Participant, opening: str, provider: ScriptedProvider
 ) -> None:
     turn = asked(actor, tree, agent, node=opening)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         asked(actor, tree, agent, node=opening)
     assert refused.value.code == "CONFLICT"
     assert "Marie" in refused.value.message
@@ -183,7 +183,7 @@ def test_a_second_turn_at_a_slot_is_a_conflict_with_the_holders_name(
 def test_a_participant_that_is_not_aware_is_rejected(
     actor: Actor, tree: Tree, model: Participant
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         asked(actor, tree, model)
     assert refused.value.code == "REJECTED"
     assert "continue" in refused.value.hint
@@ -197,17 +197,17 @@ def test_rights_are_taken_anew_for_each_line(
     opening: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from agents import lines
+    from agents import turn_lines
 
     provider.script(says('→ annotate here "a"\n→ annotate here "b"'), says("Ok."))
-    before = lines._run
+    before = turn_lines._run
 
     def narrowing(*given: object) -> str:
         warning = before(*given)  # type: ignore[arg-type]
         Participant.objects.filter(pk=agent.pk).update(permissions=["loom_aware", "loom_generate"])
         return warning
 
-    monkeypatch.setattr(lines, "_run", narrowing)
+    monkeypatch.setattr(turn_lines, "_run", narrowing)
     turn = went(asked(actor, tree, agent, node=opening))
     assert [outcome for _, outcome in outcomes(turn)] == ["ok", "PERMISSION_DENIED"]
 
@@ -266,7 +266,7 @@ def test_the_context_of_a_workspace_is_exactly_what_the_next_request_holds(
 ) -> None:
     turn = asked(actor, tree, agent, node=opening)
     run_turn(turn.uid)
-    workspace = growth.workspace_of(agent, tree)
+    workspace = node_writer.workspace_of(agent, tree)
     shown = api(actor.user).get(f"/api/workspaces/{workspace.uid}/context").json()
     went(turn)
     sent = provider.seen[0].json["messages"]

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from agents.reading import pieces_of
+from agents.subject_prompt import pieces_of
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import turning
+from loom.commands import turn_lifecycle
 from loom.commands.execute import Request, execute
 from loom.models import Generation, Membership, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
@@ -41,7 +41,7 @@ def test_a_turn_ends_at_once_when_who_asked_for_it_is_no_member_any_more(
         Membership.objects.filter(user=actor.user, grove=tree.grove).delete()
         return said
 
-    monkeypatch.setattr("agents.lines.execute", removing)
+    monkeypatch.setattr("agents.turn_lines.execute", removing)
     turn = went(asked(actor, tree, agent, node=opening))
     assert outcomes(turn) == [('→ annotate here "a"', "ok")]
     assert (turn.status, turn.finish) == ("failed", "interrupted:permission_denied")
@@ -57,14 +57,14 @@ def test_a_stop_that_comes_while_a_round_is_being_queued_is_heard(
     opening: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before = turning.begin_round
+    before = turn_lifecycle.begin_round
 
     def stopped_meanwhile(turn: Turn, *, tokens: int) -> Generation:
         # Who stops looks for what writes, and the round is not stored yet.
         Turn.objects.filter(pk=turn.pk).update(stop_asked=True)
         return before(turn, tokens=tokens)
 
-    monkeypatch.setattr(turning, "begin_round", stopped_meanwhile)
+    monkeypatch.setattr(turn_lifecycle, "begin_round", stopped_meanwhile)
     turn = asked(actor, tree, agent, node=opening)
     run_turn(turn.uid)
     assert Generation.objects.get(turn=turn).status == "stopped"
@@ -76,9 +76,9 @@ def test_a_stop_that_a_lost_worker_did_not_hand_on_is_found_by_the_sweeper(
 ) -> None:
     turn = asked(actor, tree, agent, node=opening)
     run_turn(turn.uid)
-    assert list(turning.waiting()) == []
+    assert list(turn_lifecycle.waiting()) == []
     Turn.objects.filter(pk=turn.pk).update(stop_asked=True)
-    assert list(turning.waiting()) == [turn.uid]
+    assert list(turn_lifecycle.waiting()) == [turn.uid]
 
 
 def test_a_refused_loop_points_to_the_result_that_was_given(

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents import lines, sweeper, worker
+from agents import sweeper, turn_lines, worker
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import landing, turning, turns
+from loom.commands import generation_lifecycle, turn_lifecycle
 from loom.commands.execute import Request, execute
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
-from loom.models.turns import ENDED_TURN
+from loom.models.generations import ENDED_TURN
 from loom.queries.turns import turns as rows
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.conftest import Running
@@ -38,7 +38,7 @@ class WorkerLostError(BaseException):
 
 
 def lost_after(
-    name: str, times: int, monkeypatch: pytest.MonkeyPatch, place: object = turning
+    name: str, times: int, monkeypatch: pytest.MonkeyPatch, place: object = turn_lifecycle
 ) -> None:
     """The worker is killed right after the `times`th call of a function, once."""
     original: Callable[..., object] = getattr(place, name)
@@ -100,7 +100,7 @@ def test_a_line_that_ran_when_its_worker_was_lost_is_told_and_not_run_again(
 ) -> None:
     provider.script(says(SAID), says("Two."))
     turn = asked(actor, tree, agent, input="Begin.")
-    lost_after("execute", times, monkeypatch, place=lines)
+    lost_after("execute", times, monkeypatch, place=turn_lines)
     with pytest.raises(WorkerLostError):
         went(turn)
     forget_leases()
@@ -116,7 +116,7 @@ def test_a_round_that_a_lost_worker_left_in_its_text_is_clearly_interrupted(
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
     said = Generation.objects.get(turn=turn)
-    landing.take(said.uid, lease="gone", seconds=-1)
+    generation_lifecycle.take(said.uid, lease="gone", seconds=-1)
     Generation.objects.filter(pk=said.pk).update(text='Half.\n→ annotate here "a', chunk=1)
     sweeper.sweep()
     turn = went(turn)
@@ -130,7 +130,7 @@ def test_a_turn_that_is_stopped_before_it_began_asks_nobody(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
 ) -> None:
     turn = asked(actor, tree, agent, input="Begin.")
-    turns.ask_stop(turn)
+    turn_lifecycle.ask_stop(turn)
     turn = went(turn)
     assert (turn.status, turn.node, provider.seen) == ("stopped", None, [])
 
@@ -140,7 +140,7 @@ def test_a_turn_that_is_stopped_while_its_round_waits_asks_nobody(
 ) -> None:
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
-    turns.ask_stop(rows().get(pk=turn.pk))
+    turn_lifecycle.ask_stop(rows().get(pk=turn.pk))
     turn = went(turn)
     assert (turn.status, turn.node, provider.seen) == ("stopped", None, [])
 
@@ -155,7 +155,7 @@ def test_a_turn_that_is_stopped_while_it_writes_keeps_what_came_and_runs_no_line
     provider.wait_for(1)
     while not Generation.objects.get(turn=turn).text:
         sweeper.sweep()
-    turns.ask_stop(rows().get(pk=turn.pk))
+    turn_lifecycle.ask_stop(rows().get(pk=turn.pk))
     running.ended()
     turn = went(turn)
     assert (turn.status, turn.finish) == ("stopped", "interrupted:stopped")
@@ -173,11 +173,11 @@ def test_a_turn_that_is_stopped_between_two_lines_runs_no_more_of_them(
 ) -> None:
     provider.script(says(SAID))
     turn = asked(actor, tree, agent, input="Begin.")
-    before = lines.next_line
+    before = turn_lines.next_line
 
     def stopping(*given: object) -> bool:
         went_on = before(*given)  # type: ignore[arg-type]
-        turns.ask_stop(rows().get(pk=turn.pk))
+        turn_lifecycle.ask_stop(rows().get(pk=turn.pk))
         return went_on
 
     monkeypatch.setattr("agents.turns.next_line", stopping)
@@ -197,7 +197,7 @@ def test_a_turn_that_is_stopped_while_a_line_waits_for_candidates_stops_them(
     run_turn(turn.uid)
     waiting = rows().get(pk=turn.pk)
     assert (waiting.status, len(waiting.waits_for)) == ("executing", 2)
-    turns.ask_stop(waiting)
+    turn_lifecycle.ask_stop(waiting)
     turn = went(turn)
     assert turn.status == "stopped"
     stopped = Generation.objects.filter(turn=turn, round=0).values_list("status", flat=True)
@@ -284,6 +284,6 @@ def test_more_steps_are_asked_for_by_the_agent_and_granted_by_people(
     run_turn(turn.uid)
     going = rows().get(pk=turn.pk)
     assert going.extension == {"steps": 5, "why": "more to read"}
-    turns.extend(actor, going, 5)
+    turn_lifecycle.extend(actor, going, 5)
     assert execute(actor, tree, Request("budget")).body["ok"]
     assert rows().get(pk=turn.pk).more_steps == 5

@@ -13,10 +13,10 @@ from agents import worker
 from agents.providers.exchange import Limits
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import turns
+from loom.commands import turn_lifecycle
 from loom.commands.execute import Request, execute
 from loom.models import Event, Generation, Node, Participant, Step, Tree, Turn
-from loom.models.turns import ENDED_TURN
+from loom.models.generations import ENDED_TURN
 from loom.queries.turns import turns as rows
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
@@ -150,7 +150,7 @@ def went_badly(turn: Turn, dice: random.Random) -> Turn:
     stop_at = dice.choice([None, None, None, 1, 2, 3, 5, 8])
     for at in range(60):
         if at == stop_at:
-            turns.ask_stop(rows().get(pk=turn.pk))
+            turn_lifecycle.ask_stop(rows().get(pk=turn.pk))
         run_turn(turn.uid)
         for one in Generation.objects.filter(turn=turn, status="queued"):
             worker.run_generation(one.uid)

@@ -8,10 +8,10 @@ from django.utils import timezone
 from agents import sweeper, worker
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import turning, turns
+from loom.commands import turn_lifecycle
 from loom.models import Generation, Node, Participant, Tree, Turn
 from loom.queries.turns import turns as rows
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
@@ -22,7 +22,7 @@ SAID = 'One.\n→ annotate here "a"\n'
 
 def _two_minutes_later() -> None:
     """As if nothing had moved for as long as a turn may stand still."""
-    Turn.objects.update(moved_at=timezone.now() - turns.STILL)
+    Turn.objects.update(moved_at=timezone.now() - turn_lifecycle.STILL)
 
 
 def _half_way(actor: Actor, tree: Tree, agent: Participant) -> Turn:
@@ -30,7 +30,7 @@ def _half_way(actor: Actor, tree: Tree, agent: Participant) -> Turn:
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
     worker.run_generation(Generation.objects.get(turn=turn).uid)
-    turning.take(turn.uid, "gone")
+    turn_lifecycle.take(turn.uid, "gone")
     return turn
 
 
@@ -56,9 +56,9 @@ def test_a_turn_that_moves_holds_its_slot(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
 ) -> None:
     turn = _half_way(actor, tree, agent)
-    Turn.objects.update(moved_at=timezone.now() - turns.STILL + timedelta(seconds=30))
+    Turn.objects.update(moved_at=timezone.now() - turn_lifecycle.STILL + timedelta(seconds=30))
     sweeper.sweep()
-    with pytest.raises(Refused, match="is at work at"):
+    with pytest.raises(CommandError, match="is at work at"):
         asked(actor, tree, agent, node=turn.invoked_at.local_id)
 
 

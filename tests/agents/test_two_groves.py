@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from agents.assembling import assembled, next_place
-from agents.reading import order_of
+from agents.agent_prompt import assembled, next_place
+from agents.subject_prompt import order_of
 from loom import access
 from loom.access import acting_as
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
 from loom.models import Generation, Participant, Step, Tree, User, Workspace
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.conftest import run
 from tests.providers.scripted import ScriptedProvider
@@ -54,7 +54,7 @@ def test_a_source_of_the_own_grove_is_sent_but_not_below_what_is_pruned_there(
     two, left = two_groves, two_groves.left
     _subject(two, provider)
     actor = left.actor(two.only_left)
-    other = growth.make_tree(actor, title="Beside")
+    other = node_writer.make_tree(actor, title="Beside")
     above = execute(actor, other, Request('respond root "An old owl."')).body["refs"][0]
     below = execute(actor, other, Request(f'respond {above} "It hoots."')).body["refs"][0]
     far = f"tree:{other.uid} node:{below}"
@@ -99,7 +99,7 @@ def test_a_member_of_both_reaches_the_other_grove_and_of_one_does_not(
     two = two_groves
     assert SECRET in two.left.run(two.both, f"view {two.far} full")
     for line in (f"view {two.far}", f'view tree:"{TITLE}"', f"view {two.right.text.local_id}"):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(CommandError) as refused:
             two.left.run(two.only_left, line)
         assert refused.value.code == "NOT_FOUND"
         assert TITLE not in f"{refused.value.hint}" and SECRET not in refused.value.reply
@@ -111,7 +111,7 @@ def test_a_member_of_both_reaches_the_other_grove_and_of_one_does_not(
 def test_an_agent_is_not_told_the_title_of_a_tree_elsewhere(two_groves: TwoGroves) -> None:
     two, left = two_groves, two_groves.left
     actor = acting_as(left.actor(two.both), two.agent(left))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         execute(actor, left.tree, Request(f"view {two.right.text.local_id}"))
     assert (refused.value.code, TITLE in refused.value.hint) == ("NOT_FOUND", False)
 
@@ -133,9 +133,9 @@ def test_a_position_in_a_tree_that_may_not_be_read_any_more_shows_nothing(
     two, left = two_groves, two_groves.left
     agent = two.agent(left)
     for whose in (agent, left.actor(two.both).participant):
-        view = growth.workspace_of(whose, left.tree)
+        view = node_writer.workspace_of(whose, left.tree)
         Workspace.objects.filter(pk=view.pk).update(position=two.right.text)
-    view = growth.workspace_of(agent, left.tree)
+    view = node_writer.workspace_of(agent, left.tree)
     sent = assembled(next_place(left.actor(two.both), view))
     assert SECRET not in json.dumps(sent.bodies)
     got = two.client(two.only_left).get(f"/api/workspaces/{view.uid}/context")
@@ -155,7 +155,7 @@ def test_steps_and_context_of_an_agent_are_guarded_as_calls_are(
     Step.objects.filter(turn_uid=turn.uid).update(
         items=[f"n{two.right.text.pk}"], message=SECRET, line=f"view {two.far}"
     )
-    view = growth.workspace_of(agent, left.tree)
+    view = node_writer.workspace_of(agent, left.tree)
     page = f"/trees/{left.tree.uid}?node={left.text.local_id}"
     for where in (f"workspace={view.uid}", f"turn={turn.uid}"):
         got = two.client(two.only_left).get(f"/api/steps?{where}").json()["results"]
@@ -174,7 +174,7 @@ def test_searching_a_grove_asks_for_cross_tree(two_groves: TwoGroves) -> None:
     two, left = two_groves, two_groves.left
     agent = two.agent(left, permissions=["loom_aware"])
     actor = acting_as(left.actor(two.both), agent)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         execute(actor, left.tree, Request('find "keeps" in:grove'))
     assert refused.value.code == "PERMISSION_DENIED"
     assert "cross_tree" in refused.value.message

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agents.assembling import assembled, place_of
+from agents.agent_prompt import assembled, place_of
 from loom.access import Actor, acting_as
 from loom.commands.execute import Request, execute
 from loom.models import Participant, Tree

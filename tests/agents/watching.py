@@ -7,9 +7,9 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
-from agents.loop import the_loop
-from loom.log.announce import group_of
-from loom.log.streams import name_of
+from agents.event_loop import the_loop
+from loom.events.announce import group_of
+from loom.events.streams import name_of
 from loom.models import Tree
 
 

@@ -9,21 +9,14 @@ from django.core import serializers
 
 from loom import commands
 from loom.access import Actor, get_actor
-from loom.commands import (
-    catalogue,
-    forest,
-    groves,
-    invitations,
-    participants,
-    public_links,
-    registry,
-)
+from loom.commands import command_reference, groves, participants, registry
+from loom.commands import trees as tree_commands
 from loom.commands.actions import actions, recorded, run_action
-from loom.commands.forest import NewTree
 from loom.commands.participants import Changes
-from loom.log import streams
+from loom.commands.trees import NewTree
+from loom.events import streams
 from loom.models import Event, Grove, Step, Tree, User
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.conftest import join, make_user
 
 SECRET_KEY = "sk-a-key-that-nobody-may-read"
@@ -70,7 +63,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
     ]
     assert all(one.summary for one in actions().values())
     assert not set(actions()) & {*registry.verbs(), *registry.aliases()}
-    assert not any(name in catalogue.reference() for name in actions())
+    assert not any(name in command_reference.reference() for name in actions())
 
 
 def test_each_change_of_a_grove_leaves_one_numbered_step(boss: Actor) -> None:
@@ -82,8 +75,8 @@ def test_each_change_of_a_grove_leaves_one_numbered_step(boss: Actor) -> None:
     fields = {"name": "Muse", "model_ref": "openai:gpt-5"}
     muse = participants.make_participant(boss, Changes(fields=fields))
     participants.archive_participant(boss, muse)
-    made = invitations.make_invitation(boss, role="reader", days=1, uses=1)[0]
-    invitations.revoke_invitation(boss, made.uid)
+    made = groves.make_invitation(boss, role="reader", days=1, uses=1)[0]
+    groves.revoke_invitation(boss, made.uid)
     steps = _steps(boss.grove)
     assert [(one.seq, one.canonical, one.outcome) for one in steps] == [
         (1, "change_grove", "ok"),
@@ -104,11 +97,11 @@ def test_each_change_of_a_grove_leaves_one_numbered_step(boss: Actor) -> None:
 
 
 def test_trees_and_their_public_links_have_their_steps_in_the_log_of_the_tree(boss: Actor) -> None:
-    tree = forest.make_tree(boss, NewTree(title="A", mode="buffer"))
-    forest.change_tree(boss, tree, {"title": "B"})
-    link = public_links.make_public_link(boss, tree, days=1)[0]
-    public_links.revoke_public_link(boss, tree, link.uid)
-    forest.change_tree(boss, tree, {"archived": True})
+    tree = tree_commands.make_tree(boss, NewTree(title="A", mode="buffer"))
+    tree_commands.change_tree(boss, tree, {"title": "B"})
+    link = tree_commands.make_public_link(boss, tree, days=1)[0]
+    tree_commands.revoke_public_link(boss, tree, link.uid)
+    tree_commands.change_tree(boss, tree, {"archived": True})
     assert [one.canonical for one in _steps(tree)] == [
         "make_tree",
         "change_tree",
@@ -116,13 +109,13 @@ def test_trees_and_their_public_links_have_their_steps_in_the_log_of_the_tree(bo
         "revoke_public_link",
         "change_tree",
     ]
-    forest.erase(boss, tree, "B")
+    tree_commands.erase(boss, tree, "B")
     assert [one.canonical for one in _steps(boss.grove)] == ["erase_tree"]
 
 
 def test_whoever_becomes_a_member_is_the_author_of_the_step(boss: Actor) -> None:
-    secret = invitations.make_invitation(boss, role="writer", days=1, uses=1)[1]
-    member = invitations.accept(secret, username="nadja", password="a long password 77")
+    secret = groves.make_invitation(boss, role="writer", days=1, uses=1)[1]
+    member = groves.accept(secret, username="nadja", password="a long password 77")
     founded = groves.make_grove(member.user, "Hers")
     groves.join(founded, make_user("otto"), "reader")
     assert [one.actor for one in _steps(boss.grove)] == [boss.participant, member.participant]
@@ -138,10 +131,10 @@ def test_a_refusal_of_a_member_changes_nothing_but_the_log_of_steps(
     reader = make_user("rita")
     join(grove, reader, "reader")
     before = _rows()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         groves.change_grove(get_actor(reader, grove), name="Mine")
     assert refused.value.code == "PERMISSION_DENIED"
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         groves.change_role(boss, boss.user.username, "reader")  # the last owner stays one
     assert [(one.seq, one.canonical, one.outcome) for one in _steps(grove)] == [
         (1, "change_grove", "PERMISSION_DENIED"),
@@ -158,7 +151,7 @@ def test_the_role_counts_that_holds_under_the_lock(boss: Actor, grove: Grove) ->
     join(grove, other, "owner")
     stale = get_actor(other, grove)
     groves.change_role(boss, "olga", "reader")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         groves.change_grove(stale, name="Mine")
     assert refused.value.code == "PERMISSION_DENIED"
 
@@ -168,7 +161,7 @@ def test_an_outsider_leaves_no_step(boss: Actor, outsider: User) -> None:
         boss.participant, boss.participant, outsider, boss.grove, "owner", boss.letters
     )
     before = _rows()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         groves.change_grove(elsewhere, name="Mine")
     assert refused.value.code == "NOT_FOUND"
     assert _rows() == before
@@ -178,12 +171,12 @@ def test_no_secret_is_in_any_step(boss: Actor) -> None:
     fields = {"name": "Muse", "model_ref": "openai:gpt-5", "base_url": "https://api.openai.com/v1"}
     muse = participants.make_participant(boss, Changes(fields=fields, api_key=SECRET_KEY))
     participants.change_participant(boss, muse, Changes(api_key=SECRET_KEY + "-two"))
-    secret = invitations.make_invitation(boss, role="writer", days=1, uses=2)[1]
-    invitations.accept(secret, username="nadja", password="a long password 77")
-    with pytest.raises(Refused):
-        invitations.accept(secret, username="nadja", password="a long password 78")
-    tree = forest.make_tree(boss, NewTree(title="A"))
-    link = public_links.make_public_link(boss, tree, days=1)[1]
+    secret = groves.make_invitation(boss, role="writer", days=1, uses=2)[1]
+    groves.accept(secret, username="nadja", password="a long password 77")
+    with pytest.raises(CommandError):
+        groves.accept(secret, username="nadja", password="a long password 78")
+    tree = tree_commands.make_tree(boss, NewTree(title="A"))
+    link = tree_commands.make_public_link(boss, tree, days=1)[1]
     kept = serializers.serialize("json", Step.objects.all())
     assert "make_participant" in kept
     for one in (SECRET_KEY, secret, "a long password", link):
@@ -192,7 +185,7 @@ def test_no_secret_is_in_any_step(boss: Actor) -> None:
 
 def test_a_step_keeps_the_start_and_the_hash_of_a_long_text(boss: Actor) -> None:
     text = "In the beginning. " * 1000
-    tree = forest.make_tree(boss, NewTree(title="A", system_context=text))
+    tree = tree_commands.make_tree(boss, NewTree(title="A", system_context=text))
     (step,) = _steps(tree)
     digest = hashlib.sha256(text.encode()).hexdigest()
     assert step.arguments == {
@@ -206,7 +199,7 @@ def test_a_step_keeps_the_start_and_the_hash_of_a_long_text(boss: Actor) -> None
     ("given", "kept"),
     [
         (NewTree(title="a\0b\ud800"), {"title": "a�b?"}),
-        (invitations.NewInvitation(role="reader", days=float("nan"), uses=1), {"days": "nan"}),
+        (groves.NewInvitation(role="reader", days=float("nan"), uses=1), {"days": "nan"}),
         (groves.GroveChanges(settings={"tag_colours": {"a": "b"}}), {}),
     ],
 )

@@ -4,18 +4,18 @@ import pytest
 from django.db import OperationalError
 
 from loom.access import Actor
-from loom.commands import records
+from loom.commands import step_records
 from loom.commands.execute import Request, execute
-from loom.log import streams
+from loom.events import streams
 from loom.models import Node, Step, Tree
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def _busy(monkeypatch: pytest.MonkeyPatch, times: int, words: str = "database is locked") -> None:
     """Has the next commands find the database busy, so many times, once they have written."""
-    done, left = records.done, [times]
+    done, left = step_records.done, [times]
 
     def late(*given: object) -> object:
         answer = done(*given)  # type: ignore[arg-type]
@@ -24,7 +24,7 @@ def _busy(monkeypatch: pytest.MonkeyPatch, times: int, words: str = "database is
             raise OperationalError(words)
         return answer
 
-    monkeypatch.setattr(records, "done", late)
+    monkeypatch.setattr(step_records, "done", late)
     monkeypatch.setattr(streams, "AGAIN_S", 0.0)
 
 
@@ -43,7 +43,7 @@ def test_it_is_not_asked_for_ever(
 ) -> None:
     _busy(monkeypatch, 1_000)
     monkeypatch.setattr(streams, "PATIENCE_S", 0.0)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(CommandError) as caught:
         execute(actor, tree, Request('respond root "Never."'))
     assert (caught.value.code, caught.value.retryable) == ("UNAVAILABLE", True)
     assert "busy" in caught.value.message

@@ -8,10 +8,10 @@ import pytest
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands import landing
+from loom.commands import generation_lifecycle
 from loom.commands.continuing import outcome_of
 from loom.models import Call, Event, Generation, Node, Participant, Tree, User
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -47,14 +47,14 @@ def test_it_answers_at_once_with_generations_and_no_node(
     ],
 )
 def test_bad_ones_are_refused(say: Say, muse: Participant, line: str, code: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(line)
     assert refused.value.code == code
     assert Generation.objects.count() == 0
 
 
 def test_without_a_model_it_says_what_to_do(say: Say) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say("continue from root")
     assert refused.value.code == "UNAVAILABLE"
     assert "Participants" in refused.value.hint
@@ -68,7 +68,7 @@ def test_the_model_used_last_is_used_again(say: Say, muse: Participant, actor: A
 
 
 def test_a_reader_may_not(say: Say, muse: Participant, reader: User) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say("continue from root", by=reader)
     assert refused.value.code == "PERMISSION_DENIED"
 
@@ -77,21 +77,24 @@ def test_a_reader_may_not(say: Say, muse: Participant, reader: User) -> None:
 def taken(say: Say, muse: Participant) -> Generation:
     """A generation that a worker with the lease "me" runs."""
     uid = say("continue from root").body["generations"][0]
-    row = landing.take(uid, lease="me", seconds=15)
+    row = generation_lifecycle.take(uid, lease="me", seconds=15)
     assert row is not None
     return row
 
 
 def test_one_worker_takes_it_and_only_an_expired_lease_is_taken_over(taken: Generation) -> None:
-    assert landing.take(taken.uid, lease="other", seconds=15) is None
+    assert generation_lifecycle.take(taken.uid, lease="other", seconds=15) is None
     Generation.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert landing.take(taken.uid, lease="other", seconds=15) is not None
-    assert landing.progress(taken.uid, lease="me", text="a", chunk=1, seconds=15) == "lost"
+    assert generation_lifecycle.take(taken.uid, lease="other", seconds=15) is not None
+    assert (
+        generation_lifecycle.progress(taken.uid, lease="me", text="a", chunk=1, seconds=15)
+        == "lost"
+    )
 
 
 def test_it_lands_once_as_a_node_below_its_point(taken: Generation, tree: Tree) -> None:
     for _ in range(2):
-        node = landing.land(
+        node = generation_lifecycle.land(
             taken.uid, lease="me", text=" and then", chunk=3, finish="complete", usage={"out": 3}
         )
     assert node is not None
@@ -107,10 +110,17 @@ def test_it_lands_once_as_a_node_below_its_point(taken: Generation, tree: Tree) 
 
 
 def test_a_stop_is_told_to_the_worker_and_keeps_the_text(taken: Generation) -> None:
-    assert landing.progress(taken.uid, lease="me", text="a", chunk=1, seconds=15) == "go"
-    landing.ask_stop(taken)
-    assert landing.progress(taken.uid, lease="me", text="ab", chunk=2, seconds=15) == "stop"
-    node = landing.land(taken.uid, lease="me", text="ab", chunk=2, finish="interrupted:stopped")
+    assert (
+        generation_lifecycle.progress(taken.uid, lease="me", text="a", chunk=1, seconds=15) == "go"
+    )
+    generation_lifecycle.ask_stop(taken)
+    assert (
+        generation_lifecycle.progress(taken.uid, lease="me", text="ab", chunk=2, seconds=15)
+        == "stop"
+    )
+    node = generation_lifecycle.land(
+        taken.uid, lease="me", text="ab", chunk=2, finish="interrupted:stopped"
+    )
     assert node is not None
     assert node.finish == "interrupted:stopped"
     assert Generation.objects.get().status == "stopped"
@@ -118,7 +128,7 @@ def test_a_stop_is_told_to_the_worker_and_keeps_the_text(taken: Generation) -> N
 
 def test_what_nobody_began_stops_at_once_without_a_node(say: Say, muse: Participant) -> None:
     uid = say("continue from root").body["generations"][0]
-    landing.ask_stop(Generation.objects.get(uid=uid))
+    generation_lifecycle.ask_stop(Generation.objects.get(uid=uid))
     assert Generation.objects.get().status == "stopped"
     assert Node.objects.count() == 1
 
@@ -126,7 +136,7 @@ def test_what_nobody_began_stops_at_once_without_a_node(say: Say, muse: Particip
 def test_nothing_arrived_makes_no_node_but_tells_why(taken: Generation) -> None:
     error = {"code": "MODEL_ERROR", "reason": "network", "message": "It broke."}
     assert (
-        landing.land(
+        generation_lifecycle.land(
             taken.uid, lease="me", text="", chunk=0, finish="interrupted:network", error=error
         )
         is None
@@ -137,19 +147,19 @@ def test_nothing_arrived_makes_no_node_but_tells_why(taken: Generation) -> None:
 
 def test_an_undone_continue_lands_pruned(say: Say, taken: Generation) -> None:
     say("undo")
-    node = landing.land(taken.uid, lease="me", text="late", chunk=1, finish="complete")
+    node = generation_lifecycle.land(taken.uid, lease="me", text="late", chunk=1, finish="complete")
     assert node is not None
     assert Node.objects.get(pk=node.pk).pruned
 
 
 def test_a_sealed_call_holds_the_bytes_as_received(taken: Generation, tree: Tree) -> None:
     call = Call(tree=tree, participant=taken.participant, provider="openai", configuration="c")
-    landing.begin_call(taken, call)
-    node = landing.land(taken.uid, lease="me", text="x", chunk=1, finish="complete")
+    generation_lifecycle.begin_call(taken, call)
+    node = generation_lifecycle.land(taken.uid, lease="me", text="x", chunk=1, finish="complete")
     assert node is not None
     body = b'data: {"x": "\xff"}\n\n'
     for _ in range(2):
-        landing.seal(call, landing.Received(body=body, status=200))
+        generation_lifecycle.seal(call, generation_lifecycle.Received(body=body, status=200))
     row = Call.objects.get()
     assert gzip.decompress(row.response) == body
     assert row.sha256 == hashlib.sha256(body).hexdigest()

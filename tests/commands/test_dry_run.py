@@ -10,11 +10,11 @@ from django.db import OperationalError, connection, connections, transaction
 from loom import commands
 from loom.access import Actor
 from loom.commands.execute import Request, execute
-from loom.log import streams
+from loom.events import streams
 from loom.models import Tree
-from loom.rules.refusals import Refused
-from tests.doors.matrix import LINES, filled
-from tests.doors.world import counted, world  # noqa: F401 (a fixture)
+from loom.rules.errors import CommandError
+from tests.interfaces.matrix import LINES, filled
+from tests.interfaces.world import counted, world  # noqa: F401 (a fixture)
 
 commands.load()
 
@@ -23,7 +23,7 @@ def _said(actor: Actor, tree: Tree, request: Request) -> Any:
     """The answer without what is drawn anew each time, or the refusal."""
     try:
         body = execute(actor, tree, request).body
-    except Refused as refused:
+    except CommandError as refused:
         return refused.code, refused.message
     refs = "|".join([*body["refs"], body["position"], "step:[0-9]+"])
     told = re.sub(rf"\b({refs})\b", "…", body["reply"])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from loom.models import Node, Tree
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +40,7 @@ def test_in_dialogue_an_edit_is_a_branch(say: Say, write: Write) -> None:
 def test_an_older_version_is_not_edited_over_a_newer(say: Say, write: Write) -> None:
     a = write("one")
     b = say(f'edit {a} "two" as:version').body["refs"][0]
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f'edit {a} "three" as:version')
     assert refused.value.code == "CONFLICT"
     assert b in refused.value.message
@@ -71,7 +71,7 @@ def test_replace_needs_exactly_one_place(say: Say, write: Write) -> None:
     a = write("a cat and a dog")
     made = say(f'edit {a} replace:"cat" with:"hen"').body["refs"][0]
     assert node(made).text == "a hen and a dog"
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f'edit {a} replace:"a " with:"the "')
     assert refused.value.code == "CONFLICT"
     assert "2 times" in refused.value.message
@@ -80,7 +80,7 @@ def test_replace_needs_exactly_one_place(say: Say, write: Write) -> None:
 @pytest.mark.parametrize("line", ['edit root "x"', 'edit {a} "one"'])
 def test_the_root_and_no_change_are_rejected(say: Say, write: Write, line: str) -> None:
     a = write("one")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(line.format(a=a))
     assert refused.value.code == "REJECTED"
 
@@ -112,6 +112,6 @@ def test_what_is_no_leaf_stays_when_it_is_split(say: Say, write: Write) -> None:
 @pytest.mark.parametrize("at", ["0", "3", "99"])
 def test_split_needs_a_place_inside(say: Say, write: Write, at: str) -> None:
     a = write("abc")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f"split {a} at:{at}")
     assert refused.value.code == "INVALID_SYNTAX"

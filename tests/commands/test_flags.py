@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from loom.models import Event, Node
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -40,14 +40,14 @@ def test_pruning_a_version_lets_the_newest_other_stand(say: Say, write: Write) -
     b = say(f'edit {a} "two" as:version').body["refs"][0]
     assert say(f"prune {b} version").reply == f"✓ pruned version [{b}]"
     assert "one" in say("view here").reply
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f"prune {a} version")
     assert (refused.value.code, refused.value.hint) == ("REJECTED", f"prune {a}")
 
 
 @pytest.mark.parametrize("verb", ["prune", "exclude"])
 def test_the_root_is_never_flagged(say: Say, verb: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f"{verb} root")
     assert refused.value.code == "REJECTED"
 
@@ -55,8 +55,8 @@ def test_the_root_is_never_flagged(say: Say, verb: str) -> None:
 def test_twice_is_refused(say: Say, write: Write) -> None:
     a = write("a")
     say(f"exclude {a}")
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         say(f"exclude {a}")
     assert say(f"include {a}").reply == f"✓ included [{a}]"
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         say(f"restore {a}")

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands import growth, registry
+from loom.commands import node_writer, registry
 from loom.commands.execute import Request, execute
 from loom.models import Event, Grove, Participant, Step, Tree, User
+from loom.rules.errors import CommandError
 from loom.rules.permissions import LETTERS
-from loom.rules.refusals import Refused
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +73,7 @@ def test_at_says_where_here_is(say: Say, write: Write) -> None:
     write("b", a)
     assert say("view here", at=a).body["position"] == a
     assert say("view parent", at=a).body["ok"]
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         say("view here", at="zz99")
 
 
@@ -87,8 +87,8 @@ def test_looking_writes_a_step_and_no_event(say: Say) -> None:
 
 def test_another_trees_node_is_cross_tree(say: Say, write: Write, actor: Actor) -> None:
     a = write("a")
-    other = growth.make_tree(actor, title="Other")
-    with pytest.raises(Refused) as refused:
+    other = node_writer.make_tree(actor, title="Other")
+    with pytest.raises(CommandError) as refused:
         say(f"view {a}", into=other)
     assert refused.value.code == "CROSS_TREE"
     assert refused.value.hint == 'add in tree:"Marie"'
@@ -99,7 +99,7 @@ def test_a_node_of_another_tree_is_named_with_its_tree(
     say: Say, write: Write, actor: Actor
 ) -> None:
     a = write("far away")
-    other = growth.make_tree(actor, title="Other")
+    other = node_writer.make_tree(actor, title="Other")
     b = write("near", into=other)
     far = f"tree:{actor.grove.trees.get(title='Marie').uid} node:{a}"
     say(f'link {b} to tree:"Marie" node:{a} as:supports', into=other)
@@ -114,7 +114,7 @@ def test_a_node_of_another_tree_is_named_with_its_tree(
 def test_what_comes_later_is_unavailable(say: Say, write: Write) -> None:
     write("a")
     for line in ('view doc:"notes"', "view #3", 'find "a" open'):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(CommandError) as refused:
             say(line)
         assert refused.value.code == "UNAVAILABLE", line
 
@@ -155,6 +155,6 @@ def test_every_command_has_a_summary_and_a_known_permission() -> None:
 def test_an_outsider_has_no_actor(tree: Tree, outsider: User) -> None:
     from loom.access import get_tree
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         get_tree(outsider, tree.uid)
     assert refused.value.code == "NOT_FOUND"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from loom.models import Link, Mark, Node, User
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +18,7 @@ def test_a_bookmark_has_a_label_and_a_new_one_takes_its_place(say: Say, write: W
     say(f'bookmark {a} "turning point"')
     assert [m.label for m in Mark.objects.filter(removed_at=None)] == ["turning point"]
     assert say(f"unbookmark {a}").reply == f"✓ unbookmarked [{a}]"
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         say(f"unbookmark {a}")
 
 
@@ -33,7 +33,7 @@ def test_tags_are_unique_whatever_their_case(say: Say, write: Write) -> None:
     a, b = write("a"), write("b")
     assert say(f'tag {a} #Tone #"two words"').reply == f'✓ tagged [{a}] #Tone #"two words"'
     assert say(f"tag {b} #tone").reply == f"✓ tagged [{b}] #Tone"
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         say(f"tag {a} #TONE")
     assert say(f"untag {a} #tone").reply == f"✓ untagged [{a}] #Tone"
 
@@ -47,7 +47,7 @@ def test_tags_in_other_scripts_are_unique_as_well(say: Say, write: Write) -> Non
 def test_a_line_holds_others_up_with_no_more_than_a_hundred_tags(say: Say, write: Write) -> None:
     a = write("a")
     names = [f"#t{n}" for n in range(101)]
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f"tag {a} {' '.join(names)}")
     assert refused.value.code == "LIMIT_EXCEEDED"
     assert say(f"tag {a} {' '.join(names[1:])}").reply.startswith(f"✓ tagged [{a}] #t1 #t2")
@@ -60,11 +60,11 @@ def test_a_link_is_stored_once_and_read_from_both_ends(say: Say, write: Write) -
     assert typed.reply == f"✓ linked [{a}] ──[supports]──→ [{b}]"
     assert Link.objects.count() == 2
     assert "supported_by 1" in say(f"list {b}").reply
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f"unlink {a} to {b}")
     assert refused.value.code == "INVALID_SYNTAX"
     say(f"unlink {a} to {b} as:supports")
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         say(f"link {b} to {a}")  # symmetric: linked so already
 
 
@@ -79,7 +79,7 @@ def test_a_link_is_stored_once_and_read_from_both_ends(say: Say, write: Write) -
 )
 def test_bad_links_are_refused(say: Say, write: Write, line: str, code: str) -> None:
     a, b = write("a"), write("b")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(line.format(a=a, b=b))
     assert refused.value.code == code
 
@@ -94,14 +94,14 @@ def test_an_annotation_hangs_below_and_replies_reopen_it(say: Say, write: Write)
         Node.objects.get(local_id=a).pk,
     )
     assert say(f'resolve {note} "clear now"').reply == f"✓ resolved [{note}]"
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         say(f"resolve {note}")
     say(f'annotate {note} "is it?"')
     assert Node.objects.get(local_id=note).resolved_at is None
 
 
 def test_only_annotations_are_resolved(say: Say, write: Write) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f"resolve {write('a')}")
     assert refused.value.code == "REJECTED"
 
@@ -116,6 +116,6 @@ def test_the_links_of_a_tree_are_listed_like_those_of_a_node(say: Say, write: Wr
     assert listed.reply == f'{title} → 1 link:\n  ──[supported_by]──→ [{a}] "a"'
     assert listed.body["refs"] == [a]
     assert say(f"list {tree} supports").reply == f"{title} → no [supports] links"
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f"list {tree} continuations")
     assert refused.value.code == "INVALID_SYNTAX"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.models import Event, Tree, User, Workspace
 from loom.queries.workspaces import workspace_body
 from tests.commands.conftest import Say
@@ -15,7 +15,7 @@ Write = Callable[..., str]
 
 
 def outline(actor: Actor, tree: Tree) -> dict[str, object]:
-    own = Workspace.objects.get(pk=growth.workspace_of(actor.participant, tree).pk)
+    own = Workspace.objects.get(pk=node_writer.workspace_of(actor.participant, tree).pk)
     return dict(workspace_body(actor, own)["outline"])
 
 
@@ -49,7 +49,7 @@ def test_the_outline_is_each_persons_own_and_told_in_its_stream(
     answer = say('find "needle"', by=writer)
     assert answer.body["events"] == []
     assert outline(actor, tree)["query"] == ""
-    own = growth.workspace_of(other_actor.participant, tree)
+    own = node_writer.workspace_of(other_actor.participant, tree)
     told = Event.objects.filter(stream__name=f"workspace:{own.uid}", kind="view.changed")
     assert told.last().payload["outline"]["query"] == "needle"  # type: ignore[union-attr]
     assert say("tree").body["position"] == before

@@ -7,7 +7,7 @@ import pytest
 from loom.access import Actor
 from loom.models import Event, Node, NodeSource, Step, Tree, User
 from loom.rules import hashes
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -71,7 +71,7 @@ def test_an_untitled_tree_is_called_by_its_first_words(say: Say, tree: Tree) -> 
 )
 def test_a_bad_line_changes_nothing_but_the_step_log(say: Say, line: str) -> None:
     events, nodes = Event.objects.count(), Node.objects.count()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(line)
     assert refused.value.code in ("INVALID_SYNTAX", "NOT_FOUND")
     assert refused.value.hint
@@ -81,7 +81,7 @@ def test_a_bad_line_changes_nothing_but_the_step_log(say: Say, line: str) -> Non
 
 def test_a_reader_may_look_but_not_write(say: Say, reader: User) -> None:
     assert say("view root", by=reader).body["ok"]
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say('respond root "x"', by=reader)
     assert refused.value.code == "PERMISSION_DENIED"
 
@@ -90,7 +90,7 @@ def test_the_same_key_and_line_make_one_node(say: Say) -> None:
     first = say('respond root "a"', key="k1")
     again = say('respond root "a"', key="k1")
     assert again.body == {**first.body, "repeated": True}
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say('respond root "b"', key="k1")
     assert refused.value.code == "CONFLICT"
 
@@ -108,7 +108,7 @@ def test_below_a_pruned_node_nothing_is_written(say: Say, write: Callable[..., s
     a = write("a")
     b = write("b", a)
     say(f"prune {a}")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f'respond {b} "c"')
     assert (refused.value.code, refused.value.hint) == ("REJECTED", f"→ restore {a} first")
 
@@ -118,6 +118,6 @@ def test_an_archived_tree_is_read_only(say: Say, tree: Tree) -> None:
 
     Tree.objects.update(archived_at=timezone.now())
     tree.refresh_from_db()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say('respond root "a"')
     assert refused.value.code == "REJECTED"

@@ -3,8 +3,8 @@
 import pytest
 from django.test import override_settings
 
-from loom.commands.sealing import open_sealed, seal
-from loom.rules.refusals import Refused
+from loom.commands.provider_keys import open_sealed, seal
+from loom.rules.errors import CommandError
 
 
 def test_a_sealed_key_opens_for_its_own_address() -> None:
@@ -16,7 +16,7 @@ def test_a_sealed_key_opens_for_its_own_address() -> None:
 def test_a_sealed_key_does_not_open_for_another_address() -> None:
     sealed = seal("sk-secret", "https://api.example.com/v1")
     for other in ("https://evil.example/v1", "http://api.example.com/v1", ""):
-        with pytest.raises(Refused, match="another address"):
+        with pytest.raises(CommandError, match="another address"):
             open_sealed(sealed, other)
 
 
@@ -24,10 +24,10 @@ def test_a_changed_secret_or_a_broken_seal_is_refused() -> None:
     sealed = seal("sk-secret", "https://api.example.com/v1")
     with (
         override_settings(SECRET_KEY="another secret of thirty-two characters"),
-        pytest.raises(Refused, match="cannot be opened"),
+        pytest.raises(CommandError, match="cannot be opened"),
     ):
         open_sealed(sealed, "https://api.example.com/v1")
-    with pytest.raises(Refused, match="cannot be opened"):
+    with pytest.raises(CommandError, match="cannot be opened"):
         open_sealed("rubbish", "https://api.example.com/v1")
 
 

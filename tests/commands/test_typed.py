@@ -8,19 +8,19 @@ import pytest
 from loom import commands
 from loom.access import Actor
 from loom.commands import registry
-from loom.commands.args import checked
 from loom.commands.context import Reply
 from loom.commands.continuing import Continue, continue_
 from loom.commands.execute import Request, execute, line_of, run_command
-from loom.commands.looking import View, view
 from loom.commands.marks import Tag, tag
 from loom.commands.nodes import Respond, Split, respond, split
+from loom.commands.registry import checked
+from loom.commands.view import View, view
+from loom.events import streams
 from loom.grammar.lines import read
 from loom.grammar.refs import Ref
-from loom.log import streams
 from loom.models import Event, Node, Step, Tree
-from loom.rules.refusals import Refused
-from tests.doors.matrix import LINES
+from loom.rules.errors import CommandError
+from tests.interfaces.matrix import LINES
 
 commands.load()
 IDS = defaultdict(lambda: "a7x2", tree="abcdefgh23456789")
@@ -77,7 +77,7 @@ def test_dry_runs_and_keys_are_those_of_lines(actor: Actor, tree: Tree) -> None:
     assert again.body == {**first.body, "repeated": True}
     by_line = execute(actor, tree, Request(str(first.body["canonical"]), key="k"))
     assert by_line.body == again.body
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         other = Respond(content="another")
         run_command(actor, tree, respond, other, request=Request("", key="k"))
     assert refused.value.code == "CONFLICT"
@@ -99,14 +99,14 @@ def test_dry_runs_and_keys_are_those_of_lines(actor: Actor, tree: Tree) -> None:
 def test_arguments_that_no_line_could_have_are_refused(
     actor: Actor, tree: Tree, run: Any, args: Any, code: str
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         run_command(actor, tree, run, args)
     assert refused.value.code == code
 
 
 def test_a_refusal_has_its_step_and_line(actor: Actor, tree: Tree) -> None:
     missing = View(ref=Ref("node", id="z9z9"))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         run_command(actor, tree, view, missing)
     assert refused.value.code == "NOT_FOUND"
     step = Step.objects.get(workspace__tree=tree)
@@ -115,7 +115,7 @@ def test_a_refusal_has_its_step_and_line(actor: Actor, tree: Tree) -> None:
 
 @pytest.mark.parametrize("sent", [{"n": "three"}, {"n": "1.5"}, {"nonsense": 1}, {"using": 7}])
 def test_what_a_form_sends_is_checked(sent: dict[str, Any]) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         checked(Continue, sent)
     assert refused.value.code == "INVALID_SYNTAX"
     assert checked(Continue, {"n": "3"}).n == 3

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loom.models import Generation, Link, Mark, Node, Participant, Step, User
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +74,7 @@ def test_undo_goes_back_step_by_step_and_says_each(say: Say, write: Write) -> No
 def test_what_somebody_has_built_on_is_a_conflict(say: Say, write: Write, writer: User) -> None:
     a = write("a")
     b = say(f'respond {a} "mine now"', by=writer).body["refs"][0]
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say("undo")
     assert refused.value.code == "CONFLICT"
     assert b in refused.value.message
@@ -92,7 +92,7 @@ def test_a_failure_in_the_middle_keeps_what_was_done(say: Say, write: Write, wri
 
 def test_nothing_left_is_rejected_and_others_steps_are_not_mine(say: Say, writer: User) -> None:
     say('respond root "a"')
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say("undo", by=writer)
     assert refused.value.code == "REJECTED"
 
@@ -117,10 +117,10 @@ def test_a_step_is_undone_by_its_number(say: Say, write: Write) -> None:
     look = say("view root").body["step"]
     say(f"bookmark {a}")
     assert say(f"undo step:{step}").reply == f"✓ undid → exclude {a}"
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f"undo step:{look}")
     assert refused.value.code == "REJECTED"
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         say(f"undo step:{step}")
 
 
@@ -131,7 +131,7 @@ def test_an_owner_undoes_what_another_did_and_may_redo_it(
     step = say(f"exclude {a}", by=writer).body["step"]
     assert say(f'undo step:{step} by:"wRiter"').reply == f"✓ undid → exclude {a}"
     assert not Node.objects.get(local_id=a).excluded
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say("undo", by=writer)
     assert refused.value.code == "REJECTED"
     say("redo")
@@ -151,12 +151,12 @@ def test_an_owner_undoes_a_text_that_only_its_author_has_gone_on_from(
 def test_only_owners_undo_what_others_did(say: Say, write: Write, writer: User) -> None:
     a = write("a")
     step = say(f"exclude {a}").body["step"]
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f'undo step:{step} by:"Owner"', by=writer)
     assert refused.value.code == "PERMISSION_DENIED"
     own = say(f"bookmark {a}", by=writer).body["step"]
     assert say(f'undo step:{own} by:"Writer"', by=writer).reply == f"✓ undid → bookmark {a}"
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say(f'undo step:{step} by:"Nobody"')
     assert refused.value.code == "NOT_FOUND"
 
@@ -166,7 +166,7 @@ def test_a_new_change_clears_redo(say: Say, write: Write) -> None:
     say(f"exclude {a}")
     say("undo")
     say(f"bookmark {a}")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         say("redo")
     assert refused.value.code == "REJECTED"
 

@@ -3,9 +3,8 @@
 from hypothesis import strategies as st
 
 from loom.grammar.forms import Form, Part, is_many
-from loom.grammar.reading import is_type
-from loom.grammar.refs import Ref, Slice
-from loom.grammar.shapes import Place
+from loom.grammar.line_reader import is_type
+from loom.grammar.refs import Place, Ref, Slice
 
 TAKEN = {"here", "root", "parent", "focus", "all", "tree", "grove"}
 

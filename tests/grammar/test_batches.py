@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.grammar.bad import Bad
 from loom.grammar.batches import Batch, Command, Prose, Segment, prose_of, segments_of
 from loom.grammar.lines import read
+from loom.grammar.tokens import ParseError
 from tests.grammar.table import ALIASES, FORMS
 
 
@@ -200,7 +200,7 @@ def test_segments_span_the_whole_reply_and_each_command_reads_as_it_stands(
             assert (command.line is None) != (command.bad is None)
             if command.line is not None:
                 assert read(command.text, FORMS, ALIASES) == command.line
-            assert command.bad is None or isinstance(command.bad, Bad)
+            assert command.bad is None or isinstance(command.bad, ParseError)
 
 
 @given(text=replies)

@@ -90,8 +90,10 @@ def test_a_reply_has_so_many_commands() -> None:
         "\n",
         " ",
         '"\n',
-    ]
-    + ["→ respond\n\n", "```\n", "← \n"],
+        "→ respond\n\n",
+        "```\n",
+        "← \n",
+    ],
 )
 def test_a_reply_of_1_mib_of_anything_is_read(line: str) -> None:
     text = (line * (1024 * 1024 // len(line))) + "\n"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.grammar.bad import Bad
 from loom.grammar.lines import MAX_LINE_BYTES, read
 from loom.grammar.refs import Slice, parse_ref, print_ref
 from loom.grammar.slices import get
+from loom.grammar.tokens import ParseError
 from tests.grammar.table import ALIASES, FORMS
 
 PIECES = [
@@ -57,7 +57,7 @@ spaced = st.lists(st.sampled_from(PIECES), max_size=9).map(" ".join)
 def test_a_line_is_read_or_refused_and_what_is_read_stays_itself(verb: str, rest: str) -> None:
     try:
         line = read(f"{verb} {rest}", FORMS, ALIASES)
-    except Bad as bad:
+    except ParseError as bad:
         assert bad.message.endswith(".")
         assert "\n" not in bad.message
         return
@@ -67,14 +67,14 @@ def test_a_line_is_read_or_refused_and_what_is_read_stays_itself(verb: str, rest
 @given(text=soup)
 @settings(max_examples=200)
 def test_any_text_at_all_is_a_ref_or_refused(text: str) -> None:
-    with contextlib.suppress(Bad):
+    with contextlib.suppress(ParseError):
         ref = parse_ref(text)
         assert parse_ref(print_ref(ref)) == ref
 
 
 @given(text=st.text(), part=st.builds(Slice, st.just("section"), name=soup))
 def test_any_name_is_a_section_or_refused(text: str, part: Slice) -> None:
-    with contextlib.suppress(Bad):
+    with contextlib.suppress(ParseError):
         get(text, part)
 
 
@@ -97,12 +97,12 @@ LONG = [
 @pytest.mark.parametrize("verb", ["respond", "tag a7x2", "continue", "hide", "todo add", "help"])
 @pytest.mark.parametrize("rest", LONG, ids=lambda rest: repr(rest[:12]))
 def test_a_line_of_64_kib_is_read_or_refused(verb: str, rest: str) -> None:
-    with contextlib.suppress(Bad):
+    with contextlib.suppress(ParseError):
         line = read(f"{verb} {rest}", FORMS, ALIASES)
         assert read(line.canonical, FORMS, ALIASES) == line
 
 
 @pytest.mark.parametrize("block", ["←" * 10**6, "\n" * 10**6, " \n←" * 10**5, "\n ←" * 10**5])
 def test_a_long_block_is_read(block: str) -> None:
-    with contextlib.suppress(Bad):
+    with contextlib.suppress(ParseError):
         read(f"respond\n{block}", FORMS, ALIASES)

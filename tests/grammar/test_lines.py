@@ -2,9 +2,9 @@
 
 import pytest
 
-from loom.grammar.bad import Bad
 from loom.grammar.lines import Line, read
 from loom.grammar.refs import Ref, Slice
+from loom.grammar.tokens import ParseError
 from tests.grammar.table import ALIASES, FORMS
 
 
@@ -13,9 +13,9 @@ def line(text: str) -> Line:
     return read(text, FORMS, ALIASES)
 
 
-def refused(text: str) -> Bad:
+def refused(text: str) -> ParseError:
     """Why the line is not read."""
-    with pytest.raises(Bad) as caught:
+    with pytest.raises(ParseError) as caught:
         line(text)
     return caught.value
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loom.grammar.bad import Bad
 from loom.grammar.refs import Ref, Slice, parse_ref, print_ref
+from loom.grammar.tokens import ParseError
 
 WRITTEN = [
     ("a7x2", Ref("node", "a7x2"), "a7x2"),
@@ -82,20 +82,20 @@ def test_a_slice_belongs_to_the_ref_before_it(text: str, part: Slice, printed: s
 
 @pytest.mark.parametrize("text", UNREAD)
 def test_what_is_no_ref_is_invalid_syntax(text: str) -> None:
-    with pytest.raises(Bad) as caught:
+    with pytest.raises(ParseError) as caught:
         parse_ref(text)
     assert caught.value.code == "INVALID_SYNTAX"
 
 
 def test_a_number_too_long_names_nothing() -> None:
     for text in ("#" + "9" * 10, "t" + "9" * 5000, "step:1" + "0" * 9):
-        with pytest.raises(Bad) as caught:
+        with pytest.raises(ParseError) as caught:
             parse_ref(text)
         assert caught.value.code == "NOT_FOUND"
 
 
 def test_a_slice_of_too_many_lines_is_a_limit() -> None:
-    with pytest.raises(Bad) as caught:
+    with pytest.raises(ParseError) as caught:
         parse_ref("a7x2 lines:1-" + "9" * 5000)
     assert caught.value.code == "LIMIT_EXCEEDED"
 

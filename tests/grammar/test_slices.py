@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.grammar.bad import Bad
 from loom.grammar.refs import Slice
 from loom.grammar.slices import get, placed, put
+from loom.grammar.tokens import ParseError
 
 DOCUMENT = """# Story
 
@@ -93,7 +93,7 @@ def test_a_section_goes_to_the_next_heading_of_its_level(name: str) -> None:
 
 def test_headings_inside_fences_are_text() -> None:
     assert get(DOCUMENT, section("ending")).text.endswith("done")
-    with pytest.raises(Bad) as caught:
+    with pytest.raises(ParseError) as caught:
         get(DOCUMENT, section("no heading"))
     assert caught.value.code == "NOT_FOUND"
     assert "§motive" in caught.value.hint
@@ -101,7 +101,7 @@ def test_headings_inside_fences_are_text() -> None:
 
 def test_two_sections_of_a_name_are_told_apart_by_their_ids() -> None:
     text = "# A b\n1\n# a  B #\n2\n# A-b-1\n3"
-    with pytest.raises(Bad) as caught:
+    with pytest.raises(ParseError) as caught:
         get(text, section("a b"))
     assert (caught.value.code, caught.value.hint) == ("INVALID_SYNTAX", "write §a-b-2 or §a-b-3")
     assert get(text, section("a-b-3")).text == "# a  B #\n2"
@@ -110,14 +110,14 @@ def test_two_sections_of_a_name_are_told_apart_by_their_ids() -> None:
 
 def test_head_and_tail_are_read_only() -> None:
     for part in (Slice("head", last=2), Slice("tail", last=2)):
-        with pytest.raises(Bad) as caught:
+        with pytest.raises(ParseError) as caught:
             put(TEXT, part, "x")
         assert caught.value.code == "REJECTED"
 
 
 def test_nothing_is_put_past_the_end() -> None:
     for part in (lines(6, 9), Slice("para", 3, 3), Slice("part", 2, 2)):
-        with pytest.raises(Bad) as caught:
+        with pytest.raises(ParseError) as caught:
             put(TEXT, part, "x")
         assert caught.value.code == "NOT_FOUND"
 
@@ -147,14 +147,14 @@ slices = st.one_of(
 @given(text=texts, part=slices)
 @settings(max_examples=200)
 def test_putting_what_was_got_changes_nothing(text: str, part: Slice) -> None:
-    with contextlib.suppress(Bad):
+    with contextlib.suppress(ParseError):
         assert put(text, part, get(text, part).text) == text
 
 
 @given(text=texts, part=slices, new=texts)
 @settings(max_examples=200)
 def test_what_is_put_is_what_is_got(text: str, part: Slice, new: str) -> None:
-    with contextlib.suppress(Bad):
+    with contextlib.suppress(ParseError):
         after = placed(text, part, new)
         got = get(after.text, after.slice)
         assert (got.text, got.clipped) == (new, "")
@@ -163,6 +163,6 @@ def test_what_is_put_is_what_is_got(text: str, part: Slice, new: str) -> None:
 @given(text=texts, part=slices, new=texts, newer=texts)
 @settings(max_examples=200)
 def test_the_last_of_two_puts_wins(text: str, part: Slice, new: str, newer: str) -> None:
-    with contextlib.suppress(Bad):
+    with contextlib.suppress(ParseError):
         first = placed(text, part, new)
         assert put(first.text, first.slice, newer) == put(text, part, newer)

@@ -5,12 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.commands import registry
-from loom.grammar.bad import Bad
 from loom.grammar.forms import Form
 from loom.grammar.lines import read, write
+from loom.grammar.printing import STORED_WHOLE, digest_named, digest_of, shortened, without_name
 from loom.grammar.refs import Ref, parse_ref, print_ref
-from loom.grammar.tokens import quote, tokens_of, unescape
-from loom.grammar.writing import STORED_WHOLE, digest_named, digest_of, shortened, without_name
+from loom.grammar.tokens import ParseError, quote, tokens_of, unescape
 from tests.grammar.strategies import refs, texts, values_of
 from tests.grammar.table import ALIASES, ALL, FORMS
 
@@ -67,7 +66,7 @@ def test_a_shortened_line_names_its_text_and_is_read_by_no_form(content: str) ->
     assert digest_named(short) == digest_of(content)
     assert without_name(short) == "→ respond …"
     assert shortened(short) == short
-    with pytest.raises(Bad):
+    with pytest.raises(ParseError):
         read(short, FORMS, ALIASES)
 
 

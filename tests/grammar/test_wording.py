@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.commands import registry
-from loom.grammar.bad import Bad
 from loom.grammar.forms import Form, Part
 from loom.grammar.lines import read, write
 from loom.grammar.synonyms import DESTRUCTIVE, PHRASES
+from loom.grammar.tokens import ParseError
 from tests.grammar import table
 from tests.grammar.phrasings import KNOWN, REFUSED
 from tests.grammar.phrasings_apart import APART
@@ -25,7 +25,7 @@ def said(text: str) -> str:
     nothing that can be."""
     try:
         line = read(text, registry.forms(), registry.aliases())
-    except Bad as bad:
+    except ParseError as bad:
         assert bad.code in ("INVALID_SYNTAX", "LIMIT_EXCEEDED", "NOT_FOUND")
         assert len(bad.candidates) <= 3
         return REFUSED
@@ -94,7 +94,7 @@ def test_a_question_changes_nothing_unless_it_is_a_request(text: str, line: str)
 def test_what_the_rules_do_not_decide_names_what_may_be_meant(
     text: str, candidates: tuple[str, ...]
 ) -> None:
-    with pytest.raises(Bad) as caught:
+    with pytest.raises(ParseError) as caught:
         read(text, registry.forms(), registry.aliases())
     assert caught.value.code == "INVALID_SYNTAX"
     assert caught.value.candidates == candidates
@@ -102,7 +102,7 @@ def test_what_the_rules_do_not_decide_names_what_may_be_meant(
 
 
 def test_two_readings_are_named_and_neither_is_run() -> None:
-    with pytest.raises(Bad) as caught:
+    with pytest.raises(ParseError) as caught:
         read("get continuations from a7x2", registry.forms(), registry.aliases())
     assert caught.value.code == "INVALID_SYNTAX"
     assert caught.value.candidates == ("list", "continue")
@@ -110,7 +110,7 @@ def test_two_readings_are_named_and_neither_is_run() -> None:
 
 
 def test_a_number_over_its_maximum_is_that_in_other_words_too() -> None:
-    with pytest.raises(Bad) as caught:
+    with pytest.raises(ParseError) as caught:
         read("give me 50 more from here", registry.forms(), registry.aliases())
     assert caught.value.code == "LIMIT_EXCEEDED"
 
@@ -169,7 +169,7 @@ def test_any_words_are_read_or_refused_and_what_is_read_stays_itself(
 ) -> None:
     try:
         line = read(" ".join(words), registry.forms(), registry.aliases())
-    except Bad:
+    except ParseError:
         return
     assert read(line.canonical, registry.forms(), registry.aliases()) == line
     assert line.verb not in DESTRUCTIVE or line.verb in words

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import config.env
-from config.supervisor import broker, options, plan
-from config.supervisor.options import Options, Sentence
+from config.supervisor import processes, startup
+from config.supervisor.processes import Options, Sentence
 
 
 def _options(**given: object) -> Options:
@@ -24,10 +24,10 @@ def test_the_local_models_port_is_allowed_beside_what_was_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HEDDLE_PROVIDER_ALLOW", "10.0.0.0/8")
-    env = plan.environment(_options())
+    env = processes.environment(_options())
     address = env["HEDDLE_LOCAL_MODEL_URL"].removeprefix("http://").removesuffix("/v1")
     assert env["HEDDLE_PROVIDER_ALLOW"] == f"10.0.0.0/8,{address}"
-    model = next(c for c in plan.children(_options(), env) if c.name == "model")
+    model = next(c for c in processes.children(_options(), env) if c.name == "model")
     assert model.argv[-2:] == ["--port", address.rsplit(":", 1)[1]]
 
 
@@ -36,9 +36,9 @@ def test_only_listed_variables_reach_the_processes(monkeypatch: pytest.MonkeyPat
     for name in secret:
         monkeypatch.setenv(name, "of the operator")
     monkeypatch.setenv("HEDDLE_SECRET", "x" * 40)
-    env = plan.environment(_options())
+    env = processes.environment(_options())
     assert env["HEDDLE_SECRET"] == "x" * 40 and env["PATH"]
-    for child in plan.children(_options(), env):
+    for child in processes.children(_options(), env):
         assert not set(secret) & child.env.keys(), child.name
 
 
@@ -51,29 +51,29 @@ def test_a_providers_key_reaches_only_who_may_use_it(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "of the operator")
     monkeypatch.setenv("HEDDLE_ENV_KEYS", setting)
-    env = plan.environment(_options())
-    assert ("OPENAI_API_KEY" in plan.with_provider_keys(env)) is prepare
-    having = {c.name for c in plan.children(_options(), env) if "OPENAI_API_KEY" in c.env}
+    env = processes.environment(_options())
+    assert ("OPENAI_API_KEY" in processes.with_provider_keys(env)) is prepare
+    having = {c.name for c in processes.children(_options(), env) if "OPENAI_API_KEY" in c.env}
     assert having == ({"worker"} if worker else set())
 
 
 def test_without_the_model_nothing_is_allowed_or_started() -> None:
-    env = plan.environment(_options(model=False))
+    env = processes.environment(_options(model=False))
     assert "HEDDLE_PROVIDER_ALLOW" not in env
-    assert [c.name for c in plan.children(_options(model=False), env)] == ["web", "worker"]
+    assert [c.name for c in processes.children(_options(model=False), env)] == ["web", "worker"]
 
 
 def test_on_loopback_only_this_machine_is_an_origin() -> None:
-    env = plan.environment(_options(port=8123))
+    env = processes.environment(_options(port=8123))
     assert env["HEDDLE_ORIGINS"] == "http://127.0.0.1:8123,http://localhost:8123"
-    assert list(plan.origins_lines(_options(), env)) == []
+    assert list(processes.origins_lines(_options(), env)) == []
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "2001:db8::7", "::"])
 def test_another_host_says_which_origins_are_accepted(host: str) -> None:
     given = _options(host=host)
-    env = plan.environment(given)
-    said = "\n".join(plan.origins_lines(given, env))
+    env = processes.environment(given)
+    said = "\n".join(processes.origins_lines(given, env))
     assert "HEDDLE_ORIGINS" in said
     assert "http://127.0.0.1:8000" in said
     assert "0.0.0.0" not in said
@@ -84,14 +84,14 @@ def test_another_host_says_which_origins_are_accepted(host: str) -> None:
 
 def test_origins_that_are_given_are_the_origins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEDDLE_ORIGINS", "https://loom.example.org")
-    env = plan.environment(_options())
+    env = processes.environment(_options())
     assert env["HEDDLE_ORIGINS"] == "https://loom.example.org"
 
 
 def test_an_empty_address_of_a_database_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "")
     monkeypatch.setenv("REDIS_URL", "redis://elsewhere/0")
-    env = plan.environment(_options())
+    env = processes.environment(_options())
     assert "DATABASE_URL" not in env
     assert env["REDIS_URL"] == "redis://elsewhere/0"
 
@@ -99,20 +99,20 @@ def test_an_empty_address_of_a_database_is_none(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("port", ["-1", "70000"])
 def test_a_port_that_is_none_is_said_in_a_sentence(port: str, tmp_path: Path) -> None:
     with pytest.raises(Sentence, match="cannot listen"):
-        options.read(["--port", port, "--data", str(tmp_path)])
+        processes.read(["--port", port, "--data", str(tmp_path)])
 
 
 def test_a_data_folder_that_cannot_be_is_said_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Sentence, match="cannot be made"):
-        options.read(["--port", "0", "--data", str(tmp_path / "file" / "data")])
+        processes.read(["--port", "0", "--data", str(tmp_path / "file" / "data")])
 
 
 def test_a_relative_folder_is_meant_from_where_the_caller_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDDLE_STARTED_IN", str(tmp_path))
-    given = options.read(["--port", "0", "--data", "mine"])
+    given = processes.read(["--port", "0", "--data", "mine"])
     assert given.data == (tmp_path / "mine").resolve()
     assert given.data.stat().st_mode & 0o077 == 0
 
@@ -122,5 +122,5 @@ def test_a_command_in_another_shell_finds_the_embedded_broker(
 ) -> None:
     monkeypatch.setenv("HEDDLE_DATA", str(tmp_path))
     assert config.env.read().redis_url == "redis://127.0.0.1:6379/0"
-    broker._configure(tmp_path / "broker", 4711, "word")
+    startup._configure(tmp_path / "broker", 4711, "word")
     assert config.env.read().redis_url == "redis://:word@127.0.0.1:4711/0"

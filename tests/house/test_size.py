@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import files, name_of, text_of
+from tests.house.sources import ROOT, files, name_of, text_of
 
-LIMITS = {".py": 300, ".js": 200, ".mjs": 200, ".html": 80}
-FUNCTION_LIMIT = 40
+LIMITS = {".py": 500, ".js": 400, ".mjs": 400, ".html": 100}
+FUNCTION_LIMIT = 50
+MODULES = 220  # of loom, agents and config, without migrations
 # path: (lines allowed, reason, date)
 EXCEPTIONS: dict[str, tuple[int, str, str]] = {}
 FUNCTION_EXCEPTIONS: dict[str, tuple[int, str, str]] = {}
@@ -30,6 +31,16 @@ def test_no_file_is_too_long(suffix: str) -> None:
         > EXCEPTIONS.get(name_of(path), (LIMITS[suffix],))[0]
     }
     assert not too_long, f"over {LIMITS[suffix]} lines; part them by idea: {too_long}"
+
+
+def test_the_program_has_few_modules() -> None:
+    """An idea cut into many files is worse than one long file: merge before adding more."""
+    counted = [
+        path
+        for path in files(".py")
+        if path.relative_to(ROOT).parts[0] in ("loom", "agents", "config") and _is_written(path)
+    ]
+    assert len(counted) <= MODULES
 
 
 def _functions(path: Path) -> Iterator[tuple[str, int]]:

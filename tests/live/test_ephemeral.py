@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands import growth
-from loom.doors.live import ring, socket
-from loom.doors.live.handshake import Guest
-from loom.doors.live.hub import Hub
-from loom.doors.live.reading import Pass
-from loom.log import announce, streams
+from loom.commands import node_writer
+from loom.events import announce, streams
+from loom.live import frames, socket
+from loom.live.handshake import Guest
+from loom.live.hub import Hub
+from loom.live.reads import Pass
 from loom.models import Event, Generation, Node, Participant, Tree, User, Workspace
 from tests.live.conftest import Line, Opener, bearer, in_db, write
 
@@ -204,7 +204,7 @@ class Wire:
 async def test_a_socket_that_does_not_read_is_closed_as_too_slow(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ring, "MAX_EVENTS", 8)
+    monkeypatch.setattr(frames, "MAX_EVENTS", 8)
     monkeypatch.setattr(socket, "SLOW_S", 0.0)
     quick = await connect(tree, await in_db(bearer)(owner))
     await quick.until("heartbeat")
@@ -225,7 +225,7 @@ async def test_a_socket_that_does_not_read_is_closed_as_too_slow(
 async def test_a_slow_socket_that_reads_again_in_time_misses_nothing(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ring, "MAX_EVENTS", 8)
+    monkeypatch.setattr(frames, "MAX_EVENTS", 8)
     hub, wire = Hub(), Wire()
     served = asyncio.create_task(
         hub.serve(await in_db(_guest)(tree, owner), wire.receive, wire.send)
@@ -294,7 +294,7 @@ async def test_a_heartbeat_carries_the_head(
 async def test_a_workspace_of_an_agent_shows_no_presence(
     connect: Opener, tree: Tree, muse: Participant, owner: User
 ) -> None:
-    workspace = await in_db(growth.workspace_of)(muse, tree)
+    workspace = await in_db(node_writer.workspace_of)(muse, tree)
     line = await connect(f"/ws/workspaces/{workspace.uid}", await in_db(bearer)(owner))
     await line.until("heartbeat")
     assert not [frame for frame in line.frames if frame["type"] == "presence"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.models import ApiKey, Grove, Participant, Tree, User
 from tests.live.conftest import ORIGIN, Headers, Opener, bearer, cookie, in_db
 
@@ -110,7 +110,7 @@ def people(
 @pytest.fixture
 def places(tree: Tree, grove: Grove, actor: Actor) -> dict[str, str]:
     """A path for each kind of stream; the workspace is the owner's."""
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     return {
         "tree": f"/ws/trees/{tree.uid}",
         "grove": f"/ws/groves/{grove.uid}",
@@ -121,7 +121,7 @@ def places(tree: Tree, grove: Grove, actor: Actor) -> dict[str, str]:
 async def test_an_agents_workspace_is_heard_by_members(
     connect: Opener, tree: Tree, muse: Participant, people: dict[str, User]
 ) -> None:
-    workspace = await in_db(growth.workspace_of)(muse, tree)
+    workspace = await in_db(node_writer.workspace_of)(muse, tree)
     for name, code in (("reader", None), ("outsider", 4404)):
         headers = await in_db(bearer)(people[name])
         assert await _outcome(connect, f"/ws/workspaces/{workspace.uid}", headers) == code

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from loom.access import Actor
-from loom.commands import growth
-from loom.doors.live import reading, ring
-from loom.doors.live.hub import hub
-from loom.log import announce, streams
+from loom.commands import node_writer
+from loom.events import announce, streams
+from loom.live import frames
+from loom.live import reads as live_reads
+from loom.live.hub import hub
 from loom.models import ApiKey, Grove, Membership, Tree, User
 from tests.live.conftest import Opener, bearer, cookie, in_db, write
 
@@ -49,7 +50,7 @@ async def test_a_cursor_ahead_of_the_log_misses_nothing_that_comes(
 async def test_a_long_log_comes_in_pages_without_gaps(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ring, "MAX_EVENTS", 16)
+    monkeypatch.setattr(frames, "MAX_EVENTS", 16)
     early = await connect(tree, await in_db(bearer)(owner))
     await early.until("heartbeat")
     head = await write(actor, tree, 700)
@@ -129,7 +130,7 @@ async def test_invitations_are_for_owners_and_leave_no_gap(
 async def test_a_workspace_tells_its_own_events_only(
     connect: Opener, actor: Actor, tree: Tree, owner: User
 ) -> None:
-    workspace = await in_db(growth.workspace_of)(actor.participant, tree)
+    workspace = await in_db(node_writer.workspace_of)(actor.participant, tree)
     line = await connect(f"/ws/workspaces/{workspace.uid}", await in_db(bearer)(owner))
     await line.until("heartbeat")
 
@@ -163,7 +164,7 @@ async def test_a_removed_member_hears_nothing_written_after(
 async def test_a_removed_member_is_shown_the_door_when_it_is_announced(
     connect: Opener, tree: Tree, grove: Grove, reader: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.doors.live.hub.WATCH_S", 3600.0)
+    monkeypatch.setattr("loom.live.hub.WATCH_S", 3600.0)
     line = await connect(tree, await in_db(bearer)(reader))
     await line.until("heartbeat")
     await in_db(Membership.objects.filter(user=reader).delete)()
@@ -227,13 +228,13 @@ async def test_one_feed_serves_all_sockets_of_a_tree(
     for line in lines:
         await line.until("heartbeat")
     reads: list[int] = []
-    read = reading.entries_after
+    read = live_reads.entries_after
 
-    def counted(stream: str, seq: int, limit: int) -> list[ring.Entry]:
+    def counted(stream: str, seq: int, limit: int) -> list[frames.Entry]:
         reads.append(seq)
         return read(stream, seq, limit)
 
-    monkeypatch.setattr(reading, "entries_after", counted)
+    monkeypatch.setattr(live_reads, "entries_after", counted)
     seq = await write(actor, tree)
     for line in lines:
         await line.event(seq)
@@ -252,7 +253,7 @@ async def test_at_shutdown_clients_are_asked_to_come_again(
 async def test_a_feed_without_sockets_is_let_go(
     connect: Opener, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.doors.live.hub.LINGER_S", -1.0)
+    monkeypatch.setattr("loom.live.hub.LINGER_S", -1.0)
     line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
     await line.cut()

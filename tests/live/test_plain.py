@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.doors.live import frames, ring
-from loom.doors.live.here import TTL_S, Here
-from loom.doors.live.pace import Pace
-from loom.doors.live.partials import Partial, Reader
-from loom.doors.live.ring import Entry, Ring
-from loom.rules.refusals import Refused
+from loom.live import frames
+from loom.live.frames import TTL_S, Entry, Here, Partial, Reader, Ring
+from loom.live.socket import Pace
+from loom.rules.errors import CommandError
 
 
 def _entries(*seqs: int) -> list[Entry]:
@@ -22,7 +20,7 @@ def _entries(*seqs: int) -> list[Entry]:
 def test_a_ring_keeps_the_last_entries_and_says_where_they_begin(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ring, "MAX_EVENTS", 3)
+    monkeypatch.setattr(frames, "MAX_EVENTS", 3)
     kept = Ring(10)
     kept.extend(_entries(11, 12, 13, 14, 15))
     assert (kept.floor, kept.head) == (12, 15)
@@ -43,7 +41,7 @@ def test_a_ring_drops_repeats_and_refuses_gaps() -> None:
 def test_a_ring_is_bounded_by_characters_but_keeps_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ring, "MAX_CHARACTERS", 10)
+    monkeypatch.setattr(frames, "MAX_CHARACTERS", 10)
     kept = Ring(0)
     kept.extend([Entry(seq, "node.added", "x" * 8) for seq in (1, 2)])
     assert [e.seq for e in kept.after(kept.floor)] == [2]
@@ -147,7 +145,7 @@ BAD = [
 
 @pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_a_bad_frame_is_refused_with_a_sentence(text: str | None) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         frames.read(text)
     assert refused.value.code == "INVALID_SYNTAX"
     assert refused.value.hint
@@ -155,7 +153,7 @@ def test_a_bad_frame_is_refused_with_a_sentence(text: str | None) -> None:
 
 def test_a_buffer_that_is_too_long_is_refused() -> None:
     text = json.dumps({"type": "presence", "node": "a2b2", "buffer": "x" * 70_000})
-    with pytest.raises(Refused, match="buffer has more"):
+    with pytest.raises(CommandError, match="buffer has more"):
         frames.read(text)
 
 

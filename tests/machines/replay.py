@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loom.models import Event, Generation, Link, Mark, Node, Tree
-from loom.queries.feed import event_body, hydrated
+from loom.queries.event_log import event_body, hydrated
 from loom.rules import addresses
 
 FIXED = ("kind", "form", "text", "parent", "slot", "edited_from", "hash", "finish", "created_at")

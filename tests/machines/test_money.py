@@ -21,15 +21,15 @@ from hypothesis.stateful import (
 from pytest_django import Settings
 
 from agents import worker
-from agents.taking import begin, bury
+from agents.lease import begin, bury
 from loom.access import Actor, get_actor
-from loom.commands import growth, landing, queueing
+from loom.commands import generation_lifecycle, node_writer
 from loom.commands.execute import Request, execute
-from loom.log import streams
+from loom.events import streams
 from loom.models import Call, Generation, Grove, Participant
-from loom.queries.money import left_of, today
+from loom.queries.usage import left_of, today
+from loom.rules.errors import CommandError
 from loom.rules.prices import NANO
-from loom.rules.refusals import Refused
 from tests.conftest import join, make_user
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import cuts, fails, never_ends, tokens
@@ -66,7 +66,7 @@ class Day(RuleBasedStateMachine):
         for user in users:
             join(grove, user, "writer")
         self.people: list[Actor] = [get_actor(user, grove) for user in users]
-        self.tree = growth.make_tree(self.people[0])
+        self.tree = node_writer.make_tree(self.people[0])
         self.model = Participant.objects.create(
             grove=grove,
             kind="model",
@@ -76,7 +76,7 @@ class Day(RuleBasedStateMachine):
             prices={"input": 1000, "output": 1000},
             parallel=3,
         )
-        self.lane = queueing.lane_of(self.model)
+        self.lane = generation_lifecycle.lane_of(self.model)
 
     @property
     def rows(self) -> Any:
@@ -86,7 +86,7 @@ class Day(RuleBasedStateMachine):
     def ask(self, who: int, n: int, length: str) -> None:
         try:
             execute(self.people[who], self.tree, Request(f"continue from root n:{n}{length}"))
-        except Refused as refused:
+        except CommandError as refused:
             assert refused.code == "LIMIT_EXCEEDED"
 
     @rule(scripts=st.lists(answers, min_size=1, max_size=4))
@@ -102,7 +102,7 @@ class Day(RuleBasedStateMachine):
     def stop(self, place: int) -> None:
         waiting = list(self.rows.filter(status="queued"))
         if waiting:
-            landing.ask_stop(waiting[place % len(waiting)])
+            generation_lifecycle.ask_stop(waiting[place % len(waiting)])
 
     @rule(text=st.sampled_from(["", "", "She was cold."]), times=st.integers(1, 4))
     def lose_the_worker(self, text: str, times: int) -> None:
@@ -111,8 +111,10 @@ class Day(RuleBasedStateMachine):
             for held in begin(self.lane):
                 for one in held.generations:
                     call = Call(tree=self.tree, participant=self.model, provider="openai")
-                    landing.begin_call(one, call)
-                    landing.progress(one.uid, lease=held.lease, text=text, chunk=1, seconds=9)
+                    generation_lifecycle.begin_call(one, call)
+                    generation_lifecycle.progress(
+                        one.uid, lease=held.lease, text=text, chunk=1, seconds=9
+                    )
             running = self.rows.filter(status="running")
             running.update(leased_until=LONG_AGO)
             self.no_day_passes_its_limit()
@@ -130,13 +132,13 @@ class Day(RuleBasedStateMachine):
 
     @invariant()
     def only_what_is_open_has_anything_reserved(self) -> None:
-        ended = self.rows.exclude(status__in=queueing.OPEN)
+        ended = self.rows.exclude(status__in=generation_lifecycle.OPEN)
         assert not ended.filter(reserved__gt=0).exists()
 
     def teardown(self) -> None:
         """However it went, a worker brings it to an end, and nothing stays reserved."""
         self.provider.script(*[tokens(1)] * self.rows.count())
-        while (one := self.rows.filter(status__in=queueing.OPEN).first()) is not None:
+        while (one := self.rows.filter(status__in=generation_lifecycle.OPEN).first()) is not None:
             worker.run_generation(one.uid)
         for actor in self.people:
             assert left_of(actor.person, today()).reserved == 0

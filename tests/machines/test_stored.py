@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
-from loom.commands.growth import proof_of
+from loom.commands.node_writer import proof_of
 from loom.models import Event, Grove, Node, Participant, Tree, User
 from loom.rules import hashes
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.machines.replay import replayed, stored
 
 pytestmark = pytest.mark.django_db
@@ -57,13 +57,13 @@ class Loom(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.point = transaction.savepoint()
-        self.tree = growth.make_tree(self.people[0], mode="buffer")
+        self.tree = node_writer.make_tree(self.people[0], mode="buffer")
 
     def say(self, person: bool, line: str, **sent: Any) -> None:
         before = (Node.objects.count(), Event.objects.count())
         try:
             execute(self.people[person], self.tree, Request(line, **sent))
-        except Refused as refused:
+        except CommandError as refused:
             assert refused.reply.startswith("✗ ")
             assert (Node.objects.count(), Event.objects.count()) == before
 

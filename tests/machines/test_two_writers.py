@@ -7,10 +7,10 @@ import pytest
 from django.db import connection
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
 from loom.models import Event, Grove, Node, Receipt, Tree, User
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.machines.replay import replayed, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,7 +37,7 @@ def _together(
                 try:
                     execute(actor, tree, Request(line, key=key))
                     outcomes.append("ok")
-                except Refused as refused:
+                except CommandError as refused:
                     outcomes.append(refused.code)
         finally:
             connection.close()
@@ -49,7 +49,7 @@ def _together(
 
 
 def test_both_write_and_every_acknowledged_text_is_there(two: tuple[Actor, Actor]) -> None:
-    tree = growth.make_tree(two[0])
+    tree = node_writer.make_tree(two[0])
     outcomes = _together(two, tree, ('respond root "a"', 'respond root "b"'))
     assert outcomes == ["ok"] * (2 * TIMES)
     assert Node.objects.filter(tree=tree).count() == 2 * TIMES + 1
@@ -60,7 +60,7 @@ def test_both_write_and_every_acknowledged_text_is_there(two: tuple[Actor, Actor
 def test_prune_and_restore_against_each_other_stay_told_by_events(
     two: tuple[Actor, Actor],
 ) -> None:
-    tree = growth.make_tree(two[0])
+    tree = node_writer.make_tree(two[0])
     a = execute(two[0], tree, Request('respond root "a"')).body["refs"][0]
     outcomes = _together(two, tree, (f"prune {a}", f"restore {a}"))
     assert set(outcomes) <= {"ok", "REJECTED"}
@@ -71,7 +71,7 @@ def test_prune_and_restore_against_each_other_stay_told_by_events(
 
 
 def test_one_version_is_built_on_each_observation(two: tuple[Actor, Actor]) -> None:
-    tree = growth.make_tree(two[0])
+    tree = node_writer.make_tree(two[0])
     a = execute(two[0], tree, Request('respond root "a"')).body["refs"][0]
     line = f'edit {a} "b" as:version'
     outcomes = _together(two, tree, (line, line))
@@ -80,7 +80,7 @@ def test_one_version_is_built_on_each_observation(two: tuple[Actor, Actor]) -> N
 
 
 def test_the_same_key_at_once_makes_one_node(two: tuple[Actor, Actor]) -> None:
-    tree = growth.make_tree(two[0])
+    tree = node_writer.make_tree(two[0])
     same = (two[0], two[0])
     line = 'respond root "a"'
     assert set(_together(same, tree, (line, line), key="k{number}")) == {"ok"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 AtOnce = Callable[..., list[Any]]
 
@@ -24,7 +24,7 @@ def at_once(transactional_db: None) -> AtOnce:
             barrier.wait()
             try:
                 return deed()
-            except Refused as refused:
+            except CommandError as refused:
                 return refused.code
             finally:
                 connection.close()

@@ -8,10 +8,11 @@ from django.apps import apps
 from django.db import connection
 
 from loom.access import Actor, get_actor
-from loom.commands import erasing, forest, growth
+from loom.commands import node_writer
+from loom.commands import trees as tree_commands
 from loom.commands.execute import Request, execute
 from loom.models import Event, Generation, Node, Participant, Stream, Tree, User, Workspace
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.people.conftest import AtOnce
 
 pytestmark = pytest.mark.django_db
@@ -19,18 +20,18 @@ pytestmark = pytest.mark.django_db
 
 def code(deed: Callable[..., Any], *given: Any) -> str:
     """The code with which a deed is refused."""
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         deed(*given)
     return refused.value.code
 
 
 def archived(actor: Actor, tree: Tree) -> Tree:
     """The tree, archived."""
-    return forest.change_tree(actor, tree, {"archived": True})
+    return tree_commands.change_tree(actor, tree, {"archived": True})
 
 
 def test_a_change_is_told_with_what_changed_only(actor: Actor, tree: Tree) -> None:
-    forest.change_tree(
+    tree_commands.change_tree(
         actor, tree, {"title": " x\n", "description": "", "truncation": "rollingWindow"}
     )
     row = Tree.objects.get(pk=tree.pk)
@@ -39,32 +40,37 @@ def test_a_change_is_told_with_what_changed_only(actor: Actor, tree: Tree) -> No
     assert [one.payload for one in changed] == [
         {"tree": tree.uid, "title": " x\n", "truncation": "rollingWindow"}
     ]
-    forest.change_tree(actor, tree, {"title": " x\n"})
+    tree_commands.change_tree(actor, tree, {"title": " x\n"})
     assert changed.count() == 1
 
 
 def test_an_archived_tree_is_read_only_until_it_is_taken_out(actor: Actor, tree: Tree) -> None:
     archived(actor, tree)
     first = Tree.objects.get(pk=tree.pk).archived_at
-    assert code(forest.change_tree, actor, tree, {"title": "x"}) == "REJECTED"
-    assert code(forest.change_tree, actor, tree, {"title": "x", "archived": True}) == "REJECTED"
+    assert code(tree_commands.change_tree, actor, tree, {"title": "x"}) == "REJECTED"
+    assert (
+        code(tree_commands.change_tree, actor, tree, {"title": "x", "archived": True}) == "REJECTED"
+    )
     assert archived(actor, tree).archived_at == first
-    both = forest.change_tree(actor, tree, {"title": "x", "archived": False})
+    both = tree_commands.change_tree(actor, tree, {"title": "x", "archived": False})
     assert (both.title, both.archived_at) == ("x", None)
 
 
 def test_readers_change_no_tree(reader: User, tree: Tree) -> None:
     actor = get_actor(reader, tree.grove)
-    assert code(forest.change_tree, actor, tree, {"title": "x"}) == "PERMISSION_DENIED"
+    assert code(tree_commands.change_tree, actor, tree, {"title": "x"}) == "PERMISSION_DENIED"
 
 
 def test_erasing_needs_an_archived_tree_its_title_and_an_owner(
     actor: Actor, tree: Tree, writer: User
 ) -> None:
-    assert code(forest.erase, actor, tree, "Marie") == "REJECTED"
+    assert code(tree_commands.erase, actor, tree, "Marie") == "REJECTED"
     archived(actor, tree)
-    assert code(forest.erase, actor, tree, "marie") == "REJECTED"
-    assert code(forest.erase, get_actor(writer, tree.grove), tree, "Marie") == "PERMISSION_DENIED"
+    assert code(tree_commands.erase, actor, tree, "marie") == "REJECTED"
+    assert (
+        code(tree_commands.erase, get_actor(writer, tree.grove), tree, "Marie")
+        == "PERMISSION_DENIED"
+    )
     assert Tree.objects.get(pk=tree.pk).erasing_at is None
 
 
@@ -99,20 +105,20 @@ def _rows() -> dict[str, int]:
 def test_an_erased_tree_leaves_one_event_and_one_step_and_nothing_else(
     actor: Actor, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erasing, "BATCH", 3)
-    monkeypatch.setattr(erasing, "NODES", 2)
-    other = growth.make_tree(actor, title="Other")
-    own = growth.workspace_of(actor.participant, other)
+    monkeypatch.setattr(tree_commands, "BATCH", 3)
+    monkeypatch.setattr(tree_commands, "NODES", 2)
+    other = node_writer.make_tree(actor, title="Other")
+    own = node_writer.workspace_of(actor.participant, other)
     before = _rows()
-    doomed = growth.make_tree(actor, title="Doomed")
+    doomed = node_writer.make_tree(actor, title="Doomed")
     _grown(actor, doomed, muse)
     # A view of another tree may stand in this one.
     Workspace.objects.filter(pk=own.pk).update(position=Node.objects.filter(tree=doomed).last())
     archived(actor, doomed)
-    forest.erase(actor, doomed, "Doomed")
-    assert erasing.waiting() == [doomed.uid]
-    erasing.erase_rows(doomed.uid)
-    erasing.erase_rows(doomed.uid)
+    tree_commands.erase(actor, doomed, "Doomed")
+    assert tree_commands.waiting() == [doomed.uid]
+    tree_commands.erase_rows(doomed.uid)
+    tree_commands.erase_rows(doomed.uid)
     connection.check_constraints()
     after = _rows()
     assert after.pop("Event") == before.pop("Event") + 1
@@ -129,35 +135,35 @@ def test_erasing_goes_on_where_it_was_stopped(
 ) -> None:
     _grown(actor, tree, muse)
     archived(actor, tree)
-    forest.erase(actor, tree, "Marie")
+    tree_commands.erase(actor, tree, "Marie")
 
     def stopped(tree: Tree) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(erasing, "_go_nodes", stopped)
-        erasing.erase_rows(tree.uid)
+        patch.setattr(tree_commands, "_go_nodes", stopped)
+        tree_commands.erase_rows(tree.uid)
     assert Node.objects.filter(tree=tree).exists()
-    erasing.erase_rows(tree.uid)
+    tree_commands.erase_rows(tree.uid)
     assert not Tree.objects.filter(pk=tree.pk).exists()
 
 
 def test_only_an_erased_tree_loses_rows(tree: Tree) -> None:
-    erasing.erase_rows(tree.uid)
-    erasing.erase_rows("nothing")
+    tree_commands.erase_rows(tree.uid)
+    tree_commands.erase_rows("nothing")
     assert Node.objects.filter(tree=tree).count() == 1
 
 
 def test_a_tree_is_erased_once(at_once: AtOnce, actor: Actor, tree: Tree) -> None:
     archived(actor, tree)
-    outcomes = at_once(*[lambda: forest.erase(actor, tree, "Marie")] * 3)
+    outcomes = at_once(*[lambda: tree_commands.erase(actor, tree, "Marie")] * 3)
     assert sorted(map(str, outcomes)) == ["NOT_FOUND", "NOT_FOUND", "None"]
     assert Event.objects.filter(kind="tree.erased").count() == 1
 
 
 def test_nothing_is_written_to_a_tree_that_goes(actor: Actor, tree: Tree) -> None:
     archived(actor, tree)
-    forest.erase(actor, tree, "Marie")
+    tree_commands.erase(actor, tree, "Marie")
     assert code(execute, actor, tree, Request('respond root "x"')) in ("NOT_FOUND", "REJECTED")
-    assert code(forest.change_tree, actor, tree, {"archived": False}) == "NOT_FOUND"
+    assert code(tree_commands.change_tree, actor, tree, {"archived": False}) == "NOT_FOUND"
     assert Tree.objects.filter(pk=tree.pk).exists()

@@ -6,9 +6,9 @@ import pytest
 
 from loom.access import Actor, first_grove, get_actor, visible_groves
 from loom.commands import groves, people
-from loom.log import announce
+from loom.events import announce
 from loom.models import Event, Grove, Membership, Participant, User
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.conftest import join
 from tests.people.conftest import AtOnce
 
@@ -42,7 +42,7 @@ def test_a_grove_is_its_makers(outsider: User) -> None:
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\0", "a\u2028b", "x" * 201])
 def test_a_name_is_one_line(name: str, outsider: User) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         groves.make_grove(outsider, name)
     assert refused.value.code == "INVALID_SYNTAX"
 
@@ -61,7 +61,7 @@ def test_a_name_is_one_line(name: str, outsider: User) -> None:
     ],
 )
 def test_settings_are_a_closed_list(settings: dict[str, Any], actor: Actor) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         groves.change_grove(actor, settings=settings)
     assert Grove.objects.get(pk=actor.grove.pk).settings == {}
 
@@ -122,12 +122,12 @@ def test_the_last_owner_stays(actor: Actor, writer: User) -> None:
         lambda: groves.change_role(actor, "owner", "writer"),
         lambda: groves.remove_member(actor, "owner"),
     ):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(CommandError) as refused:
             deed()
         assert refused.value.code == "REJECTED"
     groves.change_role(actor, "writer", "owner")
     groves.remove_member(actor, "owner")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         groves.change_role(actor, "writer", "reader")
     assert refused.value.code == "NOT_FOUND"  # who gave the line is no member any more
 
@@ -139,7 +139,7 @@ def test_the_same_role_again_is_no_event(actor: Actor, writer: User) -> None:
 
 @pytest.mark.parametrize("name", ["nobody", "outsider", "\0", ""])
 def test_nobody_can_be_changed_who_is_no_member(name: str, actor: Actor, outsider: User) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         groves.change_role(actor, name, "reader")
     assert refused.value.code == "NOT_FOUND"
 

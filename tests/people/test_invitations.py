@@ -7,9 +7,9 @@ import pytest
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands import invitations
+from loom.commands import groves
 from loom.models import Event, Invitation, Membership, User
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.people.conftest import AtOnce
 
 pytestmark = pytest.mark.django_db
@@ -18,18 +18,18 @@ PASSWORD = "glade-of-birches"
 
 def invite(actor: Actor, uses: int = 1) -> str:
     """The secret of a fresh invitation for writers."""
-    return invitations.make_invitation(actor, role="writer", days=1, uses=uses)[1]
+    return groves.make_invitation(actor, role="writer", days=1, uses=uses)[1]
 
 
 def code(secret: str, **who: object) -> str:
     """The code with which accepting is refused."""
-    with pytest.raises(Refused) as refused:
-        invitations.accept(secret, **who)  # type: ignore[arg-type]
+    with pytest.raises(CommandError) as refused:
+        groves.accept(secret, **who)  # type: ignore[arg-type]
     return refused.value.code
 
 
 def test_somebody_new_chooses_a_name_and_is_a_member(actor: Actor) -> None:
-    member = invitations.accept(invite(actor), username="ada", password=PASSWORD)
+    member = groves.accept(invite(actor), username="ada", password=PASSWORD)
     assert (member.role, member.user.username, member.grove) == ("writer", "ada", actor.grove)
     assert member.user.check_password(PASSWORD)
     added = Event.objects.get(kind="member.added")
@@ -44,7 +44,7 @@ def test_only_the_digest_of_its_secret_is_kept(actor: Actor) -> None:
 
 def test_it_is_used_up(actor: Actor, outsider: User) -> None:
     secret = invite(actor)
-    invitations.accept(secret, user=outsider)
+    groves.accept(secret, user=outsider)
     assert code(secret, username="ada", password=PASSWORD) == "NOT_FOUND"
     assert Membership.objects.filter(grove=actor.grove).count() == 2
 
@@ -63,11 +63,11 @@ def test_it_ends_when_it_is_over_or_revoked(actor: Actor, outsider: User) -> Non
     over, revoked = invite(actor), invite(actor)
     first, second = Invitation.objects.order_by("id")
     Invitation.objects.filter(pk=first.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
-    invitations.revoke_invitation(actor, second.uid)
+    groves.revoke_invitation(actor, second.uid)
     for secret in (over, revoked, "nonsense"):
         assert code(secret, user=outsider) == "NOT_FOUND"
-    with pytest.raises(Refused):
-        invitations.revoke_invitation(actor, second.uid)
+    with pytest.raises(CommandError):
+        groves.revoke_invitation(actor, second.uid)
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,14 @@ def test_it_ends_when_it_is_over_or_revoked(actor: Actor, outsider: User) -> Non
     ],
 )
 def test_it_has_bounds(days: float, uses: int, said: str, actor: Actor) -> None:
-    with pytest.raises(Refused) as refused:
-        invitations.make_invitation(actor, role="reader", days=days, uses=uses)
+    with pytest.raises(CommandError) as refused:
+        groves.make_invitation(actor, role="reader", days=days, uses=uses)
     assert refused.value.code == said
 
 
 def test_the_last_use_is_given_to_one(at_once: AtOnce, actor: Actor) -> None:
     for number in range(3):
-        accept = partial(invitations.accept, invite(actor, uses=2), password=PASSWORD)
+        accept = partial(groves.accept, invite(actor, uses=2), password=PASSWORD)
         outcomes = at_once(*[partial(accept, username=f"ada{number}-{one}") for one in range(4)])
         assert outcomes.count("NOT_FOUND") == 2
     assert User.objects.filter(username__startswith="ada").count() == 6

@@ -21,8 +21,8 @@ from rest_framework.test import APIClient
 from config import health
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute
-from loom.commands.sealing import open_sealed
-from loom.management import archives, links
+from loom.commands.provider_keys import open_sealed
+from loom.management import archives, shell
 from loom.models import Event, Grove, Membership, Node, Participant, SigninLink, Tree, User
 
 pytestmark = pytest.mark.django_db
@@ -197,7 +197,7 @@ def test_a_full_disk_is_reported(
 
 def test_links_lead_to_where_it_was_started_last(settings: Any, owner: User) -> None:
     settings.ORIGINS = ["http://127.0.0.1:8123"]
-    links.keep_address()
+    shell.keep_address()
     settings.ORIGINS = ["http://127.0.0.1:8000"]
     settings.ENV = type("Env", (), {"origins": ()})
     assert said("signin", "owner")[-1].startswith("http://127.0.0.1:8123/signin/")

@@ -7,10 +7,10 @@ import pytest
 from loom.access import Actor
 from loom.commands import participants
 from loom.commands.participants import Changes, participant_body
-from loom.commands.sealing import key_of, open_sealed
+from loom.commands.provider_keys import key_of, open_sealed
 from loom.models import Event, Participant
+from loom.rules.errors import CommandError
 from loom.rules.permissions import NAMES, PRESETS, broken_rule, preset_of
-from loom.rules.refusals import Refused
 
 pytestmark = pytest.mark.django_db
 URL = "https://models.example/v1"
@@ -31,9 +31,9 @@ def change(actor: Actor, one: Participant, **changes: Any) -> Participant:
     return participants.change_participant(actor, one, Changes(**changes))
 
 
-def refused(deed: Any, *given: Any, **more: Any) -> Refused:
+def refused(deed: Any, *given: Any, **more: Any) -> CommandError:
     """How a deed is refused."""
-    with pytest.raises(Refused) as found:
+    with pytest.raises(CommandError) as found:
         deed(*given, **more)
     return found.value
 
@@ -249,7 +249,7 @@ def test_litellm_without_a_key_or_a_checked_provider_is_refused(
     "name", ["Оwner", "0wner", "Own\u200ber", "Owner (imported)", "ＯＷＮＥＲ"]
 )
 def test_no_agent_is_called_like_a_member(actor: Actor, name: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         make(actor, name=name)
     assert refused.value.code in ("CONFLICT", "INVALID_SYNTAX")
     assert not Participant.objects.filter(grove=actor.grove, kind="model").exists()

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from loom.commands import groves, people
 from loom.models import Grove, SigninLink, User
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.people.conftest import AtOnce
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
     "name", ["", "a b", "a\n", "ада\u2028", "a/b", "x" * 81, "a\0", "\ud800", "<b>"]
 )
 def test_a_bad_name_is_refused(name: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         people.make_user(name)
     assert refused.value.code in ("INVALID_SYNTAX", "LIMIT_EXCEEDED")
     assert not User.objects.exists()
@@ -25,13 +25,13 @@ def test_a_bad_name_is_refused(name: str) -> None:
 
 def test_a_name_is_taken_whatever_its_case() -> None:
     people.make_user("Ada")
-    with pytest.raises(Refused, match="taken"):
+    with pytest.raises(CommandError, match="taken"):
         people.make_user("aDA")
 
 
 @pytest.mark.parametrize("password", ["short", "password1", "12345678", "adalovelace"])
 def test_a_weak_password_is_refused(password: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         people.make_user("adalovelace", password)
     assert refused.value.code == "INVALID_SYNTAX"
 
@@ -51,11 +51,11 @@ def test_a_link_works_once_and_for_a_day() -> None:
     SigninLink.objects.filter(used_at=None).update(expires_at=timezone.now() - timedelta(seconds=1))
     barred = people.make_signin_link(user)
     for spent in (secret, late, "nonsense", ""):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(CommandError) as refused:
             people.redeem_signin(spent)
         assert refused.value.code == "NOT_FOUND"
     User.objects.update(is_active=False)
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         people.redeem_signin(barred)
 
 
@@ -69,19 +69,19 @@ def test_two_browsers_cannot_use_one_link(at_once: AtOnce) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "a\0", "x" * 81])
 def test_a_key_has_a_name(name: str, owner: User) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         people.make_key(owner, name)
 
 
 @pytest.mark.parametrize("name", ["оwner", "ＯＷＮＥＲ", "0wner"])
 def test_no_user_is_called_like_another(owner: User, name: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         people.make_user(name)
     assert refused.value.code == "CONFLICT"
 
 
 def test_a_shown_name_is_seen_whole(owner: User) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         people.show_as(owner, name="Ada\u202e")
     people.show_as(owner, name="")
     assert owner.display_name == ""

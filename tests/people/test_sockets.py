@@ -8,7 +8,8 @@ from django.conf import settings
 from django.test import Client
 
 from loom.access import Actor
-from loom.commands import forest, groves, people
+from loom.commands import groves, people
+from loom.commands import trees as tree_commands
 from loom.models import ApiKey, Tree, User, UserSession
 from tests.live.conftest import ORIGIN, Opener, bearer, connect, in_db  # noqa: F401 (a fixture)
 
@@ -81,7 +82,7 @@ async def test_an_erased_tree_has_no_sockets(
     headers = await in_db(bearer)(writer)
 
     def erase() -> None:
-        forest.change_tree(actor, tree, {"archived": True})
-        forest.erase(actor, tree, "Marie")
+        tree_commands.change_tree(actor, tree, {"archived": True})
+        tree_commands.erase(actor, tree, "Marie")
 
     assert await _ends(connect, tree, headers, erase) == 4404

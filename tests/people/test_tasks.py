@@ -9,8 +9,8 @@ from django.db import transaction
 from config.celery import app
 from loom import tasks
 from loom.access import Actor
-from loom.commands import forest
-from loom.log import jobs
+from loom.commands import trees as tree_commands
+from loom.events import announce
 from loom.models import Tree
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.django_db
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What the broker is handed."""
     found: list[Any] = []
-    monkeypatch.setattr(jobs, "_send", lambda task, args, queue: found.append((task, args, queue)))
+    monkeypatch.setattr(
+        announce, "_send", lambda task, args, queue: found.append((task, args, queue))
+    )
     return found
 
 
@@ -29,12 +31,12 @@ def test_erasing_is_asked_for_after_commit_and_again_at_the_workers_start(
     actor: Actor, tree: Tree, asked: list[Any]
 ) -> None:
     job = ("loom.tasks.erase_tree", [tree.uid], "transfer")
-    forest.change_tree(actor, tree, {"archived": True})
+    tree_commands.change_tree(actor, tree, {"archived": True})
     with pytest.raises(ZeroDivisionError), transaction.atomic():
-        forest.erase(actor, tree, "Marie")
+        tree_commands.erase(actor, tree, "Marie")
         raise ZeroDivisionError
     assert asked == []
-    forest.erase(actor, tree, "Marie")
+    tree_commands.erase(actor, tree, "Marie")
     tasks.begin_again()
     assert asked == [job, job]
     tasks.erase_tree(tree.uid)

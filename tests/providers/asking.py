@@ -3,10 +3,9 @@
 import httpx
 
 from agents.providers.attempt import Attempt
-from agents.providers.exchange import Limits
-from agents.providers.failures import Failure
+from agents.providers.exchange import Failure, Limits
 from agents.providers.openai import OpenAI
-from agents.providers.telling import Adapter, Ask, Delta, Finished, Told
+from agents.providers.stream_events import Adapter, Ask, Delta, Finished, StreamEvent
 from agents.providers.transport import CheckedTransport
 from tests.providers.scripted import ScriptedProvider
 
@@ -30,7 +29,7 @@ async def ask(
     limits: Limits = QUICK,
     adapter: Adapter | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
-) -> tuple[list[Told], Attempt]:
+) -> tuple[list[StreamEvent], Attempt]:
     """Everything one attempt is told."""
     adapter = adapter or OpenAI()
     attempt = Attempt(adapter, asked, adapter.body(asked))
@@ -38,18 +37,18 @@ async def ask(
     return [told async for told in attempt.told(transport, limits)], attempt
 
 
-def text_of(told: list[Told]) -> str:
+def text_of(told: list[StreamEvent]) -> str:
     """The text that was told."""
     return "".join(one.text for one in told if isinstance(one, Delta))
 
 
-def failure_of(told: list[Told]) -> Failure:
+def failure_of(told: list[StreamEvent]) -> Failure:
     """The failure, which must be the last thing told."""
     assert isinstance(told[-1], Failure), told
     return told[-1]
 
 
-def is_whole(told: list[Told]) -> bool:
+def is_whole(told: list[StreamEvent]) -> bool:
     """Whether an end was told and no failure."""
     return any(isinstance(one, Finished) for one in told) and not any(
         isinstance(one, Failure) for one in told

@@ -5,7 +5,7 @@ import pytest
 from agents.providers.anthropic import Anthropic
 from agents.providers.attempt import Attempt
 from agents.providers.exchange import Limits
-from agents.providers.telling import Ask, Finished, Told, Usage
+from agents.providers.stream_events import Ask, Finished, StreamEvent, Usage
 from tests.providers.asking import ask as asked_of
 from tests.providers.asking import chat, completion, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
@@ -14,7 +14,7 @@ from tests.providers.scripts import Script, cuts, fails, nothing, raw, says, sta
 MARK = {"type": "ephemeral"}
 
 
-async def ask(provider: ScriptedProvider, asked: Ask) -> tuple[list[Told], Attempt]:
+async def ask(provider: ScriptedProvider, asked: Ask) -> tuple[list[StreamEvent], Attempt]:
     return await asked_of(provider, asked, adapter=Anthropic())
 
 

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from agents.providers.attempt import Attempt
-from agents.providers.by_litellm import LiteLLM, LiteLLMTransport
 from agents.providers.exchange import Limits
-from agents.providers.telling import Ask, Told
+from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
+from agents.providers.stream_events import Ask, StreamEvent
 from tests.providers.asking import QUICK, ask, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (
@@ -28,7 +28,7 @@ SLOW = Limits(connect_s=60, first_s=60, idle_s=10, total_s=90)  # its import tak
 
 async def litellm(
     provider: ScriptedProvider, limits: Limits = SLOW, *, allow: bool = True
-) -> tuple[list[Told], Attempt]:
+) -> tuple[list[StreamEvent], Attempt]:
     messages = ({"role": "user", "content": "Who is Marie?"},)
     asked = Ask(provider.url, "openai/m", messages, None, temperature=0.5, max_tokens=9, key=KEY)
     transport = LiteLLMTransport((provider.entry,) if allow else ())
@@ -170,7 +170,7 @@ def refuse(*a, **k): raise SystemExit("it asked the network")
 socket.socket.connect = refuse
 from agents.providers import registry
 assert "litellm" not in sys.modules
-from agents.providers.by_litellm import _library
+from agents.providers.litellm_adapter import _library
 _library()
 assert "litellm" in sys.modules
 """

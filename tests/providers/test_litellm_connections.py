@@ -27,9 +27,9 @@ def watch(event, args):
 
 sys.addaudithook(watch)
 from agents.providers.attempt import Attempt
-from agents.providers.by_litellm import LiteLLM, LiteLLMTransport
+from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
 from agents.providers.exchange import Limits
-from agents.providers.telling import Ask
+from agents.providers.stream_events import Ask
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import redirects, says
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.db import transaction
 
-from loom.commands import growth
-from loom.commands.growth import NewNode
-from loom.log import streams
+from loom.commands import node_writer
+from loom.commands.node_writer import NewNode
+from loom.events import streams
 from loom.models import Node, Participant, Stream, Tree
 from loom.queries import lookup
 
@@ -16,7 +16,7 @@ def add(tree: Tree, author: Participant, text: str, parent: Node | None, **field
     above = parent or lookup.root_of(tree)
     with transaction.atomic():
         writer = streams.lock(tree, actor=author.uid)
-        node = growth.add_node(writer, tree, author, NewNode(text, parent=above, **fields))
+        node = node_writer.add_node(writer, tree, author, NewNode(text, parent=above, **fields))
         writer.flush()
     return lookup.rows().get(pk=node.pk)
 

@@ -2,7 +2,7 @@
 
 from loom.access import Actor
 from loom.models import Tree
-from loom.queries import beside
+from loom.queries import node_context
 from tests.queries.growing import add, chain, flag, version
 
 
@@ -11,8 +11,8 @@ def test_an_annotation_that_was_edited_is_one_annotation(actor: Actor, tree: Tre
     first = add(tree, actor.participant, "first", a, kind="annotation", form="note")
     second = add(tree, actor.participant, "second", a, kind="annotation", form="note")
     better = version(actor.participant, first, "first, better")
-    assert list(beside.annotations_of(a)) == [better, second]
-    assert beside.counts_of(actor, a).annotations == 2
+    assert list(node_context.annotations_of(a)) == [better, second]
+    assert node_context.counts_of(actor, a).annotations == 2
     flag(better, version_pruned=True)
     flag(second, pruned=True)
-    assert list(beside.annotations_of(a)) == [first]
+    assert list(node_context.annotations_of(a)) == [first]

@@ -4,10 +4,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
 from loom.models import Node, Tree
-from loom.queries.counts import measured, size_of, tree_body
+from loom.queries.trees import measured, size_of, tree_body
 from tests.queries.growing import add, chain, flag, version
 
 
@@ -38,7 +38,7 @@ def test_versions_and_annotations_are_nodes_but_no_branches(actor: Actor, tree: 
 
 def test_the_body_of_a_tree_is_that_of_the_contract(actor: Actor, tree: Tree) -> None:
     (a,) = chain(tree, actor.participant, "a")
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     workspace.position = a
     workspace.save()
     body = tree_body(actor, tree, workspace)
@@ -55,7 +55,7 @@ def test_the_body_of_a_tree_is_that_of_the_contract(actor: Actor, tree: Tree) ->
 
 def test_a_position_that_was_hidden_is_told_as_the_nearest_seen(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     workspace.position = b
     workspace.save()
     flag(b, pruned=True)

@@ -4,10 +4,10 @@ import pytest
 from django.db import transaction
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
-from loom.log import streams
+from loom.commands import node_writer
+from loom.events import streams
 from loom.models import Event, Grove, Stream, Tree, User, VersionChoice
-from loom.queries.feed import events_since
+from loom.queries.event_log import events_since
 from loom.queries.workspaces import workspace_body
 from tests.queries.growing import chain, version
 
@@ -29,7 +29,7 @@ def test_very_long_events_come_in_smaller_answers(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain(tree, actor.participant, "x" * 5000, "y" * 5000, "z")
-    monkeypatch.setattr("loom.queries.feed.MAX_CHARACTERS", 20_000)
+    monkeypatch.setattr("loom.queries.event_log.MAX_CHARACTERS", 20_000)
     stream = streams.name_of(tree)
     seqs: list[int] = []
     answers = 0
@@ -64,7 +64,7 @@ def test_invitations_are_hidden_from_those_who_do_not_own(
 def test_a_workspace_tells_where_it_stands_and_what_it_chose(actor: Actor, tree: Tree) -> None:
     (a,) = chain(tree, actor.participant, "a")
     version(actor.participant, a, "a second")
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     VersionChoice.objects.create(workspace=workspace, slot=a, node=a)
     workspace.position = a
     workspace.save()

@@ -5,11 +5,11 @@ import random
 import pytest
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.models import Grove, Tree, VersionChoice
-from loom.queries.find import find_in_grove, find_in_tree
-from loom.queries.ranking import fold
-from loom.rules.refusals import Refused
+from loom.queries.search import find_in_grove, find_in_tree
+from loom.queries.search_index import fold
+from loom.rules.errors import CommandError
 from tests.queries.growing import add, chain, flag, version
 
 
@@ -97,7 +97,7 @@ def test_only_the_version_that_stands_is_found(actor: Actor, tree: Tree) -> None
     (a,) = chain(tree, actor.participant, "the old river")
     version(actor.participant, a, "the new river")
     assert _texts(actor, tree, "river") == ["the new river"]
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     VersionChoice.objects.create(workspace=workspace, slot=a, node=a)
     found = find_in_tree(actor, tree, workspace, "river")
     assert [hit.node.text for hit in found.hits if hit.node] == ["the old river"]
@@ -141,7 +141,7 @@ def test_the_grove_is_its_trees_and_their_titles(
 def test_another_tree_does_not_take_the_places_of_this_one(
     actor: Actor, tree: Tree, buffer: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.queries.candidates.MAX_CANDIDATES", 3)
+    monkeypatch.setattr("loom.queries.search_index.MAX_CANDIDATES", 3)
     (a,) = chain(tree, actor.participant, "river")
     chain(buffer, actor.participant, *(f"river {number}" for number in range(5)))
     assert find_in_tree(actor, tree, None, "river").total == 1
@@ -153,7 +153,7 @@ def test_another_tree_does_not_take_the_places_of_this_one(
 def test_a_query_of_nothing_or_too_much_is_refused(
     actor: Actor, tree: Tree, query: str, code: str
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         find_in_tree(actor, tree, None, query)
     assert refused.value.code == code
 
@@ -187,7 +187,7 @@ def test_what_is_found_is_what_a_plain_look_through_all_texts_finds(
 def test_texts_with_the_parts_of_a_query_do_not_take_the_places_of_those_with_all_of_it(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.queries.candidates.MAX_CANDIDATES", 3)
+    monkeypatch.setattr("loom.queries.search_index.MAX_CANDIDATES", 3)
     chain(tree, actor.participant, "over The River", *["the rive he river"] * 5)
     found = find_in_tree(actor, tree, None, "the river")
     assert [hit.node.text for hit in found.hits if hit.node] == ["over The River"]

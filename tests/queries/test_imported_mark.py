@@ -6,9 +6,9 @@ import pytest
 from django.apps import apps
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
-from loom.log import streams
+from loom.events import streams
 from loom.models import Import, Node, Tree
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def test_what_came_before_the_end_of_an_import_is_marked(
         grove=tree.grove, participant=actor.participant, tree=tree, name="x", file="", status="done"
     )
     execute(actor, tree, Request('respond root "written here"'))
-    other = growth.make_tree(actor, title="Beside")
+    other = node_writer.make_tree(actor, title="Beside")
     migration.mark(apps, None)
     assert not Node.objects.filter(tree=other, imported__isnull=False).exists()
     here = tree.nodes.filter(imported__isnull=True)

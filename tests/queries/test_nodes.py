@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.models import Link, Mark, Node, Tree, User
-from loom.queries.nodes import event_body, node_bodies
+from loom.queries.node_bodies import event_body, node_bodies
+from loom.queries.node_rows import rows_of
 from loom.queries.path import path_of
-from loom.queries.rows import rows_of
 from loom.rules import addresses, hashes
 from tests.conftest import join
 from tests.machines.replay import events_of

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.models import Node, Tree, VersionChoice
 from loom.queries import lookup
 from loom.queries.path import NodeRow, path_ids, path_of
@@ -37,7 +37,7 @@ def test_the_end_of_a_path_is_read_alone(actor: Actor, tree: Tree) -> None:
 
 def test_without_a_node_it_ends_where_the_workspace_stands(actor: Actor, tree: Tree) -> None:
     (a,) = chain(tree, actor.participant, "a")
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     assert len(path_of(actor, tree, workspace)) == 1
     workspace.position = a
     assert len(path_of(actor, tree, workspace)) == 2
@@ -55,7 +55,7 @@ def test_the_newest_version_stands_where_none_is_chosen(actor: Actor, tree: Tree
 def test_a_chosen_version_stands_for_its_workspace_only(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     second = version(actor.participant, a, "a second")
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     VersionChoice.objects.create(workspace=workspace, slot=a, node=a)
     assert path_of(actor, tree, workspace, b)[1].id == a.pk
     assert path_of(actor, tree, None, b)[1].id == second.pk
@@ -64,7 +64,7 @@ def test_a_chosen_version_stands_for_its_workspace_only(actor: Actor, tree: Tree
 def test_a_chosen_version_that_was_pruned_no_longer_stands(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     second = version(actor.participant, a, "a second")
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     VersionChoice.objects.create(workspace=workspace, slot=a, node=second)
     flag(second, version_pruned=True)
     assert path_of(actor, tree, workspace, b)[1].id == a.pk

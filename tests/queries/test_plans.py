@@ -12,15 +12,15 @@ from bench.trees import grow
 from loom import commands
 from loom.access import Actor
 from loom.commands.execute import Request, execute
-from loom.commands.public_links import make_public_link
+from loom.commands.trees import make_public_link
 from loom.models import Event, Mark, Participant, Step, Stream, Tree, Turn, User, Workspace
 from loom.models.base import new_uid
 from loom.rules.addresses import of_node
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, opening, provider  # noqa: F401 (fixtures)
-from tests.doors.matrix import LINES, ROWS, filled
-from tests.doors.world import world  # noqa: F401 (a fixture)
+from tests.interfaces.matrix import LINES, ROWS, filled
+from tests.interfaces.world import world  # noqa: F401 (a fixture)
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
 from tests.queries.plans import recorded
@@ -104,13 +104,13 @@ def test_pages_and_the_api_scan_nothing(
                 if answer.status_code != row.statuses[0]:
                     wrong.append((address, answer.status_code))
         for page in PAGES:
-            answer = browser.get(page.format(**world))
-            if answer.status_code != 200:
-                wrong.append((page, answer.status_code))
+            shown = browser.get(page.format(**world))
+            if shown.status_code != 200:
+                wrong.append((page, shown.status_code))
         for part in ("", "?node=" + world["node"], "?view=outline"):
-            answer = Client().get(f"/public/{secret}{part}")
-            if answer.status_code != 200:
-                wrong.append((part, answer.status_code))
+            public = Client().get(f"/public/{secret}{part}")
+            if public.status_code != 200:
+                wrong.append((part, public.status_code))
     assert wrong == []
     queries.demand_no_faults()
 
@@ -123,7 +123,7 @@ def test_commands_scan_nothing(
 ) -> None:
     with recorded() as queries:
         for line in (filled(one, world) for many in LINES.values() for one in many):
-            with suppress(Refused):  # such as what an earlier line has hidden
+            with suppress(CommandError):  # such as what an earlier line has hidden
                 execute(actor, tree, Request(line))
     assert len(queries.sent) > 40
     queries.demand_no_faults()

@@ -5,9 +5,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.models import Event, Node, Tree
-from loom.models.prepared import Given, Prepared
+from loom.models.base import Given, Prepared
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +28,7 @@ def _fields(row: Tree | Node) -> dict[str, object]:
 
 def test_rows_and_what_they_name_are_those_of_the_plain_query(actor: Actor, tree: Tree) -> None:
     for title in ("Ink", "Salt"):
-        made = growth.make_tree(actor, title=title)
+        made = node_writer.make_tree(actor, title=title)
         TREE.first(uid=made.uid)
         with CaptureQueriesContext(connection) as asked:
             found = TREE.first(uid=made.uid)

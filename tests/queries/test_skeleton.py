@@ -2,7 +2,7 @@
 
 from loom.access import Actor
 from loom.models import Participant, Tree
-from loom.queries.skeleton import page, skeleton
+from loom.queries.trees import page, skeleton
 from tests.queries.growing import add, chain, flag, version
 
 

@@ -14,12 +14,12 @@ from rest_framework.test import APIClient
 from agents import sweeper
 from bench.storage import prose
 from loom.access import Actor
-from loom.commands import receipts
+from loom.commands import step_records
 from loom.commands.execute import Request, execute
-from loom.grammar.writing import digest_of, named
+from loom.grammar.printing import digest_of, named
 from loom.models import Event, Node, Receipt, Step, Tree, User
-from loom.queries.feed import events_since
-from loom.rules.refusals import Refused
+from loom.queries.event_log import events_since
+from loom.rules.errors import CommandError
 
 LONG = "It was a long way down, she said. " * 100
 NAMED = f'"It was a long way down, she said.…" (3,400 characters, sha256 {digest_of(LONG)})'
@@ -97,13 +97,13 @@ def test_the_texts_of_many_events_take_one_query(
 def test_the_same_key_and_line_answer_the_same_again(actor: Actor, tree: Tree) -> None:
     body = _respond(actor, tree, LONG, key="once")
     assert _respond(actor, tree, LONG, key="once") == {**body, "repeated": True}
-    with pytest.raises(Refused, match="another line"):
+    with pytest.raises(CommandError, match="another line"):
         _respond(actor, tree, LONG[:-2] + "!", key="once")
     assert Node.objects.filter(tree=tree).count() == 2
 
 
 def test_the_text_of_a_refused_line_stays_in_its_step(actor: Actor, tree: Tree) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         execute(actor, tree, Request(f"respond zzzz\n{LONG}\n←"))
     step = Step.objects.get(seq=refused.value.step, workspace__tree=tree)  # type: ignore[attr-defined]
     assert LONG in step.line and LONG in step.canonical
@@ -157,4 +157,4 @@ def test_receipts_are_found_by_their_age(db: None) -> None:
         pytest.skip("a planner reads small tables whole")
     old = Receipt.objects.filter(at__lt=timezone.now()).order_by("at").values_list("pk")
     assert "receipt_at" in old.explain()
-    assert receipts.delete_before(timezone.now()) == 0
+    assert step_records.delete_before(timezone.now()) == 0

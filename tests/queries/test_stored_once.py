@@ -13,13 +13,13 @@ from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
 from loom.models import Event, Generation, Node, Participant, Receipt, Step, Tree
 from loom.models.base import new_uid
 from loom.queries import lookup
-from loom.queries.feed import event_body, hydrated
-from loom.queries.find import find_in_tree
+from loom.queries.event_log import event_body, hydrated
+from loom.queries.search import find_in_tree
 from tests.machines.replay import replayed, stored
 from tests.queries.growing import add
 from tests.triggers import triggers_aside
@@ -67,7 +67,7 @@ def test_old_rows_name_their_texts_as_new_ones_do(
     answer = _old(actor, tree, muse)
     before = replayed(tree)
     _migrate()
-    written = growth.make_tree(actor, title="new")
+    written = node_writer.make_tree(actor, title="new")
     new = execute(actor, written, Request(LINE, key="new")).body
     old_step, new_step = Step.objects.order_by("id")
     assert (old_step.line, old_step.canonical) == (new_step.line, new_step.canonical)

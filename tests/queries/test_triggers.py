@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 
 from loom.access import Actor
 from loom.models import Event, Node, Participant, Stream, Tree
-from loom.queries.find import find_in_tree
+from loom.queries.search import find_in_tree
 from tests.queries.growing import chain
 from tests.triggers import triggers_aside
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.models import Call, Node, Participant, Tree, VersionChoice
 from loom.queries import verify
 from loom.rules import hashes
@@ -86,7 +86,7 @@ def test_every_field_of_the_proof_counts(
 def test_a_change_with_a_new_hash_is_found_below(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     a.text = "A"
-    _tamper(a, text="A", hash=hashes.sha256(growth.proof_of(a, actor.participant.uid)))
+    _tamper(a, text="A", hash=hashes.sha256(node_writer.proof_of(a, actor.participant.uid)))
     assert _broken(_whole(actor, tree)) == {b.local_id: verify.PARENT}
     assert verify.verify_node(actor, tree, None, fresh(b))["status"] == "invalid"
 
@@ -115,7 +115,7 @@ def test_edits_and_prunes_break_nothing_but_are_told(actor: Actor, tree: Tree) -
     ):
         assert report["status"] == "valid"
         assert report["later_versions"] == [second.local_id]
-    workspace = growth.workspace_of(actor.participant, tree)
+    workspace = node_writer.workspace_of(actor.participant, tree)
     VersionChoice.objects.create(workspace=workspace, slot=a, node=a)
     for report in (
         verify.verify_tree(actor, tree, workspace),
@@ -178,6 +178,6 @@ def test_an_imported_proof_keeps_its_author(actor: Actor, tree: Tree) -> None:
     _tamper(
         a,
         proof_author=a.proof_author,
-        hash=hashes.sha256(growth.proof_of(a, actor.participant.uid)),
+        hash=hashes.sha256(node_writer.proof_of(a, actor.participant.uid)),
     )
     assert _whole(actor, tree)["status"] == "valid"

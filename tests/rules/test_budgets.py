@@ -19,7 +19,7 @@ from loom.rules.budgets import (
     shown,
     what_is_over,
 )
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError
 
 STANDARD = PRESETS["standard"]
 
@@ -45,7 +45,7 @@ def test_presets_are_those_of_the_model(preset: str, figures: tuple[int, ...]) -
 
 
 def test_another_preset_is_refused_with_those_there_are() -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         budget_of("endless")
     assert refused.value.code == "INVALID_SYNTAX"
     assert refused.value.hint == "there are quick, standard, thorough"

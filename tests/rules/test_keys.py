@@ -2,21 +2,24 @@
 
 import pytest
 
-from loom.rules import keys
-from loom.rules.refusals import Refused
+from loom.rules import preferences
+from loom.rules.errors import CommandError
 
 
 def test_no_two_actions_meet_at_first_and_all_can_be_pressed() -> None:
-    assert keys.checked(keys.bound({})) == {}
+    assert preferences.checked(preferences.bound({})) == {}
 
 
 def test_only_what_differs_is_kept_and_an_action_may_have_no_key() -> None:
-    given = keys.bound({"edit": "E", "prune": "", "send": "Mod+Shift+Enter"})
-    assert keys.checked(given) == {"edit": "E", "prune": "", "send": "Mod+Shift+Enter"}
+    given = preferences.bound({"edit": "E", "prune": "", "send": "Mod+Shift+Enter"})
+    assert preferences.checked(given) == {"edit": "E", "prune": "", "send": "Mod+Shift+Enter"}
 
 
 def test_two_keys_may_change_places() -> None:
-    assert keys.checked(keys.bound({"edit": "x", "prune": "e"})) == {"edit": "x", "prune": "e"}
+    assert preferences.checked(preferences.bound({"edit": "x", "prune": "e"})) == {
+        "edit": "x",
+        "prune": "e",
+    }
 
 
 @pytest.mark.parametrize(
@@ -36,11 +39,13 @@ def test_two_keys_may_change_places() -> None:
     ],
 )
 def test_what_cannot_be_bound_is_refused_with_the_reason(own: dict[str, str], why: str) -> None:
-    with pytest.raises(Refused) as refused:
-        keys.checked({**keys.bound({}), **own})
+    with pytest.raises(CommandError) as refused:
+        preferences.checked({**preferences.bound({}), **own})
     assert why in refused.value.message
     assert refused.value.hint
 
 
 def test_a_key_while_typing_and_one_when_not_may_be_the_same() -> None:
-    assert keys.checked(keys.bound({"parent": "Alt+ArrowLeft"})) == {"parent": "Alt+ArrowLeft"}
+    assert preferences.checked(preferences.bound({"parent": "Alt+ArrowLeft"})) == {
+        "parent": "Alt+ArrowLeft"
+    }

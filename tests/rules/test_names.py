@@ -2,8 +2,8 @@
 
 import pytest
 
+from loom.rules.errors import CommandError
 from loom.rules.names import checked, cleaned, look_alike, skeleton
-from loom.rules.refusals import Refused
 
 ALIKE = [
     ("Ada", "ada"),
@@ -46,7 +46,7 @@ def test_other_names_have_skeletons_of_their_own() -> None:
     + [f"Ada ({mark})" for mark in ("human", "Model", "imported", "imported 2", "you")],
 )
 def test_nobody_is_called_by_what_is_not_seen_or_says_more(name: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandError) as refused:
         checked(name, most=80)
     assert refused.value.code == "INVALID_SYNTAX"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from loom.rules.errors import CommandError
 from loom.rules.preferences import Preferences, changed, read
-from loom.rules.refusals import Refused
 
 
 def test_only_what_differs_is_stored_and_it_reads_back() -> None:
@@ -32,7 +32,7 @@ def test_what_is_not_known_is_left_out(stored: object) -> None:
     ],
 )
 def test_what_cannot_be_liked_is_refused(given: dict[str, object]) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         changed(Preferences(), given)
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loom.models import Import, Node, Stream, Tree
-from loom.transfer import checking
+from loom.transfer import files
 from tests.transfer.conftest import Bring, nothing_left
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +75,7 @@ def test_a_text_of_four_mebibytes_is_taken_and_one_byte_more_is_not(bring: Bring
 
 
 def test_a_file_that_is_too_big_fails(bring: Bring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checking, "MAX_FILE", 20)
+    monkeypatch.setattr(files, "MAX_FILE", 20)
     row = bring(GOOD, name="wrong.json")
     nothing_left(row)
     assert row.error["code"] == "LIMIT_EXCEEDED"  # type: ignore[index]

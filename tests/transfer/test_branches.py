@@ -6,7 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
 from loom.models import Tree, User
 
@@ -16,7 +16,7 @@ Client = Callable[..., APIClient]
 
 def grow(actor: Actor, mode: str) -> tuple[Tree, list[str]]:
     """One. → Two, which goes on as Three and Four; Hidden is pruned."""
-    tree = growth.make_tree(actor, title="T", mode=mode)
+    tree = node_writer.make_tree(actor, title="T", mode=mode)
     made: list[str] = []
     for line in ('root "One."', '{0} "Two."', '{1} "Three."', '{1} "Four."', '{1} "Hidden."'):
         answer = execute(actor, tree, Request(f"respond {line.format(*made)}"))

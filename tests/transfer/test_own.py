@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
+from loom.commands import node_writer
 from loom.commands.execute import Request, execute
 from loom.models import Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
-from loom.transfer import importing, own_writing
+from loom.transfer import heddle_writer, importing
 from tests.machines.replay import Replayed, events_of, stored
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
 
@@ -24,7 +24,7 @@ def out(tree: Tree) -> bytes:
     user = tree.maker.user
     assert user is not None
     actor = get_actor(user, tree.grove)
-    return b"".join(own_writing.pieces(actor, Tree.objects.get(pk=tree.pk)))
+    return b"".join(heddle_writer.pieces(actor, Tree.objects.get(pk=tree.pk)))
 
 
 @pytest.fixture
@@ -57,10 +57,10 @@ def lived(actor: Actor, tree: Tree, writer: User, muse: Participant) -> Tree:
 def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
     from django.db import transaction
 
-    from loom.log import streams
+    from loom.events import streams
 
     parent = Node.objects.get(tree=tree, local_id=below)
-    new = growth.NewNode(
+    new = node_writer.NewNode(
         text="So it was.",
         parent=parent,
         configuration="ab" * 32,
@@ -70,7 +70,7 @@ def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
     )
     with transaction.atomic():
         writer = streams.lock(tree)
-        growth.add_node(writer, tree, muse, new)
+        node_writer.add_node(writer, tree, muse, new)
         writer.flush()
 
 
@@ -143,7 +143,7 @@ def test_in_another_grove_authors_come_by_name_and_are_nobody_there(
 
 def test_nothing_of_another_grove_is_found_out_by_a_link(lived: Tree, outsider: User) -> None:
     there = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
-    file = json.loads(out(growth.make_tree(there, title="x")))
+    file = json.loads(out(node_writer.make_tree(there, title="x")))
     file["links"] = [{"source": "tree", "target": f"tree:{lived.uid}"}]
     row = file_of(there, file)
     importing.run(row.uid)
@@ -252,9 +252,9 @@ def growths(draw: st.DrawFn) -> list[tuple[str, int, str]]:
 def test_out_in_and_out_again_is_the_same_file(
     steps: list[tuple[str, int, str]], bring: Bring, actor: Actor
 ) -> None:
-    from loom.rules.refusals import Refused
+    from loom.rules.errors import CommandError
 
-    tree = growth.make_tree(actor, title="\u2028 t", mode="buffer")
+    tree = node_writer.make_tree(actor, title="\u2028 t", mode="buffer")
     made = ["root"]
     for verb, which, text in steps:
         ref = made[which % len(made)]
@@ -266,7 +266,7 @@ def test_out_in_and_out_again_is_the_same_file(
         }.get(verb, f"{verb} {ref}\n{text}")
         try:
             made += execute(actor, tree, Request(line)).body["refs"][:1]
-        except Refused:
+        except CommandError:
             continue
     first = out(tree)
     again = tree_of(bring(first))

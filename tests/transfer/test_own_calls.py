@@ -12,13 +12,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor, get_actor
-from loom.commands import growth
-from loom.log import streams
+from loom.commands import node_writer
+from loom.events import streams
 from loom.models import Call, Node, Participant, Tree, User
 from loom.queries import lookup
-from loom.queries.calls import call_of, response_of
+from loom.queries.provenance import call_of, response_of
 from loom.queries.verify import verify_tree
-from loom.transfer import own_writing
+from loom.transfer import heddle_writer
 from tests.transfer.conftest import Bring, nothing_left, tree_of
 
 pytestmark = pytest.mark.django_db
@@ -42,16 +42,16 @@ def written(tree: Tree, muse: Participant) -> Tree:
         sealed_at=timezone.now(),
     )
     root = lookup.root_of(tree)
-    new = growth.NewNode("So it was.", parent=root, call_uid=call.uid, configuration="ab" * 32)
+    new = node_writer.NewNode("So it was.", parent=root, call_uid=call.uid, configuration="ab" * 32)
     with transaction.atomic():
         writer = streams.lock(tree)
-        growth.add_node(writer, tree, muse, new)
+        node_writer.add_node(writer, tree, muse, new)
         writer.flush()
     return tree
 
 
 def _out(tree: Tree, actor: Actor) -> bytes:
-    return b"".join(own_writing.pieces(actor, tree))
+    return b"".join(heddle_writer.pieces(actor, tree))
 
 
 def _changed(tree: Tree, actor: Actor, change: Change) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def test_an_answer_that_cannot_be_unpacked_refuses_the_whole_file(
 def test_a_call_that_somebody_may_not_read_stays_out_of_his_file(
     written: Tree, writer: User, bring: Bring, actor: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.transfer.calls_out.may_read_call", lambda actor, call: False)
+    monkeypatch.setattr("loom.transfer.heddle_writer.may_read_call", lambda actor, call: False)
     file = _out(written, get_actor(writer, written.grove))
     assert json.loads(file)["calls"] == []
     assert verify_tree(actor, tree_of(bring(file)), None)["status"] == "incomplete"

@@ -10,7 +10,7 @@ from loom.access import Actor
 from loom.models import Mark, Node, Participant, Tree
 from loom.queries.verify import verify_tree
 from loom.rules.hashes import instant
-from loom.transfer import checking, pyloom
+from loom.transfer import files, pyloom
 from loom.transfer.records import Record, Report
 from tests.machines.replay import stored
 from tests.transfer.conftest import Bring, texts, tree_of
@@ -215,8 +215,8 @@ def test_a_chain_of_100_000_nodes_is_read_like_any_other(tmp_path: Path) -> None
     path = tmp_path / "deep.json"
     path.write_bytes(_chain(100_000))
     found: list[Record] = []
-    with checking.Source(path, lambda at: None) as source:
-        pyloom.read_full(checking.parsed(source), found.append, Report())
+    with files.Source(path, lambda at: None) as source:
+        pyloom.read_full(files.parsed(source), found.append, Report())
     assert [(one.number, one.parent) for one in found[:2]] == [(99_999, 99_998), (99_998, 99_997)]
     assert (len(found), found[-1].number, found[-1].parent) == (100_000, 0, -1)
 

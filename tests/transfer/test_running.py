@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from loom import tasks
 from loom.access import Actor, get_actor, visible_trees
-from loom.commands import erasing
+from loom.commands import trees as tree_commands
 from loom.models import Event, Import, Membership, Node, Stream, Tree, User
-from loom.transfer import importing, lease
-from loom.transfer.growing import Growing
-from loom.transfer.lease import Beat
+from loom.transfer import importing
+from loom.transfer.importing import Beat
+from loom.transfer.tree_builder import Growing
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +75,7 @@ def test_nobody_sees_a_tree_before_it_is_whole(
 
     def look() -> None:
         assert Node.objects.filter(text="n0").exists()
-        seen.append((visible_trees(actor.user).count(), erasing.waiting()))
+        seen.append((visible_trees(actor.user).count(), tree_commands.waiting()))
 
     _at_batch(monkeypatch, 3, look)
     importing.run(row.uid)
@@ -121,17 +121,17 @@ def test_a_stop_before_the_beginning_ends_it_at_once(actor: Actor) -> None:
 
 
 def test_what_has_ended_is_not_stopped(bring: Bring) -> None:
-    from loom.rules.refusals import Refused
+    from loom.rules.errors import CommandError
 
     row = bring(MANY)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(CommandError) as caught:
         importing.ask_stop(row)
     assert caught.value.code == "REJECTED"
 
 
 def test_an_import_in_other_hands_is_left_alone(actor: Actor) -> None:
     row = file_of(actor, MANY)
-    Import.objects.update(status="running", leased_until=timezone.now() + lease.LEASE)
+    Import.objects.update(status="running", leased_until=timezone.now() + importing.LEASE)
     importing.run(row.uid)
     assert Tree.objects.count() == 0
 
@@ -167,7 +167,7 @@ def test_a_dead_workers_import_begins_again(
             importing.run(row.uid)
     assert importing.sweep() == 0  # the lease still runs
     half = Tree.objects.get()
-    assert erasing.waiting() == []
+    assert tree_commands.waiting() == []
     Import.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
     assert importing.sweep() == 1
     assert asked == [("loom.tasks.run_import", [row.uid])]
@@ -175,14 +175,14 @@ def test_a_dead_workers_import_begins_again(
     row.refresh_from_db()
     assert tree_of(row).pk != half.pk and tree_of(row).nodes.count() == 11
     assert asked[1:] == [("loom.tasks.erase_tree", [half.uid])]
-    assert erasing.waiting() == [half.uid]
+    assert tree_commands.waiting() == [half.uid]
     tasks.erase_tree(half.uid)
     assert Tree.objects.get() == tree_of(row)
 
 
 def test_an_import_that_kills_its_worker_is_given_up(actor: Actor, asked: Asked) -> None:
     row = file_of(actor, MANY, name="many.json")
-    Import.objects.update(report={"tries": lease.TRIES})
+    Import.objects.update(report={"tries": importing.TRIES})
     importing.run(row.uid)
     row.refresh_from_db()
     nothing_left(row)
@@ -226,11 +226,11 @@ def test_who_is_no_writer_any_more_brings_nothing_in(writer: User, actor: Actor)
 
 
 def test_an_erased_tree_leaves_its_import_behind(bring: Bring, actor: Actor) -> None:
-    from loom.commands import forest
+    from loom.commands import trees as tree_commands
 
     row = bring(MANY, name="many.json")
     tree = Tree.objects.select_related("grove").get()
-    forest.erase(actor, forest.change_tree(actor, tree, {"archived": True}), "many")
+    tree_commands.erase(actor, tree_commands.change_tree(actor, tree, {"archived": True}), "many")
     tasks.erase_tree(tree.uid)
     row.refresh_from_db()
     assert (row.status, row.tree, Node.objects.count()) == ("done", None, 0)

@@ -6,11 +6,10 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from loom.commands import groves, people
-from loom.management.links import signin_link
-from loom.management.started import StartedCommand
+from loom.management.shell import StartedCommand, signin_link
 from loom.models import Grove
+from loom.rules.errors import CommandError as Refusal
 from loom.rules.permissions import ROLES
-from loom.rules.refusals import Refused
 
 
 class Command(StartedCommand):
@@ -35,7 +34,7 @@ class Command(StartedCommand):
                     groves.join(grove, user, options["role"])
                 else:
                     groves.make_grove(user, f"{user.username}'s grove")
-        except Refused as refused:
+        except Refusal as refused:
             raise CommandError(f"{refused.message} {refused.hint}") from None
         self.stdout.write(f"{user.username} signs in once, within 24 hours, at")
         self.stdout.write(signin_link(user))

@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from loom.commands import people
-from loom.management.started import StartedCommand
+from loom.management.shell import StartedCommand
+from loom.rules.errors import CommandError as Refusal
 from loom.rules.permissions import SCOPES
-from loom.rules.refusals import Refused
 
 
 class Command(StartedCommand):
@@ -36,7 +36,7 @@ class Command(StartedCommand):
             _, secret = people.make_key(
                 user, options["name"], scope=options["scope"], days=options["days"]
             )
-        except Refused as refused:
+        except Refusal as refused:
             raise CommandError(f"{refused.message} {refused.hint}") from None
         self.stdout.write(f"A key for {user.username}. It is shown this once:")
         self.stdout.write(secret)

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from loom.management import archives
-from loom.management.started import StartedCommand
+from loom.management.shell import StartedCommand
 from loom.rules.hashes import instant
 
 

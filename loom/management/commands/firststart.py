@@ -8,10 +8,11 @@ from django.db import transaction
 
 from config.env import provider_key
 from loom.access import get_actor
-from loom.commands import forest, groves, participants, people
+from loom.commands import groves, participants, people
+from loom.commands import trees as tree_commands
 from loom.commands.execute import Request, execute
 from loom.commands.participants import Changes
-from loom.management.links import address, keep_address, signin_link
+from loom.management.shell import address, keep_address, signin_link
 from loom.models import Grove, User
 
 LOCAL = {"model_ref": "local:smollm2", "max_tokens": 60, "temperature": 0.8, "context_limit": 2048}
@@ -86,8 +87,8 @@ def _provider() -> tuple[dict[str, Any], str | None]:
 def _example(owner: User, grove: Grove) -> None:
     """A small tree that shows siblings, a version, an annotation and a bookmark."""
     actor = get_actor(owner, grove)
-    new = forest.NewTree(title="The house at the end of the lane", mode="buffer")
-    tree = forest.make_tree(actor, new)
+    new = tree_commands.NewTree(title="The house at the end of the lane", mode="buffer")
+    tree = tree_commands.make_tree(actor, new)
 
     def say(line: str) -> str:
         refs = execute(actor, tree, Request(line)).body["refs"]

@@ -5,9 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from loom.management.saying import say
-from loom.management.started import StartedCommand
-from loom.rules.refusals import Refused
+from loom.management.shell import StartedCommand, say
+from loom.rules.errors import CommandError
 
 
 class Command(StartedCommand):
@@ -37,7 +36,7 @@ class Command(StartedCommand):
                 at=options["at"],
                 dry_run=options["dry_run"],
             )
-        except Refused as refused:
+        except CommandError as refused:
             self.stderr.write(refused.reply, style_func=str)
             sys.exit(1)
         self.stdout.write(answer.reply)

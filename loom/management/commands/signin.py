@@ -5,8 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from loom.commands import people
-from loom.management.links import signin_link
-from loom.management.started import StartedCommand
+from loom.management.shell import StartedCommand, signin_link
 
 
 class Command(StartedCommand):

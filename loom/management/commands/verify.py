@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from loom import access
-from loom.management.started import StartedCommand
+from loom.management.shell import StartedCommand
 from loom.models import Tree
 from loom.queries.verify import verify_tree
-from loom.rules.refusals import Refused
+from loom.rules.errors import CommandError as Refusal
 
 
 class Command(StartedCommand):
@@ -39,7 +39,7 @@ class Command(StartedCommand):
             return "unchecked"
         try:
             report = verify_tree(access.get_actor(owner.user, tree.grove), tree, None)
-        except Refused as refused:
+        except Refusal as refused:
             self.stdout.write(f"{tree.uid} {tree.title}: not checked, {refused.message}")
             return "unchecked"
         status = str(report["status"])

@@ -1,0 +1,243 @@
+"""Generations and calls over the API: looking, stopping, and the evidence."""
+
+import time
+from typing import Any, Literal
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from pydantic import BaseModel
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from agents.agent_prompt import Place, assembled, next_place
+from agents.context.agent_request import Sent
+from agents.context.subject_request import RESERVE
+from agents.context.truncation import TooLong
+from loom import access
+from loom.commands import generation_lifecycle
+from loom.models import Generation, User
+from loom.queries import provenance
+from loom.rules.errors import CommandError, not_found
+
+
+class GenerationBody(BaseModel):
+    """One candidate. `text` is what came so far, `chunk` how many pieces; `node` is its node
+    once it has ended with a text, `note` what was cut from the path it read."""
+
+    id: str
+    tree: str
+    participant: str
+    point: str
+    index: int
+    batch: str
+    status: Literal["queued", "running", "done", "stopped", "interrupted", "failed"]
+    text: str
+    chunk: int
+    finish: str | None
+    node: str | None
+    call: str | None
+    error: dict[str, Any] | None
+    usage: dict[str, Any]
+    note: str
+
+
+class CallBody(BaseModel):
+    """One exchange with a provider, without keys. `response` is the start of the body as
+    text; `sha256` that of its bytes, transfer coding removed. Not `open`: whoever asks may
+    not see every item it holds, and gets no texts; `sections` are names and lengths."""
+
+    id: str
+    tree: str
+    participant: str
+    origin: str | None
+    turn: str | None
+    purpose: str
+    provider: str
+    configuration: str
+    open: bool
+    request: dict[str, Any]
+    sections: list[dict[str, Any]]
+    response: str
+    length: int
+    bytes: Literal["exact", "reassembled"]
+    status: int | None
+    headers: dict[str, str]
+    sha256: str
+    usage: dict[str, Any]
+    note: str
+    strategy: str | None
+    generations: list[str]
+    nodes: list[str]
+    started_at: str
+    first_at: str | None
+    sealed_at: str | None
+
+
+class SectionBody(BaseModel):
+    """A part of a request, and about how many tokens it has."""
+
+    name: str
+    tokens: int
+
+
+class ContextBody(BaseModel):
+    """What the next request will hold, its system text first."""
+
+    messages: list[dict[str, str]]
+    sections: list[SectionBody]
+    tokens: int
+    limit: int
+
+
+def context_body(sent: Sent, place: Place, *, is_open: bool) -> ContextBody:
+    """A request that was assembled, as the API gives it; not `is_open`: without its texts."""
+    return ContextBody(
+        messages=list(sent.bodies) if is_open else [],
+        sections=[SectionBody(name=name, tokens=tokens) for name, tokens in sent.sections],
+        tokens=sent.tokens,
+        limit=place.actor.participant.context_limit - RESERVE,
+    )
+
+
+def generation_body(row: Generation) -> GenerationBody:
+    """A generation as the API gives it."""
+    status: Any = row.status
+    return GenerationBody(
+        id=row.uid,
+        tree=row.tree.uid,
+        participant=row.participant.uid,
+        point=row.point.local_id,
+        index=row.index,
+        batch=row.batch,
+        status=status,
+        text=row.shown,
+        chunk=row.chunk,
+        finish=row.finish or None,
+        node=row.node.local_id if row.node else None,
+        call=row.call.uid if row.call else None,
+        error=row.error,
+        usage=row.usage,
+        note=row.note,
+    )
+
+
+# Generations and calls over the API: looking, stopping, and the evidence.
+
+
+STOP_S = 3.0  # a worker hears of a stop within about one second
+LOOK_S = 0.05
+
+
+@extend_schema(
+    operation_id="generation",
+    tags=["generations"],
+    summary="One candidate",
+    responses=GenerationBody,
+)
+@api_view(["GET"])
+def generation(request: Request, uid: str) -> Response:
+    """A generation with the text that has come so far."""
+    _, row = access.get_generation(_user(request), _id(uid, "This generation"))
+    return Response(generation_body(row).model_dump())
+
+
+@extend_schema(
+    operation_id="generation_stop",
+    tags=["generations"],
+    summary="Stop a candidate",
+    request=None,
+    responses={200: GenerationBody, 202: GenerationBody},
+)
+@api_view(["POST"])
+def stop(request: Request, uid: str) -> Response:
+    """Ends a generation; what has come is kept as a node. 202 where it has not ended yet."""
+    actor, row = access.get_generation(_user(request), _id(uid, "This generation"))
+    access.demand(actor, frozenset("G"), "stop")  # type: ignore[arg-type]
+    generation_lifecycle.ask_stop(row)
+    ended = _ended(row)
+    return Response(generation_body(row).model_dump(), status=200 if ended else 202)
+
+
+def _ended(row: Generation) -> bool:
+    """Whether the generation has ended, waited for a moment; `row` is read anew."""
+    until = time.monotonic() + STOP_S
+    while True:
+        row.refresh_from_db()
+        if row.status not in generation_lifecycle.OPEN_STATUSES:
+            return True
+        if time.monotonic() > until:
+            return False
+        time.sleep(LOOK_S)
+
+
+@extend_schema(
+    operation_id="workspace_context",
+    tags=["workspaces"],
+    summary="What the next request will hold",
+    responses=ContextBody,
+)
+@api_view(["GET"])
+def context(request: Request, uid: str) -> Response:
+    """What an agent is sent next where it stands: of a turn that goes on, or of one that the
+    caller would ask for there."""
+    member, workspace = access.get_workspace(_user(request), _id(uid, "This workspace"))
+    try:
+        place = next_place(member, workspace)
+        is_open = place.turn is None or access.may_read_turn(member, place.turn)
+        body = context_body(assembled(place), place, is_open=is_open)
+        return Response(body.model_dump())
+    except TooLong as long:
+        raise CommandError("LIMIT_EXCEEDED", str(long), hint="Look at a shorter path.") from None
+
+
+@extend_schema(
+    operation_id="call",
+    tags=["calls"],
+    summary="One exchange with a provider",
+    responses=CallBody,
+)
+@api_view(["GET"])
+def call(request: Request, uid: str) -> Response:
+    """What was sent and what came back, without keys."""
+    actor, row = access.get_call(_user(request), _id(uid, "This call"))
+    return Response(provenance.seen(row, is_open=access.may_read_call(actor, row)).body())
+
+
+@extend_schema(
+    operation_id="call_response",
+    tags=["calls"],
+    summary="The bytes a provider answered",
+    responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+)
+@api_view(["GET"])
+def response(request: Request, uid: str) -> HttpResponse:
+    """The body exactly as it was received, transfer coding removed."""
+    actor, row = access.get_call(_user(request), _id(uid, "This call"))
+    if not access.may_read_call(actor, row):
+        raise CommandError(
+            "PERMISSION_DENIED", "This call holds what you may not see.", hint="Ask an owner."
+        )
+    if row.sealed_at is None:
+        raise CommandError("UNAVAILABLE", "The answer has not ended yet.", hint="Ask again later.")
+    found = provenance.response_of(row)
+    if found is None:
+        hint = "GET …/verify says what it is evidence of"
+        raise CommandError("UNAVAILABLE", provenance.DAMAGED, hint=hint, retryable=False)
+    answer = HttpResponse(found, content_type="application/octet-stream")
+    answer["Content-Disposition"] = f'attachment; filename="{row.uid}.bin"'
+    return answer
+
+
+def _user(request: Request) -> User:
+    if not isinstance(request.user, User):
+        raise CommandError("UNAUTHENTICATED", "Nobody is signed in.", hint="Send a key.")
+    return request.user
+
+
+def _id(uid: str, what: str) -> str:
+    """`uid` if it can be one: nothing else is looked up."""
+    if not (uid.isascii() and uid.isalnum()):
+        raise not_found(what)
+    return uid

@@ -1,5 +1,0 @@
-"""Addresses of this door."""
-
-from django.urls import URLPattern, URLResolver
-
-urlpatterns: list[URLPattern | URLResolver] = []

@@ -1,0 +1,390 @@
+"""One call, live: candidates grow, viewers see them, rows keep them, nodes come of them."""
+
+import asyncio
+import contextlib
+import logging
+from typing import Any
+
+import httpx
+
+from agents.context.overlap import Seam
+from agents.event_loop import in_reading, in_thread
+from agents.lease import Held
+from agents.output_grammar import language
+from agents.persistence import (
+    Ending,
+    begin,
+    keep_alive,
+    land,
+    more_money,
+    put_back,
+    seal,
+    tell_wait,
+)
+from agents.providers.attempt import Attempt, wait_before_next
+from agents.providers.exchange import Failure, Limits
+from agents.providers.stream_events import Delta, Finished, StreamEvent
+from agents.reply import Cutter
+from loom.commands import money
+from loom.commands.generation_lifecycle import CUT_OFF
+from loom.commands.money import used_up
+from loom.commands.node_writer import MAX_NODE_BYTES
+from loom.events.announce import send_async
+from loom.models import Call, Generation
+
+BETWEEN_MESSAGES_S = 0.05
+SEND_S = 2.0  # a broker that hangs holds nothing up: the row has the text
+
+
+class Candidate:
+    """The growing text of one generation, the answer's `index`th. Lives on the loop."""
+
+    def __init__(
+        self, generation: Generation, index: int, *, stream: str, seam: Seam | None = None
+    ) -> None:
+        self.generation = generation
+        self._seam = seam
+        self.index = index
+        self.uid = generation.uid
+        self.shown = ""
+        self.chunk = 0
+        self.is_open = True
+        self.is_whole = False
+        self.reason = ""
+        self._prices = money.allowed(generation)
+        self.reserved = generation.reserved
+        self._pieces = self._bytes = 0
+        self._written = 0
+        self._stream = stream
+        self._waiting: list[str] = []
+        self._room = MAX_NODE_BYTES
+        self._news = asyncio.Event()
+        self._sending = asyncio.Lock()
+        self._sender = asyncio.create_task(self._send_on())
+
+    @property
+    def has_text(self) -> bool:
+        """Whether anything came at all."""
+        return bool(self.shown or self._waiting or (self._seam and self._seam.holds))
+
+    @property
+    def note(self) -> str:
+        """What was done where it meets the text it goes on with."""
+        return self._seam.note if self._seam else ""
+
+    @property
+    def whole(self) -> str:
+        """How it finished where nothing broke it off: a round tells when it could be no longer."""
+        is_cut = self.reason in ("length", "max_tokens") and self.generation.round
+        return CUT_OFF if is_cut else "complete"
+
+    @property
+    def has_news(self) -> bool:
+        """Whether more was shown than its row holds."""
+        return self.chunk > self._written
+
+    def written(self) -> tuple[str, int]:
+        """What its row is to hold now."""
+        self._written = self.chunk
+        return self.shown, self.chunk
+
+    @property
+    def wrote(self) -> int:
+        """About how many tokens came: a piece is one at least."""
+        return max(self._pieces, -(-self._bytes // 4))
+
+    @property
+    def lacks(self) -> int:
+        """What it came to so far, where that is more than is reserved; else 0."""
+        if self._prices is None:
+            return 0
+        cost = self._prices.reading(self.generation.reading) + self._prices.writing(self.wrote)
+        return cost if cost > self.reserved else 0
+
+    def add(self, text: str) -> bool:
+        """Takes a piece. False where a node can hold no more: the piece is cut there."""
+        size = len(text.encode())
+        self._pieces += 1
+        self._bytes += size
+        if size > self._room:
+            text = text.encode()[: self._room].decode(errors="ignore")
+        self._room -= size
+        self._wait(self._seam.hear(text) if self._seam else text)
+        return self._room >= 0
+
+    def _wait(self, text: str) -> None:
+        if text:
+            self._waiting.append(text)
+            self._news.set()
+
+    async def _send_on(self) -> None:
+        while True:
+            await self._news.wait()
+            await self._show()
+            await asyncio.sleep(BETWEEN_MESSAGES_S)
+
+    async def _show(self) -> None:
+        """Sends what waits as one message."""
+        async with self._sending:
+            self._news.clear()
+            text, self._waiting = "".join(self._waiting), []
+            if not text:
+                return
+            self.chunk += 1
+            self.shown += text
+            message = {"type": "delta", "generation": self.uid, "chunk": self.chunk, "text": text}
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(send_async(self._stream, message), SEND_S)
+
+    async def close(self) -> None:
+        """Takes no more; shows what still waits."""
+        self.is_open = False
+        async with self._sending:
+            self._sender.cancel()
+        if self._seam:
+            self._wait(self._seam.rest())
+        await self._show()
+
+
+# One call, live: candidates grow, viewers see them, rows keep them, nodes come of them.
+
+
+log = logging.getLogger("heddle.run")
+
+WRITE_S = 0.25  # rows of growing text are written at most so often
+HEARTBEAT_S = 1.0  # and so often where nothing came
+STOPPED = "interrupted:stopped"
+TOLD_S = 2.0  # shorter pauses between attempts are not worth a word
+PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
+
+
+class Run:
+    """The life of the generations of one call. Lives on the loop; run once."""
+
+    def __init__(
+        self,
+        held: Held,
+        transport: httpx.AsyncBaseTransport,
+        limits: Limits,
+        *,
+        backoff_s: float,
+    ) -> None:
+        self._lease, self._order = held.lease, held.order
+        self._primes, self._waits_for = held.primes, held.waits_for
+        self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
+        stream = f"tree:{held.generations[0].tree.uid}"
+        self._candidates = [
+            Candidate(one, index, stream=stream, seam=held.order.seam())
+            for index, one in enumerate(held.generations)
+        ]
+        # Of a round no more is heard than what its turn uses.
+        self._cutter = Cutter(language()) if held.generations[0].round else None
+        self._attempt: Attempt | None = None
+        self._call: Call | None = None
+        self._landings: set[asyncio.Task[None]] = set()
+        self._working: asyncio.Task[None] | None = None
+        self._interrupted = ""
+
+    def interrupt(self, why: str) -> None:
+        """Ends the run from outside: what came is kept, what has not begun is put back."""
+        self._interrupted = why
+        if self._working is not None:
+            self._working.cancel()
+
+    async def __call__(self) -> None:
+        """Runs until every candidate has landed."""
+        self._working = asyncio.create_task(self._work())
+        beating = asyncio.create_task(self._beat())
+        await asyncio.wait({self._working, beating}, return_when=asyncio.FIRST_COMPLETED)
+        self._let_others_go()
+        for task in (self._working, beating):
+            task.cancel()
+            await asyncio.wait({task})
+        for candidate in self._open:
+            await self._put_down(candidate)
+        await asyncio.gather(*self._landings)
+        await self._seal()
+
+    @property
+    def _open(self) -> list[Candidate]:
+        return [one for one in self._candidates if one.is_open]
+
+    # -- the call
+
+    async def _work(self) -> None:
+        try:
+            await self._wait_for_first()
+            failure = await self._attempts()
+        except Exception:
+            log.exception("a call broke off")
+            failure = Failure("server", "the worker met an error")
+        for candidate in self._open:
+            self._land(candidate, failure)
+
+    async def _wait_for_first(self) -> None:
+        """Until the call that reads this path first has had its first word, or too long."""
+        if self._waits_for is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._waits_for.wait(), PRIMING_S)
+
+    async def _attempts(self) -> Failure | None:
+        """Attempts until one answers, or another is not worth making; its failure if any."""
+        adapter = self._order.provider.adapter()
+        body, made = adapter.body(self._order.ask), 0
+        while True:
+            made += 1
+            failure = await self._try(Attempt(adapter, self._order.ask, body))
+            if failure is None or any(one.has_text for one in self._candidates):
+                return failure
+            less = adapter.adjusted(body, failure)
+            narrower = self._order.narrower() if failure.kind == "context" else None
+            if less is not None:
+                body, made = less, made - 1
+            elif narrower is not None:
+                self._order, body = narrower, adapter.body(narrower.ask)
+            else:
+                wait = wait_before_next(failure, made, self._backoff_s)
+                if wait is None:
+                    return failure
+                await self._say(
+                    f"{failure.error['message']} · tried again after {wait:.0f} s", wait
+                )
+                await asyncio.sleep(wait)
+            await self._seal()
+
+    async def _say(self, why: str, wait: float) -> None:
+        """Has those who wait for long read why, until the next attempt begins."""
+        for candidate in self._open if wait >= TOLD_S else ():
+            await in_thread(tell_wait, candidate.uid, self._lease, why)
+
+    async def _try(self, attempt: Attempt) -> Failure | None:
+        """One attempt, from its call's row to the last thing told."""
+        going = [one.generation for one in self._open]
+        # The row is written while the request goes out: neither waits for the other, but
+        # nothing is shown before the row is there.
+        beginning = asyncio.create_task(in_thread(begin, self._order, attempt, going))
+        self._attempt = attempt
+        try:
+            async with contextlib.aclosing(attempt.told(self._transport, self._limits)) as telling:
+                async for told in telling:
+                    await asyncio.shield(beginning)
+                    if isinstance(told, Failure):
+                        return told
+                    await self._hear(told)
+                    if not self._open:
+                        return None
+        finally:
+            self._call = await asyncio.shield(beginning)
+        return None
+
+    async def _hear(self, told: StreamEvent) -> None:
+        if not isinstance(told, Delta | Finished) or told.index >= len(self._candidates):
+            return
+        self._let_others_go()
+        candidate = self._candidates[told.index]
+        if isinstance(told, Finished):
+            candidate.is_whole, candidate.reason = True, told.reason
+            # The last one waits for the end of the answer, where the usage may stand.
+            if len(self._open) > 1:
+                self._land(candidate)
+        elif candidate.is_open and not candidate.add(told.text):
+            self._land(candidate, finish="interrupted:too long")
+        elif candidate.is_open and await self._is_enough(told.text):
+            self._land(candidate, finish="complete")
+        elif candidate.is_open and candidate.lacks:
+            await self._pay(candidate)
+
+    async def _is_enough(self, piece: str) -> bool:
+        """Whether a round has said what its turn uses. Commands are read beside the loop:
+        a hundred that cannot be read take as long as a second."""
+        cutter = self._cutter
+        if cutter is None:
+            return False
+        if not cutter.takes_time(piece):
+            return cutter.hear(piece)
+        return await in_reading(cutter.hear, piece)
+
+    def _let_others_go(self) -> None:
+        if self._primes is not None:
+            self._primes.set()
+
+    async def _pay(self, candidate: Candidate) -> None:
+        """Reserves more for a candidate that came to what is reserved for it; cuts it where
+        there is no more. Nothing is heard meanwhile."""
+        reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
+        if reserved is None:
+            self._land(candidate, error=used_up().body, finish="interrupted:money")
+        else:
+            candidate.reserved = reserved
+
+    async def _seal(self) -> None:
+        call, attempt = self._call, self._attempt
+        self._call = None
+        if call is not None and attempt is not None:
+            await in_thread(seal, call, attempt)
+
+    # -- the rows
+
+    async def _beat(self) -> None:
+        """Writes what came and holds the lease; hears whether somebody asked to stop."""
+        quiet = 0.0
+        while self._open:
+            await asyncio.sleep(WRITE_S)
+            quiet += WRITE_S
+            due = quiet >= HEARTBEAT_S
+            quiet = 0.0 if due else quiet
+            for candidate in self._open:
+                if due or candidate.has_news:
+                    await self._write(candidate)
+
+    async def _write(self, candidate: Candidate) -> None:
+        text, chunk = candidate.written()
+        answer = await in_thread(keep_alive, candidate.uid, self._lease, text, chunk)
+        if not candidate.is_open:
+            return
+        if answer == "stop":
+            self._land(candidate, finish=STOPPED)
+        elif answer == "lost":
+            await candidate.close()
+
+    def _land(
+        self,
+        candidate: Candidate,
+        failure: Failure | None = None,
+        *,
+        finish: str = "",
+        error: dict[str, Any] | None = None,
+    ) -> None:
+        """Ends a candidate once; the run waits for it at its end, cancelled or not."""
+        if candidate.is_open:
+            candidate.is_open = False
+            self._landings.add(asyncio.create_task(self._landed(candidate, failure, finish, error)))
+
+    async def _landed(
+        self,
+        candidate: Candidate,
+        failure: Failure | None,
+        finish: str,
+        error: dict[str, Any] | None,
+    ) -> None:
+        await candidate.close()
+        if candidate.is_whole and candidate.shown:
+            failure = None
+        elif not (failure or finish or candidate.shown):
+            failure = Failure("empty")
+        if not finish:
+            finish = f"interrupted:{failure.kind}" if failure else candidate.whole
+        error = error or (failure.error if failure else None)
+        usage = self._attempt.usage_of(candidate.index) if self._attempt else {}
+        ending = Ending(
+            candidate.shown, candidate.chunk, finish, error, usage, candidate.wrote, candidate.note
+        )
+        await in_thread(land, candidate.uid, self._lease, ending)
+
+    async def _put_down(self, candidate: Candidate) -> None:
+        """What becomes of a candidate whose run was interrupted."""
+        if candidate.has_text:
+            self._land(candidate, finish=f"interrupted:{self._interrupted or 'worker error'}")
+        else:
+            await candidate.close()
+            await in_thread(put_back, candidate.uid, self._lease)

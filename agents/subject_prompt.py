@@ -1,0 +1,296 @@
+"""What a generation reads, and whom it asks: from rows to the plain values of a request."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from django.conf import settings
+
+from agents.agent_prompt import assembled, is_sent, place_of, sent_of
+from agents.context.overlap import Seam
+from agents.context.sections import BY_EXAMPLE
+from agents.context.subject_request import RESERVE, Endpoint, Mode, Piece, Reading, arrange, way_of
+from agents.context.truncation import TooLong, count, count_small
+from agents.output_grammar import grammar_for
+from agents.providers.exchange import Broken, Failure
+from agents.providers.registry import EMBEDDED, Provider, provider_of
+from agents.providers.stream_events import Ask, Blocks
+from agents.turns import demand_turn
+from loom import access
+from loom.access import Actor
+from loom.commands import node_writer
+from loom.commands.provider_keys import key_of
+from loom.models import ORDINAL_BITS, Generation, Participant, Turn
+from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
+from loom.queries.path import below_pruned, path_of
+from loom.rules import addresses, hashes
+from loom.rules.errors import CommandError
+
+T = TypeVar("T")
+SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
+SMALLEST_WINDOW = 150
+
+
+@dataclass(frozen=True)
+class Order:
+    """A request to be made: for whom, of what, with which settings."""
+
+    provider: Provider
+    reading: Reading
+    ask: Ask
+    configuration: str
+    note: str = ""
+    purpose: str = "continue"
+    text: str = ""  # of a buffer, which a chat goes on with
+
+    @property
+    def strategy(self) -> str:
+        """How a buffer is handed over; "" for anything else."""
+        return self.reading.strategy or "" if self.purpose == "continue" else ""
+
+    def seam(self) -> Seam | None:
+        """Where an answer meets the buffer; None where it is as it comes."""
+        return Seam(self.text, self.strategy) if self.text else None
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens are sent: a quarter of the bytes."""
+        said = (one["content"] for one in self.ask.messages or ())
+        return len("".join([self.ask.prompt or "", *said]).encode()) // 4
+
+    def shared(self, many: int) -> "Order":
+        """The same for many candidates in one answer."""
+        return replace(self, ask=replace(self.ask, many=many))
+
+    def narrower(self) -> "Order | None":
+        """The same with half the window, where a provider's window proved too wide for this
+        text; None where there is none, or it is as small as is useful."""
+        window = self.reading.window
+        if window is None or window // 2 < SMALLEST_WINDOW:
+            return None
+        return _order(self, replace(self.reading, window=window // 2))
+
+
+def order_of(generation: Generation) -> Order:
+    """What a generation asks for, read now. Raises Refused (who asked may no longer, the key
+    is another's, the path is too long) or Broken (no provider)."""
+    participant = generation.participant
+    provider, base_url, model = whom(participant)
+    if generation.round and generation.turn is not None:
+        return _order_of_round(generation.turn, Asked(provider, base_url, model))
+    ask = Ask(
+        base_url=base_url,
+        model=model,
+        messages=None,
+        prompt=None,
+        temperature=_first(generation.temperature, participant.temperature),
+        max_tokens=_first(generation.tokens, participant.max_tokens, provider.max_tokens),
+        stop=tuple(participant.stop),
+        key=key_of(participant),
+    )
+    reading = _reading(generation, provider)
+    made = Order(provider, reading, ask, configuration_of(participant, reading.strategy))
+    try:
+        return _order(made, reading)
+    except TooLong as long:
+        raise CommandError(
+            "LIMIT_EXCEEDED", str(long), hint="Continue from a shorter path, or let it be cut."
+        ) from None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who is asked, and where."""
+
+    provider: Provider
+    base_url: str
+    model: str
+
+
+def _order_of_round(turn: Turn, asked: Asked) -> Order:
+    """The request of a turn's round: no tools, and no prefix of somebody's text to go on."""
+    actor = access.acting_in(turn)
+    demand_turn(actor)
+    agent, tree, small = actor.participant, turn.tree, asked.provider.context
+    try:
+        sent = assembled(
+            place_of(actor, turn),
+            limit=small - SMALL_RESERVE if small else 0,
+            counted=count_small if small else count,
+        )
+    except TooLong as long:
+        raise CommandError("LIMIT_EXCEEDED", str(long), hint="Ask at a shorter path.") from None
+    ask = Ask(
+        base_url=asked.base_url,
+        model=asked.model,
+        messages=sent.bodies,
+        prompt=None,
+        temperature=agent.temperature,
+        max_tokens=_first(agent.max_tokens, asked.provider.max_tokens),
+        stop=tuple(agent.stop),
+        grammar=grammar_for(
+            actor,
+            asked.provider,
+            _named(turn),
+            # The embedded model would never think of a line by itself (measured: 0 of 40).
+            acts=asked.provider.grammar and not turn.rounds,
+            verbs=BY_EXAMPLE if sent.is_brief else (),
+        ),
+        blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
+        key=key_of(agent),
+    )
+    nothing = Reading("dialogue", "chat", ())
+    made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
+    return Order(asked.provider, nothing, ask, made, sent.note, purpose="reply")
+
+
+def _named(turn: Turn) -> list[str]:
+    """The nodes of the path, which lines of a grammar may be about."""
+    view = node_writer.workspace_of(turn.participant, turn.tree)
+    rows = path_of(access.acting_in(turn), turn.tree, view, turn.stands_at)
+    return [row.local_id for row in rows]
+
+
+def _order(order: Order, reading: Reading) -> Order:
+    sent = arrange(reading)
+    prompt = order.provider.opening if sent.prompt == "" else sent.prompt
+    goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
+    ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
+    return replace(order, reading=reading, ask=ask, note=sent.note, text=sent.text)
+
+
+def _first(*values: T | None) -> T | None:
+    return next((value for value in values if value is not None), None)
+
+
+def whom(participant: Participant) -> tuple[Provider, str, str]:
+    """(provider, base_url, model) of a participant. Raises Broken where there is none."""
+    name, _, model = participant.model_ref.partition(":")
+    own, local = participant.base_url, settings.LOCAL_MODEL_URL
+    if name == "local" and own in ("", local):
+        if not local:
+            raise Broken(Failure("absent", "The embedded model is not running."))
+        return EMBEDDED, local, model
+    provider = provider_of(name)
+    base_url = own or provider.base_url
+    if not base_url:
+        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
+    return provider, base_url, model or participant.model_ref
+
+
+def configuration_of(participant: Participant, strategy: str | None) -> str:
+    """The hash of the settings a call was made with; `strategy` of prose, None in a dialogue.
+
+    See docs/model.md §2.1, §11.
+    """
+    return hashes.sha256(
+        {
+            "model_ref": participant.model_ref,
+            "base_url": participant.base_url,
+            "endpoint": participant.endpoint,
+            "persona": participant.persona,
+            "temperature": participant.temperature,
+            "max_tokens": participant.max_tokens,
+            "stop": participant.stop,
+            "prose_strategy": strategy,
+        }
+    )
+
+
+def _reading(generation: Generation, provider: Provider) -> Reading:
+    participant, tree = generation.participant, generation.tree
+    mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"
+    endpoint: Endpoint = "completion" if participant.endpoint == "completion" else "chat"
+    if provider.completes:
+        endpoint = "completion" if mode == "buffer" else "chat"
+    small = provider.context
+    limit = small - SMALL_RESERVE if small else participant.context_limit - RESERVE
+    return Reading(
+        mode=mode,
+        endpoint=endpoint,
+        path=pieces_of(generation),
+        persona=participant.persona,
+        system_context=tree.system_context,
+        truncation=tree.truncation,
+        limit=limit,
+        window=provider.window,
+        prefill="prefill" in participant.capabilities,
+        way=way_of(participant.capabilities),
+        counted=count_small if small else count,
+    )
+
+
+def pieces_of(generation: Generation) -> tuple[Piece, ...]:
+    """The path to the generation's point as the asker reads it, without what is never sent:
+    empty, excluded and pruned nodes, and what is not text."""
+    asker = _asker(generation)
+    workspace = node_writer.known_workspace_of(generation.asked_by, generation.tree)
+    rows = path_of(asker, generation.tree, workspace, generation.point)
+    sent = sent_of(rows)
+    reader = access.acting_as(asker, generation.participant)
+    sources = _sources_of(reader, [row.id for row in sent])
+    return tuple(_piece(row, sources.get(row.id, ())) for row in sent)
+
+
+def _asker(generation: Generation) -> Actor:
+    """Who asked, if he still may: rights are taken anew for every call. In a turn its agent
+    asks, with what its inviter may do too."""
+    if generation.turn is not None:
+        actor = access.acting_in(generation.turn)
+        access.demand(actor, frozenset("G"), "continue")  # type: ignore[arg-type]
+        return actor
+    user = generation.asked_by.user
+    if user is None:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "Only a member can ask for a continuation.",
+            hint="ask an owner of the grove to invite you",
+        )
+    actor = access.get_actor(user, generation.tree.grove)
+    access.demand(actor, frozenset("G"), "continue")  # type: ignore[arg-type]
+    return actor
+
+
+def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
+    by_role: dict[str, list[Piece]] = {"context": [], "instruction": []}
+    for role, source in sources:
+        by_role[role].append(_piece(source))
+    return Piece(
+        row.id,
+        row.text,
+        row.author_kind == "human",
+        context=tuple(by_role["context"]),
+        instruction=tuple(by_role["instruction"]),
+    )
+
+
+def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
+    """(role, node) of the context and instruction sources of nodes, in their order; without
+    what is never sent, and without text that the model or who asked it may not see."""
+    sql = f"""SELECT node_id, role, item FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
+        AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
+    named = [(node, role, addresses.node_id(item)) for node, role, item in fetch(sql)]
+    if not named:
+        return {}
+    found = _readable(reader, [item for _, _, item in named if item is not None])
+    sources: dict[int, list[tuple[str, NodeRow]]] = {}
+    for node, role, item in named:
+        row = found.get(item) if item is not None else None
+        if row is not None and is_sent(row):
+            sources.setdefault(node, []).append((role, row))
+    return sources
+
+
+def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
+    """Those of the nodes that lie in trees the reader may see, and below nothing pruned
+    there; by id. Two queries for each tree they lie in, and two more."""
+    homes: dict[int, set[int]] = {}
+    for one in ids:
+        homes.setdefault(one >> ORDINAL_BITS, set()).add(one)
+    seen = access.trees_for(reader).filter(pk__in=homes) if homes else ()
+    found = {}
+    for tree in seen:
+        rows = rows_of(sorted(homes[tree.pk]))
+        hidden = below_pruned(tree.pk, [row.slot_id for row in rows])
+        found.update({row.id: row for row in rows if row.slot_id not in hidden})
+    return found

@@ -1,0 +1,221 @@
+"""The lines of a round: each is guarded, run as the agent and its inviter may, and answered."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import takewhile
+from typing import Any
+
+from django.db import IntegrityError
+
+from agents.output_grammar import makes_window
+from agents.reply import Reply
+from loom import access
+from loom.access import Actor
+from loom.commands import generation_lifecycle, move, node_writer, registry, turn_lifecycle
+from loom.commands.continuing import outcome_of
+from loom.commands.execute import Request, execute
+from loom.events import streams
+from loom.grammar.batches import Command
+from loom.grammar.lines import read
+from loom.grammar.printing import shortened, without_name
+from loom.grammar.tokens import ParseError
+from loom.models import Event, Generation, Step, Turn, Workspace
+from loom.queries import lookup
+from loom.queries.turns import budget_of, spent_of
+from loom.rules import budgets, loops
+from loom.rules.errors import CommandError
+from loom.rules.loops import Past
+
+MOST_EVENTS = 1_000
+OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a line may run: why not, what to warn of, and where the agent goes back to."""
+
+    refused: CommandError | None = None
+    warning: str = ""
+    goes_back_to: str = ""
+
+
+def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verdict:
+    """What is to be done with a line that was read."""
+    assert said.line is not None
+    spent = spent_of(turn, turn_lifecycle.now())
+    over = budgets.refusal(budget_of(turn), spent, said.line.verb)
+    if over is not None:
+        return Verdict(over)
+    if budgets.may_still_run(said.line.verb):
+        return Verdict()
+    return _looped(turn, workspace, said.line.canonical)
+
+
+def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
+    steps = list(workspace.steps.order_by("-seq")[: loops.HISTORY])[::-1]
+    if not steps:
+        return Verdict()
+    others = _others(turn, steps[0].at)
+    past = [_past(one, others) for one in steps]
+    now = Past(
+        steps[-1].seq + 1,
+        shortened(canonical),
+        workspace.position.local_id,
+        _version(others, turn_lifecycle.now()),
+    )
+    found = loops.look(past, now)
+    if found.deed in ("refuse", "halt"):
+        found = replace(found, result=_result(steps, found.earlier))
+        return Verdict(found.refusal, goes_back_to=found.position)
+    return Verdict(warning=found.warning)
+
+
+def _result(steps: Sequence[Step], seq: int) -> str:
+    """Under which number the answer of a step was told, such as `#14`; "" where it was told
+    by itself."""
+    step = next((one for one in steps if one.seq == seq and one.outcome == "ok"), None)
+    if step is None or not step.canonical:
+        return ""
+    try:
+        said = read(step.canonical, registry.forms(), registry.aliases())
+    except ParseError:  # its text is in the node that it made, and it opened no window
+        return ""
+    return f"#{seq}" if makes_window(said) else ""
+
+
+def _past(step: Step, others: Sequence[datetime]) -> Past:
+    changed = (
+        step.outcome == "ok" and bool(step.events) and not step.canonical.startswith("→ think")
+    )
+    return Past(
+        step.seq,
+        shortened(step.canonical or step.line),
+        step.position,
+        _version(others, step.at),
+        changed,
+    )
+
+
+def _others(turn: Turn, since: datetime) -> list[datetime]:
+    """When others changed the tree: in a changing world to look twice is no loop. Looks at the
+    newest MOST_EVENTS at most, by their seq: instants have no index."""
+    stream = streams.named(f"tree:{turn.tree.uid}")
+    rows = Event.objects.filter(stream=stream).order_by("-seq")
+    newest = rows.values_list("at", "kind", "actor")[:MOST_EVENTS].iterator(chunk_size=50)
+    return sorted(
+        at
+        for at, kind, actor in takewhile(lambda row: row[0] >= since, newest)
+        if not kind.startswith(OURS) and actor != turn.participant.uid
+    )
+
+
+def _version(others: Sequence[datetime], at: datetime) -> tuple[tuple[str, str], ...]:
+    return (("tree", str(bisect_right(others, at))),)
+
+
+# The lines of a round: each is guarded, run as the agent and its inviter may, and told.
+
+
+def next_line(turn: Turn, said: Reply) -> bool:
+    """Runs the next line of the round, or hears what a line was waiting for; stores it.
+    False while it waits."""
+    replies = list(turn.replies)
+    if turn.waits_for:
+        if Generation.objects.filter(
+            uid__in=turn.waits_for, status__in=generation_lifecycle.OPEN_STATUSES
+        ).exists():
+            return False
+        replies[-1] = {**replies[-1], "reply": _ended(turn.waits_for)}
+        return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
+    told, waits_for = _said(turn, said.commands[len(replies)], len(replies) + 1)
+    return turn_lifecycle.keep(turn, replies=[*replies, told], waits_for=waits_for)
+
+
+def _ended(uids: list[str]) -> str:
+    return outcome_of(uids)[1].text
+
+
+def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[str]]:
+    """What is told of a line, and the generations it waits for. A line that ran before a
+    worker was lost is told from its step, and not run again."""
+    place = f"{turn.round}.{number}"
+    step = turn_lifecycle.step_at(turn, place)
+    warning = ""
+    if step is None:
+        warning = _run(turn, said, place)
+        step = turn_lifecycle.step_at(turn, place)
+    if step is None:
+        raise turn_lifecycle.LostError
+    waits_for = _started(step)
+    return _told(said, step, warning), waits_for
+
+
+def _run(turn: Turn, said: Command, place: str) -> str:
+    """Runs a line; its warning. Afterwards its step is there, whatever came of it.
+
+    Raises Refused where who asked for the turn is no member any more: nobody is left to act
+    for, and no step is written.
+    """
+    actor = access.acting_in(turn)
+    workspace = node_writer.workspace_of(turn.participant, turn.tree)
+    request = Request(said.text.strip(), turn=turn.uid, place=place)
+    verdict = Verdict()
+    try:
+        if said.bad is None:
+            verdict = guard(turn, actor, workspace, said)
+        if verdict.goes_back_to:
+            _go_back(turn, verdict.goes_back_to)
+        execute(actor, turn.tree, request, workspace, refusal=_refusal(said, verdict))
+    except CommandError:
+        pass  # its step says so
+    except IntegrityError:
+        if turn_lifecycle.step_at(turn, place) is None:
+            raise
+    return verdict.warning
+
+
+def _refusal(said: Command, verdict: Verdict) -> CommandError | None:
+    if said.bad is not None:
+        return CommandError(said.bad.code, said.bad.message, hint=said.bad.hint)
+    return verdict.refused
+
+
+def _go_back(turn: Turn, local_id: str) -> None:
+    node = lookup.find_node(turn.tree, local_id)
+    if node is not None:
+        workspace = node_writer.workspace_of(turn.participant, turn.tree)
+        move.stand_now(workspace, node, actor=turn.participant)
+
+
+def _started(step: Step) -> list[str]:
+    """The generations that a line started."""
+    ops = step.inverse or []
+    return [uid for op in ops if op.get("op") == "generations" for uid in op["uids"]]
+
+
+def _told(said: Command, step: Step, warning: str) -> dict[str, Any]:
+    """What the row keeps of a line: `asks` for another round, `halts` the turn."""
+    is_ok = step.outcome == "ok"
+    reply = step.message if is_ok else refusal_text(step)
+    is_look = said.line is not None and makes_window(said.line)
+    klass = registry.find(said.line.verb, said.line.form).klass if said.line else ""
+    if klass == "silent" and is_ok:
+        reply = ""
+    if warning:
+        reply = f"{reply}\n{warning}" if reply else warning
+    return {
+        "line": without_name(step.canonical or step.line).partition("\n")[0],
+        "reply": reply,
+        "number": step.seq if is_look and is_ok else 0,
+        "asks": not is_ok or klass.startswith("look"),
+        "changed": is_ok and bool(step.events) and klass != "silent",
+        "halts": step.outcome == "LOOP" and step.hint.startswith("the turn was halted"),
+    }
+
+
+def refusal_text(step: Step) -> str:
+    """The `✗` text of a step that was refused."""
+    head = f"✗ {step.outcome}: {step.message}"
+    return f"{head}\n  hint: {step.hint}" if step.hint else head

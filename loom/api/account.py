@@ -1,0 +1,184 @@
+"""The caller's own account over the API: name, keys, browsers, settings."""
+
+from dataclasses import asdict
+
+from django.conf import settings as conf
+from pydantic import BaseModel
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.api import bodies, responses
+from loom.api.auth import demand_browser, user_of
+from loom.api.bodies import read
+from loom.api.nodes import PAGES, paged
+from loom.api.schema import operation
+from loom.commands import people
+from loom.models import ApiKey, User, UserSession
+from loom.queries.trees import browsers_of, grove_body
+from loom.rules import preferences
+from loom.rules.errors import CommandError
+from loom.rules.hashes import instant
+
+
+@operation("GET", "account me", "Who calls", answers=responses.Me)
+@api_view(["GET"])
+def me(request: Request) -> Response:
+    """The caller and his groves."""
+    user = user_of(request)
+    groves = access.visible_groves(user)
+    return Response(
+        {
+            "user": user.username,
+            "name": str(user),
+            "theme": user.theme,
+            "has_password": user.has_usable_password(),
+            "groves": [grove_body(access.get_actor(user, one), one) for one in groves],
+        }
+    )
+
+
+@operation(
+    "POST",
+    "account password",
+    "Change the password; all other browsers are signed out",
+    body=bodies.PasswordSent,
+    answers=responses.Gone,
+)
+@api_view(["POST"])
+def password(request: Request) -> Response:
+    """Changes the caller's password."""
+    demand_browser(request, "cannot set a password")
+    given = read(request, bodies.PasswordSent)
+    people.change_password(request._request, user_of(request), old=given.old, new=given.new)
+    return Response({"ok": True})
+
+
+def _key(key: ApiKey) -> dict[str, object]:
+    return {
+        "id": key.uid,
+        "name": key.name,
+        "hint": key.hint,
+        "scope": key.scope,
+        "expires_at": instant(key.expires_at) if key.expires_at else None,
+        "created_at": instant(key.created_at),
+        "last_used_at": instant(key.last_used_at) if key.last_used_at else None,
+    }
+
+
+@operation("GET", "account keys", "API keys", answers=responses.KeyPage, asks=PAGES)
+@operation(
+    "POST",
+    "account make_key",
+    "Make an API key, shown this once",
+    body=bodies.KeySent,
+    answers=responses.NewKey,
+    status=201,
+)
+@api_view(["GET", "POST"])
+def api_keys(request: Request) -> Response:
+    """The caller's keys that are not revoked; or a new one with its secret."""
+    user = user_of(request)
+    if request.method == "POST":
+        demand_browser(request, "cannot make another key")
+        given = read(request, bodies.KeySent)
+        key, secret = people.make_key(user, given.name, scope=given.scope, days=given.days)
+        return Response({**_key(key), "key": secret}, status=201)
+    return paged(request, user.api_keys.filter(revoked_at__isnull=True), _key)
+
+
+@operation("DELETE", "account revoke_key", "Revoke an API key", answers=responses.Gone)
+@api_view(["DELETE"])
+def api_key(request: Request, uid: str) -> Response:
+    """Ends a key at once. A key can end itself only."""
+    if not (isinstance(request.auth, ApiKey) and request.auth.uid == uid):
+        demand_browser(request, "can revoke itself only")
+    people.revoke_key(user_of(request), uid)
+    return Response({"ok": True})
+
+
+@operation(
+    "GET", "account sessions", "Signed-in browsers", answers=responses.SessionPage, asks=PAGES
+)
+@api_view(["GET"])
+def sessions(request: Request) -> Response:
+    """The browsers the caller is signed in with."""
+    here = request._request.session.session_key
+
+    def body(one: UserSession) -> dict[str, object]:
+        return {
+            "id": one.uid,
+            "agent": one.agent,
+            "created_at": instant(one.created_at),
+            "seen_at": instant(one.seen_at),
+            "here": one.session_key == here,
+        }
+
+    return paged(request, browsers_of(user_of(request)), body)
+
+
+@operation("DELETE", "account end_session", "Sign a browser out", answers=responses.Gone)
+@api_view(["DELETE"])
+def session(request: Request, uid: str) -> Response:
+    """Signs one browser out."""
+    demand_browser(request, "cannot end a session")
+    people.end_session(user_of(request), uid)
+    return Response({"ok": True})
+
+
+# The caller's own settings over the API: name, theme, language, how he likes the page.
+
+
+class Settings(BaseModel):
+    """One person's settings. `language` "": what the browser asks for; `temperature` null:
+    the model's own; `keys`: those that differ from the first, by action; `languages`: the
+    codes that may be chosen."""
+
+    name: str
+    theme: preferences.Theme
+    language: str
+    prose: preferences.Prose
+    size: preferences.Size
+    width: preferences.Width
+    nodes: preferences.Nodes
+    temperature: float | None
+    edits: preferences.Edits
+    verbose: bool
+    keys: dict[str, str]
+    languages: list[str]
+
+
+@operation("GET", "account settings", "Your own settings", answers=Settings)
+@operation(
+    "PATCH",
+    "account change_settings",
+    "Change your own settings; what is not sent stays",
+    body=bodies.SettingsChanged,
+    answers=Settings,
+)
+@api_view(["GET", "PATCH"])
+def settings(request: Request) -> Response:
+    """The caller's settings, changed or as they are."""
+    user = user_of(request)
+    if request.method == "PATCH":
+        _change(user, read(request, bodies.SettingsChanged).sent)
+    shown = {"name": user.display_name, "theme": user.theme, **asdict(user.likes)}
+    return Response({**shown, "languages": [code for code, _ in conf.LANGUAGES]})
+
+
+def _change(user: User, sent: dict[str, object]) -> None:
+    codes = [code for code, _ in conf.LANGUAGES]
+    if sent.get("language") and sent["language"] not in codes:
+        raise CommandError(
+            "INVALID_SYNTAX", "There is no such language.", hint=f"one of {', '.join(codes)}"
+        )
+    name, theme = sent.pop("name", None), sent.pop("theme", None)
+    if sent:
+        people.prefer(user, sent)
+    if name is not None or theme is not None:
+        people.show_as(
+            user,
+            name=None if name is None else str(name),
+            theme=None if theme is None else str(theme),
+        )

@@ -1,0 +1,421 @@
+"""Request bodies: read within bounds, then checked by one frozen model each."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import accumulate
+from typing import IO, Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic_core import ErrorDetails
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+
+from loom.commands import groves, participants, people
+from loom.commands import trees as tree_commands
+from loom.rules import preferences
+from loom.rules.errors import CommandError
+from loom.rules.permissions import Scope
+
+MAX_BYTES = 8 * 1024 * 1024
+MAX_DEPTH = 64
+
+# What is left of JSON without its strings: +1 where a level opens, -1 where one closes.
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[{]}")))
+# Only these escapes can bring U+0000 or half a character: UTF-8 itself holds no lone
+# surrogate, and JSON no raw control character.
+_SUSPECT = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
+
+
+class BoundedJSON(BaseParser):
+    """JSON of at most 8 MiB and 64 levels, UTF-8, finite numbers, whole characters."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The value. LIMIT_EXCEEDED (413) over the bounds, INVALID_SYNTAX for the rest."""
+        raw = stream.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise CommandError(
+                "LIMIT_EXCEEDED",
+                f"A body has at most {MAX_BYTES:,} bytes.",
+                hint="send less at once",
+                status=413,
+            )
+        return read_json(raw)
+
+
+def read_json(raw: bytes) -> Any:
+    """The value of JSON bytes within the bounds."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _unread(f"byte {error.start} is not UTF-8") from None
+    _demand_shallow(raw)
+    try:
+        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except ValueError as error:
+        raise _unread(str(error)) from None
+    if _SUSPECT.search(text):
+        _demand_whole(value)
+    return value
+
+
+def _unread(why: str) -> CommandError:
+    return CommandError(
+        "INVALID_SYNTAX", f"The body is not JSON: {why}.", hint="send JSON in UTF-8"
+    )
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return number
+
+
+def depth_of(raw: bytes) -> int:
+    """How many levels of lists and objects JSON has; one pass, whatever the bytes are.
+
+    Exact for JSON. Of anything else it says how deep the parser comes before it gives up.
+    """
+    if b"\\" in raw:  # outside strings JSON has no backslash
+        raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside = b"".join(raw.split(b'"')[::2])
+    steps = outside.translate(_STEPS, _NO_BRACKETS)
+    return max(accumulate(memoryview(steps).cast("b")), default=0)
+
+
+def _demand_shallow(raw: bytes) -> None:
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and depth_of(raw) > MAX_DEPTH:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A body has at most {MAX_DEPTH} levels.",
+            hint="flatten it",
+            status=413,
+        )
+
+
+def _demand_whole(value: Any) -> None:
+    """Refuses U+0000 and lone surrogates anywhere, also in keys."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            demand_whole_text(one)
+        elif isinstance(one, list):
+            waiting.extend(one)
+        elif isinstance(one, dict):
+            waiting.extend(one.keys())
+            waiting.extend(one.values())
+
+
+def demand_whole_text(text: str) -> None:
+    """Refuses a text with U+0000 or half a character."""
+    if "\0" in text:
+        raise CommandError("INVALID_SYNTAX", "A text holds U+0000.", hint="take it out")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "A text holds half a character (a lone surrogate).",
+            hint="send whole characters",
+        ) from None
+
+
+class Body(BaseModel):
+    """Base of all bodies: nothing is converted, stripped or ignored."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Part(Body):
+    """Base of bodies of which any field may be left out; what is not sent stays as it is.
+
+    Defaults only make fields optional and are never read: `sent` is what counts.
+    """
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The fields that were sent, by name."""
+        return self.model_dump(exclude_unset=True)
+
+
+B = TypeVar("B", bound=Body)
+
+
+def read(request: Request, model: type[B]) -> B:
+    """The request's body as `model`. INVALID_SYNTAX with a plain sentence where it is not."""
+    given = request.data
+    if not isinstance(given, dict):
+        raise CommandError(
+            "INVALID_SYNTAX", "The body must be an object.", hint='such as {"name": …}'
+        )
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise _refusal(error.errors(include_url=False)[0], model) from None
+
+
+# What pydantic finds → what is said. {field} is where, the rest comes from its context.
+_SAID = {
+    "missing": "{field} is missing",
+    "extra_forbidden": "there is no field {field} here",
+    "string_type": "{field} must be a text",
+    "int_type": "{field} must be a whole number",
+    "float_type": "{field} must be a number",
+    "bool_type": "{field} must be true or false",
+    "list_type": "{field} must be a list",
+    "dict_type": "{field} must be an object",
+    "literal_error": "{field} must be {expected}",
+    "string_too_short": "{field} must not be empty",
+    "string_too_long": "{field} has at most {max_length} characters",
+    "too_long": "{field} has at most {max_length} entries",
+    "greater_than_equal": "{field} must be at least {ge:g}",
+    "less_than_equal": "{field} must be at most {le:g}",
+}
+_OVER = {"string_too_long": 413, "too_long": 413, "less_than_equal": 429}
+
+
+def _refusal(found: ErrorDetails, model: type[Body]) -> CommandError:
+    kind = found["type"]
+    field = ".".join(str(part) for part in found["loc"]) or "the body"
+    said = _SAID.get(kind, "{field}: " + _plain(found["msg"])).format(
+        field=field, **found.get("ctx", {})
+    )
+    sentence = said[0].upper() + said[1:] + "."
+    names = (one.alias or name for name, one in model.model_fields.items())
+    hint = f"fields: {', '.join(names)}"
+    if kind in _OVER:
+        return CommandError("LIMIT_EXCEEDED", sentence, hint=hint, status=_OVER[kind])
+    return CommandError("INVALID_SYNTAX", sentence, hint=hint)
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("{", "(").replace("}", ")")
+
+
+# What is sent to the API: one frozen model a body.
+
+
+Role = Literal["reader", "writer", "owner"]
+MAX_TEXT = 1_000_000
+Word = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+def _instant(value: Any) -> datetime:
+    if not isinstance(value, str):
+        raise ValueError("must be a time such as 2026-11-21T02:07:00Z")
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError("must be a time such as 2026-11-21T02:07:00Z") from None
+    if found.tzinfo is None:
+        raise ValueError("must be a time with its zone, such as 2026-11-21T02:07:00Z")
+    return found
+
+
+Instant = Annotated[
+    datetime,
+    BeforeValidator(_instant),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+
+
+class DraftSent(Body):
+    """A draft. `seen`: the `at` of the draft as the writer saw it last, "" for none; another
+    one is CONFLICT. Left out: whatever is kept is replaced."""
+
+    kind: Literal["buffer", "edit", "note"]
+    text: str
+    seen: str | None = None
+
+
+class LineSent(Body):
+    """One command. `at`: a local id, what `here` means; `wait`: seconds until it must have
+    been answered; `key`: a repeat with the same one, within
+    HEDDLE_RECEIPT_DAYS, runs nothing twice. null is left out."""
+
+    line: str
+    dry_run: bool | None = False
+    key: str | None = Field("", max_length=64)
+    at: str | None = Field("", max_length=8)
+    wait: float | None = Field(0, ge=0, le=120)
+
+
+class TurnSent(Body):
+    """A turn to be asked of a participant. `node`: where (else where the caller stands);
+    `input`: the caller's words, which become a node first; `budget`: else the agent's own."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    participant: str = Field(min_length=1, max_length=32)
+    node: str = Field("", max_length=8)
+    input: str = ""
+    form: Literal["continuation", "aside"] = Field("continuation", alias="as")
+    budget: Literal["", "quick", "standard", "thorough"] = ""
+
+
+class StepsSent(Body):
+    """How many steps more."""
+
+    steps: int = Field(ge=1, le=500)
+
+
+class GroveSent(Body):
+    """A new grove."""
+
+    name: str = Field(min_length=1, max_length=200)
+
+
+class GroveChanged(Part):
+    """What changes of a grove; of `settings` only those that are named."""
+
+    name: str = Field("", min_length=1, max_length=200)
+    settings: dict[str, Any] = {}
+
+
+class SettingsChanged(Part):
+    """What changes of the caller's own settings; values as `GET settings` gives them."""
+
+    name: str = Field("", max_length=people.MAX_SHOWN)
+    theme: preferences.Theme = "system"
+    language: str = Field("", max_length=20)
+    prose: preferences.Prose = "serif"
+    size: preferences.Size = "medium"
+    width: preferences.Width = "medium"
+    nodes: preferences.Nodes = "full"
+    temperature: float | None = Field(None, ge=0, le=2)
+    edits: preferences.Edits = "ask"
+    verbose: bool = False
+    keys: dict[str, str] = {}
+
+
+class MemberSent(Body):
+    """A user by name, and the role."""
+
+    user: str = Field(min_length=1, max_length=people.MAX_NAME)
+    role: Role
+
+
+class MemberNamed(Body):
+    """A user by name."""
+
+    user: str = Field(min_length=1, max_length=people.MAX_NAME)
+
+
+class InvitationSent(Body):
+    """Which role, for how many people, and until when (or for how many days)."""
+
+    role: Role
+    uses: int = Field(1, ge=1, le=groves.MAX_USES)
+    days: float = Field(7, gt=0, le=groves.MAX_DAYS)
+    expires_at: Instant | None = None
+
+
+class PublicLinkSent(Body):
+    """For how many days anybody may read the tree."""
+
+    days: float = Field(7, gt=0, le=tree_commands.MAX_DAYS)
+
+
+class PublicLinkNamed(Body):
+    """A public link's id."""
+
+    id: str = Field(min_length=1, max_length=32)
+
+
+class InvitationNamed(Body):
+    """An invitation's id."""
+
+    id: str = Field(min_length=1, max_length=32)
+
+
+class ParticipantChanged(Part):
+    """What changes of a model participant, in the words of the model; `api_key` is never
+    shown again, and an empty one takes the old one away."""
+
+    name: str = Field("", min_length=1, max_length=participants.MAX_NAME)
+    model_ref: str = Field("", min_length=3, max_length=200)
+    base_url: str = Field("", max_length=500)
+    endpoint: Literal["chat", "completion"] = "chat"
+    capabilities: list[Word] = Field([], max_length=32)
+    persona: str = Field("", max_length=MAX_TEXT)
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
+    stop: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field([], max_length=16)
+    context_limit: int = Field(4096, ge=256, le=10_000_000)
+    archetype: Literal["reader", "writer", "editor", "auditor"] = "writer"
+    authority: int = Field(0, ge=0, le=3)
+    budget: Literal["quick", "standard", "thorough"] = "standard"
+    tool_filter: list[Word] = Field([], max_length=256)
+    parallel: int = Field(12, ge=1, le=256)
+    prices: dict[str, float] = Field({}, max_length=5)
+    permissions: list[str] = Field([], max_length=32)
+    loom_aware: bool = False
+    archived: bool = False
+    api_key: str | None = Field(None, max_length=2000)
+
+
+class ParticipantSent(ParticipantChanged):
+    """A new model participant; without `grove` one of the caller's first."""
+
+    grove: str = ""
+    kind: Literal["model"] = "model"
+    name: str = Field(min_length=1, max_length=participants.MAX_NAME)
+    model_ref: str = Field(min_length=3, max_length=200)
+
+
+class TreeSent(Body):
+    """A new tree; without `grove` one of the caller's first. `mode` stays for good."""
+
+    title: str = Field("", max_length=tree_commands.MAX_TITLE)
+    mode: Literal["dialogue", "buffer"]
+    grove: str = ""
+    description: str = Field("", max_length=MAX_TEXT)
+    system_context: str = Field("", max_length=MAX_TEXT)
+
+
+class TreeChanged(Part):
+    """What changes of a tree; mode and grove never do."""
+
+    title: str = Field("", max_length=tree_commands.MAX_TITLE)
+    description: str = Field("", max_length=MAX_TEXT)
+    system_context: str = Field("", max_length=MAX_TEXT)
+    summary: str = Field("", max_length=MAX_TEXT)
+    truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] = "truncateMiddle"
+    archived: bool = False
+
+
+class TreeTyped(Body):
+    """The title of the tree, typed again."""
+
+    title: str
+
+
+class KeySent(Body):
+    """What an API key is called, what it may do at most (`read`: look; `write`: what a writer
+    may; `owner`: all that you may), and after how many days it ends (null: never)."""
+
+    name: str = Field(min_length=1, max_length=people.MAX_KEY_NAME)
+    scope: Scope = "owner"
+    days: int | None = Field(None, ge=1, le=people.MAX_KEY_DAYS)
+
+
+class PasswordSent(Body):
+    """The old password (empty where there is none yet) and the new one."""
+
+    old: str = Field("", max_length=1000)
+    new: str = Field(min_length=people.MIN_PASSWORD, max_length=1000)

@@ -1,0 +1,120 @@
+"""Lines over the API: POST …/commands, and the registry as data."""
+
+import time
+from typing import Any
+
+from django.db import connection
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.api import bodies, responses
+from loom.api.auth import user_of
+from loom.api.bodies import read
+from loom.api.schema import operation
+from loom.api.waiting import Wait, hold
+from loom.commands import execute, node_writer
+from loom.commands.command_reference import catalogue
+from loom.commands.continuing import outcome_of
+from loom.models import Tree, Workspace
+from loom.rules.errors import CommandError
+
+LOOK_EVERY_S = 0.1
+
+
+@operation(
+    "POST",
+    "commands in_tree",
+    "Run a line in a tree",
+    body=bodies.LineSent,
+    answers={200: responses.Answer, 202: responses.Answer},
+)
+@api_view(["POST"])
+def in_tree(request: Request, uid: str) -> Response:
+    """Runs one line in the caller's own workspace, which is made on first use. 202 where
+    something goes on running."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    given = read(request, bodies.LineSent)
+    return _run(request, given, actor, tree, node_writer.workspace_of(actor.participant, tree))
+
+
+@operation(
+    "POST",
+    "commands in_workspace",
+    "Run a line in a workspace",
+    body=bodies.LineSent,
+    answers={200: responses.Answer, 202: responses.Answer},
+)
+@api_view(["POST"])
+def in_workspace(request: Request, uid: str) -> Response:
+    """Runs one line in the caller's workspace; in an agent's only what changes its view."""
+    actor, workspace = access.get_workspace(user_of(request), uid)
+    given = read(request, bodies.LineSent)
+    if workspace.participant_id != actor.participant.pk:
+        actor = execute.acting_for(actor, workspace.participant, given.line)
+    return _run(request, given, actor, workspace.tree, workspace)
+
+
+def _run(
+    request: Request, given: bodies.LineSent, actor: Actor, tree: Tree, workspace: Workspace
+) -> Response:
+    is_dry = bool(given.dry_run)
+    sent = execute.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
+    body = execute.execute(actor, tree, sent, workspace).body
+    if is_dry or not body["generations"]:
+        return Response(body)
+    if given.wait and not _held_back(request, body, given.wait):
+        return _waited(body, given.wait)
+    return Response(body, status=202)
+
+
+def _held_back(request: Request, body: dict[str, Any], wait_s: float) -> bool:
+    """Whether the answer waits without this thread, and goes out as 200 once all candidates
+    have ended, or as it is where that takes longer."""
+    wait = Wait(frozenset(body["generations"]), wait_s, lambda: _outcome(body)[1])
+    return hold(request._request, wait)
+
+
+def _waited(body: dict[str, Any], wait_s: float) -> Response:
+    """The same for servers without ASGI, where a thread has to wait."""
+    end = time.monotonic() + wait_s
+    while True:
+        is_done, answer = _outcome(body)
+        if is_done:
+            return Response(answer)
+        if time.monotonic() >= end:
+            return Response(body, status=202)
+        if not connection.in_atomic_block:
+            connection.close()  # many may wait, and there are fewer connections
+        time.sleep(min(LOOK_EVERY_S, max(0.0, end - time.monotonic())))
+
+
+def _outcome(body: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """Whether all candidates have ended, and the answer with what came of them. Raises Refused
+    where all of them failed."""
+    is_done, reply, errors = outcome_of(body["generations"])
+    if is_done and not reply.refs and errors:
+        raise _failed(body, errors[0])
+    return is_done, {**body, "reply": reply.text, "refs": list(reply.refs)}
+
+
+def _failed(body: dict[str, Any], error: dict[str, Any]) -> CommandError:
+    refused = CommandError(
+        "MODEL_ERROR",
+        str(error["message"]),
+        hint=str(error.get("hint", "")) or "try again, or ask another model",
+        retryable=bool(error.get("retryable")),
+    )
+    refused.canonical = body["canonical"]  # type: ignore[attr-defined]
+    refused.step = body["step"]  # type: ignore[attr-defined]
+    return refused
+
+
+@operation("GET", "commands list", "All commands", answers=responses.CommandPage)
+@api_view(["GET"])
+def every(request: Request) -> Response:
+    """The registry: verb, syntax, help, group, class, permissions, JSON schema."""
+    listed = catalogue()
+    return Response({"count": len(listed), "results": listed})

@@ -1,0 +1,270 @@
+"""Groves over the API: their members and invitations, and search over their trees."""
+
+from datetime import datetime, timedelta
+from typing import get_args
+
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from pydantic import BaseModel
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.api import bodies, node_responses, responses
+from loom.api.auth import demand_scope, user_of
+from loom.api.bodies import read
+from loom.api.nodes import PAGES, a_number, a_truth, events_of, number, paged, truth
+from loom.api.schema import operation
+from loom.commands import groves as invites
+from loom.commands import groves as verbs
+from loom.events import streams
+from loom.queries.event_log import MAX_EVENTS
+from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_since
+from loom.queries.trees import grove_body
+from loom.rules.errors import CommandError
+from loom.rules.hashes import instant
+
+CURSOR = (
+    a_number("since", "The last seq that is known."),
+    a_number("limit", f"At most {MAX_EVENTS}.", least=1, most=MAX_EVENTS),
+)
+
+
+@operation("GET", "groves list", "The caller's groves", answers=responses.GrovePage, asks=PAGES)
+@operation(
+    "POST",
+    "groves make",
+    "Make a grove, owned by its maker",
+    body=bodies.GroveSent,
+    answers=responses.Grove,
+    status=201,
+)
+@api_view(["GET", "POST"])
+def groves(request: Request) -> Response:
+    """Lists the groves one is a member of; or makes one."""
+    user = user_of(request)
+    if request.method == "POST":
+        demand_scope(request, "owner")
+        made = verbs.make_grove(user, read(request, bodies.GroveSent).name)
+        return Response(grove_body(access.get_actor(user, made), made), status=201)
+    rows = access.visible_groves(user)
+    return paged(request, rows, lambda grove: grove_body(access.get_actor(user, grove), grove))
+
+
+@operation("GET", "groves one", "A grove", answers=responses.Grove)
+@operation(
+    "PATCH",
+    "groves change",
+    "Rename a grove or change its settings",
+    body=bodies.GroveChanged,
+    answers=responses.Grove,
+)
+@api_view(["GET", "PATCH"])
+def grove(request: Request, uid: str) -> Response:
+    """A grove; changing it is for owners."""
+    actor, found = access.get_grove(user_of(request), uid)
+    if request.method == "PATCH":
+        access.demand_role(actor, "owner")
+        found = verbs.change_grove(actor, **read(request, bodies.GroveChanged).sent)
+    return Response(grove_body(actor, found))
+
+
+@operation(
+    "GET",
+    "groves events",
+    "What happened in a grove",
+    answers=node_responses.Events,
+    asks=CURSOR,
+)
+@api_view(["GET"])
+def events(request: Request, uid: str) -> Response:
+    """The events of a grove in order, after the last one known."""
+    actor, found = access.get_grove(user_of(request), uid)
+    return Response(events_of(request, actor, streams.name_of(found)))
+
+
+# Who belongs to a grove, over the API: members and invitations.
+
+
+DAY = timedelta(days=1)
+
+
+@operation("GET", "members list", "Members", answers=responses.MemberPage, asks=PAGES)
+@operation(
+    "POST",
+    "members add",
+    "Make an existing user a member",
+    body=bodies.MemberSent,
+    answers=responses.Member,
+    status=201,
+)
+@operation(
+    "PATCH",
+    "members change",
+    "Give a member another role",
+    body=bodies.MemberSent,
+    answers=responses.Member,
+)
+@operation(
+    "DELETE", "members remove", "Remove a member", body=bodies.MemberNamed, answers=responses.Gone
+)
+@api_view(["GET", "POST", "PATCH", "DELETE"])
+def members(request: Request, uid: str) -> Response:
+    """The members; changing them is for owners, and the last owner stays."""
+    actor, found = access.get_grove(user_of(request), uid)
+    if request.method == "GET":
+        rows = found.memberships.select_related("user", "participant").order_by("id")
+        return paged(request, rows, verbs.member_body)
+    access.demand_role(actor, "owner")
+    if request.method == "DELETE":
+        verbs.remove_member(actor, read(request, bodies.MemberNamed).user)
+        return Response({"ok": True})
+    body = read(request, bodies.MemberSent)
+    if request.method == "PATCH":
+        return Response(verbs.member_body(verbs.change_role(actor, body.user, body.role)))
+    return Response(verbs.member_body(verbs.add_member(actor, body.user, body.role)), status=201)
+
+
+@operation(
+    "GET",
+    "invitations list",
+    "Invitations, for owners",
+    answers=responses.InvitationPage,
+    asks=PAGES,
+)
+@operation(
+    "POST",
+    "invitations make",
+    "Invite somebody by a link that is shown this once",
+    body=bodies.InvitationSent,
+    answers=responses.NewInvitation,
+    status=201,
+)
+@operation(
+    "DELETE",
+    "invitations revoke",
+    "Revoke an invitation",
+    body=bodies.InvitationNamed,
+    answers=responses.Gone,
+)
+@api_view(["GET", "POST", "DELETE"])
+def invitations(request: Request, uid: str) -> Response:
+    """Invitations of a grove, for its owners."""
+    actor, found = access.get_grove(user_of(request), uid, role="owner")
+    if request.method == "GET":
+        return paged(request, found.invitations.order_by("id"), invites.invitation_body)
+    if request.method == "DELETE":
+        invites.revoke_invitation(actor, read(request, bodies.InvitationNamed).id)
+        return Response({"ok": True})
+    body = read(request, bodies.InvitationSent)
+    days = (body.expires_at - timezone.now()) / DAY if body.expires_at else body.days
+    made, secret = invites.make_invitation(actor, role=body.role, days=days, uses=body.uses)
+    link = request.build_absolute_uri(f"/invitations/{secret}")
+    return Response({**invites.invitation_body(made), "link": link}, status=201)
+
+
+# Search over all trees of a grove, with filters.
+
+
+MOST = 100
+BEFORE, EXCERPT = 40, 200
+
+
+class Found(BaseModel):
+    """One hit: a node, or (node null) a tree by its title."""
+
+    tree: str
+    title: str
+    node: str | None
+    kind: str
+    author: str
+    text: str
+    score: float
+    at: str
+
+
+class FoundPage(BaseModel):
+    """The best hits; `count` of all."""
+
+    count: int
+    results: list[Found]
+
+
+def _text(name: str, says: str) -> OpenApiParameter:
+    return OpenApiParameter(name, OpenApiTypes.STR, description=says)
+
+
+ASKS = (
+    _text("q", "What to look for, part of a word is enough. Without it: all that bear the tag."),
+    OpenApiParameter("type", OpenApiTypes.STR, enum=["text", "annotation", "tree"]),
+    _text("tag", "Only what bears this tag."),
+    _text("author", "Only what this participant wrote: an id or a name."),
+    _text("since", "Only from this day or instant on."),
+    a_truth("archived", "true: only the archive; false: without it; left out: both."),
+    OpenApiParameter("sort", OpenApiTypes.STR, enum=list(get_args(Sort)), default="best"),
+    a_number("limit", f"At most {MOST}.", least=1, most=MOST),
+)
+
+
+@operation("GET", "groves search", "Search all trees of a grove", answers=FoundPage, asks=ASKS)
+@api_view(["GET"])
+def search(request: Request, uid: str) -> Response:
+    """Texts, annotations and titles that hold `q` and pass the filters."""
+    actor, _ = access.get_grove(user_of(request), uid)
+    given = request.query_params
+    only = Filters(
+        type=_one_of(given.get("type", ""), get_args(Kind), "type"),  # type: ignore[arg-type]
+        tag=given.get("tag", "").removeprefix("#"),
+        author=_author(actor, given.get("author", "")),
+        since=_since(given.get("since", "")),
+        archived=truth(request, "archived") if "archived" in given else None,
+        sort=_one_of(given.get("sort", "best"), get_args(Sort), "sort"),  # type: ignore[arg-type]
+    )
+    limit = number(request, "limit", default=20, least=1, most=MOST)
+    if "\0" in only.tag:
+        raise CommandError("INVALID_SYNTAX", "tag holds U+0000.", hint="tag=NAME")
+    found = find_in_grove(actor, given.get("q", ""), limit=limit, only=only)
+    return Response({"count": found.total, "results": [_body(hit) for hit in found.hits]})
+
+
+def _author(actor: Actor, given: str) -> str:
+    """The id of the participant meant; what names none is looked for as an id."""
+    if "\0" in given:
+        raise CommandError("INVALID_SYNTAX", "author holds U+0000.", hint="author=ID")
+    names = actor.grove.participants.filter(name__iexact=given).values_list("uid", flat=True)
+    return names.first() or given if given else ""
+
+
+def _one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
+    if value not in allowed:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no {name} {value[:40]!r}.",
+            hint=f"{name}= " + ", ".join(one for one in allowed if one),
+        )
+    return value
+
+
+def _since(value: str) -> datetime | None:
+    at = parse_since(value)
+    if value and at is None:
+        raise CommandError("INVALID_SYNTAX", "since is no day or instant.", hint="since=2026-11-21")
+    return at
+
+
+def _body(hit: Hit) -> dict[str, object]:
+    row, tree = hit.node, hit.tree
+    start = max(0, hit.at - BEFORE)
+    return {
+        "tree": tree.uid,
+        "title": tree.title,
+        "node": row.local_id if row else None,
+        "kind": row.kind if row else "tree",
+        "author": row.author_uid if row else tree.maker.uid,
+        "text": row.text[start : start + EXCERPT] if row else tree.title,
+        "score": hit.score,
+        "at": row.at if row else instant(tree.created_at),
+    }

@@ -1,0 +1,307 @@
+"""Reading a tree over the API: nodes, paths, the skeleton, events and verification."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from pydantic_core import to_json
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.api import node_responses as shapes
+from loom.api.streaming import DEEP, packed, path_pieces
+from loom.events import streams
+from loom.models import Node, Tree, User, Workspace
+from loom.queries import event_log, lookup, trees, verify
+from loom.queries.node_bodies import node_bodies
+from loom.queries.node_rows import row_of
+from loom.queries.provenance import provenance_of
+from loom.rules.errors import CommandError, not_found
+from loom.rules.ids import looks_like_id
+
+
+def word(request: Request, name: str) -> str:
+    """An id from the query; "" where it is left out. NOT_FOUND for what can be no id."""
+    given = request.query_params.get(name, "")
+    if given and not (given.isascii() and given.isalnum()):
+        raise not_found(f"{name}={given[:40]!r}")
+    return given
+
+
+def needed(request: Request, name: str) -> str:
+    """An id that may not be left out of the query."""
+    given = word(request, name)
+    if not given:
+        raise CommandError("INVALID_SYNTAX", f"{name} is missing.", hint=f"?{name}=ID")
+    return given
+
+
+def an_id(name: str, says: str, *, required: bool = False) -> OpenApiParameter:
+    """An id in the query, for the schema."""
+    return OpenApiParameter(name, OpenApiTypes.STR, description=says, required=required)
+
+
+def a_truth(name: str, says: str) -> OpenApiParameter:
+    """A yes or no in the query, for the schema."""
+    return OpenApiParameter(name, OpenApiTypes.BOOL, description=says, default=False)
+
+
+def a_number(name: str, says: str, *, least: int = 0, most: int | None = None) -> OpenApiParameter:
+    """A whole number in the query, for the schema."""
+    bounds = {"type": "integer", "minimum": least}
+    if most is not None:
+        bounds["maximum"] = most
+    return OpenApiParameter(name, bounds, description=says)
+
+
+# Reading a tree over the API: nodes, paths, the skeleton, events and verification.
+
+
+_STR, _BOOL = OpenApiTypes.STR, OpenApiTypes.BOOL
+_FROM_0: dict[str, Any] = {"type": "integer", "minimum": 0}
+_TO_1000: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 1000}
+
+
+def _asked(
+    name: str, kind: OpenApiTypes | dict[str, Any], says: str, default: Any = None
+) -> OpenApiParameter:
+    return OpenApiParameter(name, kind, description=says, default=default)
+
+
+@extend_schema(
+    operation_id="tree_nodes",
+    tags=["trees"],
+    summary="Nodes in order of creation",
+    parameters=[
+        _asked("after", _FROM_0, "The `next` of the page before.", 0),
+        _asked("limit", _TO_1000, "At most 1000.", trees.MAX_ROWS),
+    ],
+    responses=shapes.NodePage,
+)
+@api_view(["GET"])
+def nodes(request: Request, uid: str) -> Response:
+    """All nodes of a tree without their texts, in pages; the root is the first."""
+    actor, tree = get_tree(request, uid)
+    after = number(request, "after", default=0)
+    limit = number(request, "limit", default=trees.MAX_ROWS, least=1, most=trees.MAX_ROWS)
+    return Response(trees.page(actor, tree, after=after, limit=limit))
+
+
+@extend_schema(
+    operation_id="tree_node",
+    tags=["trees"],
+    summary="One node",
+    parameters=[_asked("descendants", _BOOL, "Counts what hangs below, too.", False)],
+    responses=shapes.Node,
+)
+@api_view(["GET"])
+def node(request: Request, uid: str, local_id: str) -> Response:
+    """A node with its author, place, versions, counts, marks, hash and proof."""
+    actor, tree = get_tree(request, uid)
+    row = row_of(get_node(tree, local_id))
+    descendants = truth(request, "descendants")
+    return Response(node_bodies(actor, tree, [row], descendants=descendants)[0])
+
+
+@extend_schema(
+    operation_id="tree_path",
+    tags=["trees"],
+    summary="The path to a node",
+    parameters=[_asked("node", _STR, "Its end; without it the caller's position.")],
+    responses=shapes.Path,
+)
+@api_view(["GET"])
+def path(request: Request, uid: str) -> HttpResponse:
+    """The path from the root to a node, root first, by the caller's choice of versions."""
+    actor, tree = get_tree(request, uid)
+    workspace = _own_workspace(actor, tree)
+    end = _named(request, tree, "node") or position_of(tree, workspace)
+    pieces = path_pieces(actor, tree, workspace, end)
+    return packed(request, pieces, small=end.depth < DEEP)
+
+
+@extend_schema(
+    operation_id="tree_skeleton",
+    tags=["trees"],
+    summary="A whole tree in columns, without texts",
+    responses=shapes.Skeleton,
+)
+@api_view(["GET"])
+def columns(request: Request, uid: str) -> HttpResponseBase:
+    """Ids, parents, slots, kinds, authors, flags and lengths, in order of creation.
+
+    `parents` and `slots` are indexes, `authors` indexes into `participants`. `flags` are
+    bits: 1 pruned, 2 excluded, 4 sandbox, 8 this version pruned, 16 resolved.
+    """
+    actor, tree = get_tree(request, uid)
+    heads = trees.heads_of(tree)
+    etag = f'W/"{tree.uid}-{heads[0]}-{heads[1]}"'
+    django_request: HttpRequest = request._request
+    unchanged = get_conditional_response(django_request, etag=etag)
+    if unchanged is not None:
+        return unchanged
+    answer = packed(request, [to_json(trees.skeleton(actor, tree))], small=False)
+    answer["ETag"] = etag
+    return answer
+
+
+@extend_schema(
+    operation_id="tree_events",
+    tags=["trees"],
+    summary="What happened in a tree",
+    parameters=[
+        _asked("since", _FROM_0, "The last seq that is known.", 0),
+        _asked("limit", _TO_1000, "At most 1000.", event_log.MAX_EVENTS),
+    ],
+    responses=shapes.Events,
+)
+@api_view(["GET"])
+def events(request: Request, uid: str) -> Response:
+    """The events of a tree in order, without gaps, after the last one known."""
+    actor, tree = get_tree(request, uid)
+    return Response(events_of(request, actor, streams.name_of(tree)))
+
+
+@extend_schema(
+    operation_id="tree_verify",
+    tags=["trees"],
+    summary="Whether what is stored is what was written",
+    parameters=[
+        _asked("node", _STR, "Only this node and what it rests on."),
+        _asked("path", _STR, "Only the path to this node, as the caller reads it."),
+    ],
+    responses=shapes.Verification,
+)
+@api_view(["GET"])
+def verification(request: Request, uid: str) -> Response:
+    """Recomputes every hash from the node's own fields and every seal from its bytes."""
+    actor, tree = get_tree(request, uid)
+    workspace = _own_workspace(actor, tree)
+    for later in ("claim", "what"):
+        if later in request.query_params:
+            raise CommandError(
+                "UNAVAILABLE", f"{later}= is not here yet.", hint="use node= or path="
+            )
+    one, end = _named(request, tree, "node"), _named(request, tree, "path")
+    if one is not None and end is not None:
+        raise CommandError("INVALID_SYNTAX", "node= and path= exclude each other.", hint="use one")
+    if one is not None:
+        return Response(verify.verify_node(actor, tree, workspace, one))
+    if end is not None:
+        return Response(verify.verify_path(actor, tree, workspace, end))
+    return Response(verify.verify_tree(actor, tree, workspace))
+
+
+@extend_schema(
+    operation_id="tree_node_provenance",
+    tags=["trees"],
+    summary="Where a node came from",
+    responses=shapes.Provenance,
+)
+@api_view(["GET"])
+def provenance(request: Request, uid: str, local_id: str) -> Response:
+    """A node's hash and proof, what it rests on, its call, and whether all of that holds."""
+    actor, tree = get_tree(request, uid)
+    found = get_node(tree, local_id)
+    return Response(provenance_of(actor, tree, _own_workspace(actor, tree), found).body())
+
+
+def get_tree(request: Request, uid: str) -> tuple[Actor, Tree]:
+    """The tree for whoever asks; NOT_FOUND for outsiders and for what cannot be an id."""
+    user = request.user
+    if not isinstance(user, User):
+        raise CommandError("UNAUTHENTICATED", "Nobody is signed in.", hint="Send a key.")
+    if not (uid.isascii() and uid.isalnum()):
+        raise not_found("This tree")
+    return access.get_tree(user, uid)
+
+
+def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:
+    """The events of any stream, by the parameters `since` and `limit`."""
+    since = number(request, "since", default=0)
+    limit = number(
+        request, "limit", default=event_log.MAX_EVENTS, least=1, most=event_log.MAX_EVENTS
+    )
+    return event_log.events_since(actor, stream, since=since, limit=limit)
+
+
+def get_node(tree: Tree, local_id: str) -> Node:
+    """The node of that local id, whatever its case; else NOT_FOUND."""
+    found = lookup.find_node(tree, local_id.lower()) if looks_like_id(local_id) else None
+    if found is None:
+        raise not_found("This node", "GET …/nodes lists those of the tree.")
+    return found
+
+
+def number(
+    request: Request, name: str, *, default: int, least: int = 0, most: int | None = None
+) -> int:
+    """A whole number from the query: INVALID_SYNTAX where it is none or below `least`,
+    LIMIT_EXCEEDED above `most`."""
+    given = request.query_params.get(name)
+    if given is None:
+        return default
+    if not (given.isascii() and given.isdecimal()) or len(given) > 18 or int(given) < least:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{name} is no whole number from {least} on.",
+            hint=f"{name}={default}",
+        )
+    if most is not None and int(given) > most:
+        raise CommandError("LIMIT_EXCEEDED", f"{name} is at most {most}.", hint=f"{name}={most}")
+    return int(given)
+
+
+def truth(request: Request, name: str) -> bool:
+    """A yes or no from the query: 1, true, 0, false, or nothing for no."""
+    given = request.query_params.get(name, "0").lower()
+    if given not in ("0", "1", "true", "false"):
+        raise CommandError("INVALID_SYNTAX", f"{name} is 1 or 0.", hint=f"{name}=1")
+    return given in ("1", "true")
+
+
+def _named(request: Request, tree: Tree, name: str) -> Node | None:
+    given = request.query_params.get(name)
+    return get_node(tree, given) if given else None
+
+
+def _own_workspace(actor: Actor, tree: Tree) -> Workspace | None:
+    """The caller's workspace, if he has one yet: reading makes none."""
+    return Workspace.objects.filter(participant=actor.participant, tree=tree).first()
+
+
+def position_of(tree: Tree, workspace: Workspace | None) -> Node:
+    """Where the caller stands in this tree: the nearest node above that is not hidden."""
+    if workspace is not None:
+        node = lookup.rows().get(pk=workspace.position_id)
+        if node.tree_id == tree.pk:
+            return lookup.visible_at_or_above(node, workspace)
+    return lookup.root_of(tree)
+
+
+# Lists in pages: `{count, results}` by `limit` and `offset`.
+
+
+USUAL, MOST = 100, 1000
+PAGES = (
+    a_number("limit", f"At most {MOST}; {USUAL} where it is left out.", least=1, most=MOST),
+    a_number("offset", "How many to pass over."),
+)
+
+
+def paged(
+    request: Request, rows: "QuerySet[Any]", body: Callable[[Any], dict[str, Any]]
+) -> Response:
+    """One page of the rows, each as `body` shows it."""
+    limit = number(request, "limit", default=USUAL, least=1, most=MOST)
+    offset = number(request, "offset", default=0)
+    page = [body(row) for row in rows[offset : offset + limit]]
+    return Response({"count": rows.count(), "results": page})

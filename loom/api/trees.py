@@ -1,0 +1,223 @@
+"""Trees over the API: list, make, change, archive, erase; their links and public links."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from pydantic import BaseModel
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.api import bodies, responses
+from loom.api import node_responses as shapes
+from loom.api.auth import user_of
+from loom.api.bodies import read
+from loom.api.nodes import (
+    MOST,
+    PAGES,
+    USUAL,
+    a_truth,
+    an_id,
+    get_node,
+    needed,
+    number,
+    paged,
+    truth,
+    word,
+)
+from loom.api.schema import operation
+from loom.commands import node_writer
+from loom.commands import trees as tree_commands
+from loom.commands import trees as verbs
+from loom.models import Tree, User, Workspace
+from loom.queries.links import link_bodies, links_in
+from loom.queries.trees import tree_body
+from loom.rules import addresses
+
+
+class PublicLink(BaseModel):
+    """A link by which anybody may read one tree."""
+
+    id: str
+    made_by: str
+    created_at: str
+    expires_at: str
+    revoked_at: str | None
+
+
+class NewPublicLink(PublicLink):
+    """The same with the link itself, which is shown this once."""
+
+    link: str
+
+
+class PublicLinkPage(BaseModel):
+    """One page of public links."""
+
+    count: int
+    results: list[PublicLink]
+
+
+# Public links of a tree over the API. The page that they open is `loom.web.public`.
+
+
+@operation(
+    "GET",
+    "public links list",
+    "Open public links, for owners",
+    answers=PublicLinkPage,
+    asks=PAGES,
+)
+@operation(
+    "POST",
+    "public links make",
+    "Let anybody read a tree by a link that is shown this once",
+    body=bodies.PublicLinkSent,
+    answers=NewPublicLink,
+    status=201,
+)
+@operation(
+    "DELETE",
+    "public links revoke",
+    "Revoke a public link",
+    body=bodies.PublicLinkNamed,
+    answers=responses.Gone,
+)
+@api_view(["GET", "POST", "DELETE"])
+def public_links(request: Request, uid: str) -> Response:
+    """The open public links of a tree, for owners of its grove."""
+    actor, tree = access.get_tree(user_of(request), uid, role="owner")
+    if request.method == "GET":
+        return paged(request, verbs.open_links(actor, tree), verbs.public_link_body)
+    if request.method == "DELETE":
+        verbs.revoke_public_link(actor, tree, read(request, bodies.PublicLinkNamed).id)
+        return Response({"ok": True})
+    made, secret = verbs.make_public_link(
+        actor, tree, days=read(request, bodies.PublicLinkSent).days
+    )
+    link = request.build_absolute_uri(f"/public/{secret}")
+    return Response({**verbs.public_link_body(made), "link": link}, status=201)
+
+
+# Links and their types over the API. Making and removing them are lines: link, unlink.
+
+
+_NODE = OpenApiParameter("node", OpenApiTypes.STR, description="Only those at this node.")
+
+
+@operation(
+    "GET",
+    "links list",
+    "Links that start in a tree, or start or end at a node",
+    answers=shapes.LinkPage,
+    asks=(an_id("tree", "The tree.", required=True), _NODE, *PAGES),
+)
+@api_view(["GET"])
+def links(request: Request) -> Response:
+    """Links as they are stored, from source to target, oldest first."""
+    actor, tree = access.get_tree(user_of(request), needed(request, "tree"))
+    named = request.query_params.get("node")
+    found = links_in(actor, tree, get_node(tree, named) if named else None)
+    limit = number(request, "limit", default=USUAL, least=1, most=MOST)
+    offset = number(request, "offset", default=0)
+    page = found[offset : offset + limit]
+    return Response({"count": len(found), "results": link_bodies(page, tree)})
+
+
+@operation("GET", "link-types list", "The types a link may have", answers=shapes.LinkTypePage)
+@api_view(["GET"])
+def types(request: Request) -> Response:
+    """Every stored type with how it reads from its target's side."""
+    listed = [_type(name) for name in addresses.STORED]
+    return Response({"count": len(listed), "results": listed})
+
+
+def _type(name: str) -> dict[str, Any]:
+    reverse = addresses.reverse_of(name)
+    return {"name": name, "reverse": reverse, "symmetric": name in addresses.SYMMETRIC}
+
+
+# Trees over the API: list, make, change, archive, erase.
+
+
+def _body(actor: Actor, tree: Tree) -> dict[str, Any]:
+    return tree_body(actor, tree, node_writer.workspace_of(actor.participant, tree))
+
+
+def _line(user: User, tree: Tree) -> dict[str, Any]:
+    """A tree in a list: whoever only looks at a list gets no workspaces by it."""
+    actor = access.get_actor(user, tree.grove)
+    own = Workspace.objects.filter(participant=actor.participant, tree=tree)
+    return tree_body(actor, tree, own.select_related("position", "tree").first())
+
+
+@operation(
+    "GET",
+    "trees list",
+    "The caller's trees, the latest touched first",
+    answers=responses.TreePage,
+    asks=(
+        an_id("grove", "Only those of this grove."),
+        a_truth("archived", "Archived ones, instead."),
+        *PAGES,
+    ),
+)
+@operation(
+    "POST", "trees make", "Make a tree", body=bodies.TreeSent, answers=responses.Tree, status=201
+)
+@api_view(["GET", "POST"])
+def trees(request: Request) -> Response:
+    """Lists trees; or makes one with its empty root."""
+    user = user_of(request)
+    if request.method == "GET":
+        return paged(request, _listed(request, user), lambda tree: _line(user, tree))
+    body = read(request, bodies.TreeSent)
+    grove = access.get_grove(user, body.grove)[1] if body.grove else access.first_grove(user)
+    actor = access.get_actor(user, grove)
+    access.demand_role(actor, "writer")
+    tree = tree_commands.make_tree(
+        actor, tree_commands.NewTree(**body.model_dump(exclude={"grove"}))
+    )
+    return Response(_body(actor, tree), status=201)
+
+
+def _listed(request: Request, user: User) -> "QuerySet[Tree]":
+    rows = access.visible_trees(user).select_related("grove")
+    rows = rows.filter(archived_at__isnull=not truth(request, "archived"))
+    grove = word(request, "grove")
+    if grove:
+        rows = rows.filter(grove=access.get_grove(user, grove)[1])
+    return rows.order_by("-touched_at", "-id")
+
+
+@operation("GET", "trees one", "A tree", answers=responses.Tree)
+@operation(
+    "PATCH",
+    "trees change",
+    "Change or archive a tree",
+    body=bodies.TreeChanged,
+    answers=responses.Tree,
+)
+@operation(
+    "DELETE",
+    "trees erase",
+    "Erase an archived tree for good, its title typed again",
+    body=bodies.TreeTyped,
+    answers=responses.Gone,
+)
+@api_view(["GET", "PATCH", "DELETE"])
+def tree(request: Request, uid: str) -> Response:
+    """A tree with its size and the caller's workspace; writers change it, owners erase it."""
+    actor, found = access.get_tree(user_of(request), uid)
+    if request.method == "DELETE":
+        access.demand_role(actor, "owner")
+        tree_commands.erase(actor, found, read(request, bodies.TreeTyped).title)
+        return Response({"ok": True})
+    if request.method == "PATCH":
+        access.demand_role(actor, "writer")
+        found = tree_commands.change_tree(actor, found, read(request, bodies.TreeChanged).sent)
+    return Response(_body(actor, found))

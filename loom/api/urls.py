@@ -1,0 +1,88 @@
+"""Addresses of the API, all under /api/, without a slash at the end."""
+
+from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
+from django.urls.converters import StringConverter
+
+from loom.api import (
+    account,
+    commands,
+    docs,
+    errors,
+    groves,
+    nodes,
+    participants,
+    transfer,
+    trees,
+    turns,
+    usage,
+    workspaces,
+)
+
+
+class Uid(StringConverter):
+    """An opaque id: nothing else reaches the database."""
+
+    regex = "[A-Za-z0-9]{1,32}"
+
+
+register_converter(Uid, "id")
+
+_api: list[URLPattern | URLResolver] = [
+    path("me", account.me),
+    path("settings", account.settings),
+    path("me/password", account.password),
+    path("me/sessions", account.sessions),
+    path("me/sessions/<id:uid>", account.session),
+    path("api-keys", account.api_keys),
+    path("api-keys/<id:uid>", account.api_key),
+    path("groves", groves.groves),
+    path("groves/<id:uid>", groves.grove),
+    path("groves/<id:uid>/events", groves.events),
+    path("groves/<id:uid>/search", groves.search),
+    path("groves/<id:uid>/members", groves.members),
+    path("groves/<id:uid>/invitations", groves.invitations),
+    path("participants", participants.participants),
+    path("participants/<id:uid>", participants.participant),
+    path("participants/<id:uid>/probe", participants.probe),
+    path("trees", trees.trees),
+    path("trees/<id:uid>", trees.tree),
+    path("trees/<id:uid>/public-links", trees.public_links),
+    path("trees/<id:uid>/commands", commands.in_tree),
+    path("trees/<id:uid>/turns", turns.in_tree),
+    path("turns/<id:uid>", turns.turn),
+    path("turns/<id:uid>/extend", turns.extend),
+    path("turns/<id:uid>/stop", turns.stop),
+    path("commands", commands.every),
+    path("workspaces", workspaces.workspaces),
+    path("workspaces/<id:uid>", workspaces.workspace),
+    path("workspaces/<id:uid>/events", workspaces.events),
+    path("workspaces/<id:uid>/commands", commands.in_workspace),
+    path("workspaces/<id:uid>/drafts", workspaces.drafts),
+    path("workspaces/<id:uid>/drafts/<id:slot>", workspaces.draft),
+    path("workspaces/<id:uid>/outline", workspaces.outline),
+    path("workspaces/<id:uid>/status", workspaces.status),
+    path("steps", workspaces.steps),
+    path("links", trees.links),
+    path("link-types", trees.types),
+    path("trees/<id:uid>/nodes", nodes.nodes),
+    path("trees/<id:uid>/nodes/<id:local_id>", nodes.node),
+    path("trees/<id:uid>/nodes/<id:local_id>/provenance", nodes.provenance),
+    path("trees/<id:uid>/path", nodes.path),
+    path("trees/<id:uid>/skeleton", nodes.columns),
+    path("trees/<id:uid>/events", nodes.events),
+    path("trees/<id:uid>/verify", nodes.verification),
+    path("trees/<id:uid>/usage", usage.of_tree),
+    path("trees/<id:uid>/estimate", usage.estimate),
+    path("groves/<id:uid>/usage", usage.of_grove),
+    path("import", transfer.upload),
+    path("imports/<id:uid>", transfer.state),
+    path("imports/<id:uid>/stop", transfer.stop),
+    path("trees/<id:uid>/export", transfer.export),
+    path("schema/", docs.schema, name="schema"),
+    path("docs/", docs.page),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [path("api/", include(_api))]
+
+# Put last by config.urls: whatever else begins with api/ answers in the API's own form.
+nowhere = re_path(r"^api/(?P<path>.*)$", errors.nowhere)

@@ -1,0 +1,177 @@
+"""Answers that wait for generations to end, without a thread for each.
+
+The view has run, and its thread is free, before the wait begins: the view leaves in the
+request's scope what is waited for, and `holding` keeps its answer back until that has ended.
+One task of the process asks for all who wait, ten times a second, in one query.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from django.db import connection
+from django.http import HttpRequest
+from rest_framework.renderers import JSONRenderer
+
+from loom.api.errors import body_of, refusal_of
+from loom.models import Generation
+
+log = logging.getLogger("heddle.api")
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Application = Callable[[Any, Receive, Send], Awaitable[None]]
+T = TypeVar("T")
+
+EVERY_S = 0.1
+MOST_ASKED = 5_000  # values that one query names
+_SLOT = "heddle.waits"
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What an answer waits for: generations, how long, and what makes the answer once they
+    have ended (called in a thread; it may raise)."""
+
+    uids: frozenset[str]
+    seconds: float
+    answer: Callable[[], Any]
+
+
+def hold(request: HttpRequest, wait: Wait) -> bool:
+    """Has the answer of this request wait. False where the server cannot do that."""
+    slot = getattr(request, "scope", {}).get(_SLOT)
+    if slot is None:
+        return False
+    slot.append(wait)
+    return True
+
+
+async def holding(
+    application: Application, scope: dict[str, Any], receive: Receive, send: Send
+) -> None:
+    """Runs an HTTP application; an answer that waits goes out when what it waits for has
+    ended, or unchanged when its time is over. Nothing goes out to a client that has left."""
+    slot: list[Wait] = []
+    kept: list[Message] = []
+
+    async def keep(message: Mapping[str, Any]) -> None:
+        if slot:
+            kept.append(dict(message))
+        else:
+            await send(message)
+
+    await application({**scope, _SLOT: slot}, receive, keep)
+    if not slot or not kept:
+        return
+    has_ended = await _unless_gone(the_watch().ended(slot[0].uids, slot[0].seconds), receive)
+    if has_ended:
+        status, body = await the_watch().read(_made, slot[0], str(scope["path"]))
+        kept = _with(kept[0], status, body)
+    if has_ended is not None:
+        for message in kept:
+            await send(message)
+
+
+async def _unless_gone(work: Awaitable[bool], receive: Receive) -> bool | None:
+    """What `work` returns; None where the client leaves before."""
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+def _made(wait: Wait, path: str) -> tuple[int, bytes]:
+    """Status and body of an answer whose wait is over."""
+    try:
+        status, body = 200, wait.answer()
+    except Exception as error:
+        refused = refusal_of(error)
+        if refused is None:
+            log.exception("could not answer after a wait")
+            return 500, b'{"ok": false, "code": "INTERNAL", "message": "This went wrong."}'
+        status, body = refused.status, body_of(refused, path)
+    return status, JSONRenderer().render(body)
+
+
+def _with(start: Message, status: int, body: bytes) -> list[Message]:
+    """The messages of the answer: its headers with another status and body."""
+    headers = [one for one in start["headers"] if one[0].lower() != b"content-length"]
+    headers.append((b"Content-Length", str(len(body)).encode()))
+    return [
+        {**start, "status": status, "headers": headers},
+        {"type": "http.response.body", "body": body},
+    ]
+
+
+def still_open(uids: list[str]) -> set[str]:
+    """Those of the generations that have not ended."""
+    open_ones = Generation.objects.filter(uid__in=uids, status__in=("queued", "running"))
+    return set(open_ones.values_list("uid", flat=True))
+
+
+class Watch:
+    """Who waits in this process. Its task runs while anybody does."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[asyncio.Future[bool], frozenset[str]] = {}
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="waiting")
+        self._task: asyncio.Task[None] | None = None
+
+    async def ended(self, uids: frozenset[str], seconds: float) -> bool:
+        """Whether all the generations have ended within so many seconds."""
+        future = asyncio.get_running_loop().create_future()
+        self.waiting[future] = uids
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._look())
+        try:
+            return await asyncio.wait_for(future, seconds)
+        except TimeoutError:
+            return False
+        finally:
+            self.waiting.pop(future, None)
+
+    async def read(self, work: Callable[..., T], *args: Any) -> T:
+        """What `work` reads, beside the loop."""
+
+        def run() -> T:
+            try:
+                return work(*args)
+            finally:
+                if connection.vendor != "sqlite" or connection.errors_occurred:
+                    connection.close()
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+    async def _look(self) -> None:
+        while self.waiting:
+            asked = list(self.waiting.items())
+            uids = sorted(set().union(*(uids for _, uids in asked)))
+            open_ones: set[str] = set()
+            try:
+                for first in range(0, len(uids), MOST_ASKED):
+                    open_ones |= await self.read(still_open, uids[first : first + MOST_ASKED])
+            except Exception:  # the database may be away; who waits goes on waiting
+                log.warning("could not look for who waits", exc_info=True)
+                open_ones = set(uids)
+            for future, wanted in asked:
+                if not future.done() and wanted.isdisjoint(open_ones):
+                    future.set_result(True)
+            await asyncio.sleep(EVERY_S)
+
+
+_watches: WeakKeyDictionary[asyncio.AbstractEventLoop, Watch] = WeakKeyDictionary()
+
+
+def the_watch() -> Watch:
+    """The watch of the running loop."""
+    return _watches.setdefault(asyncio.get_running_loop(), Watch())

@@ -1,0 +1,312 @@
+"""Workspaces, their steps and drafts over the API."""
+
+from typing import Any, Literal
+
+from django.db.models import QuerySet
+from pydantic import BaseModel
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.api import bodies, node_responses
+from loom.api.auth import user_of
+from loom.api.bodies import read
+from loom.api.groves import CURSOR
+from loom.api.nodes import MOST, USUAL, a_number, an_id, events_of, needed, number, word
+from loom.api.schema import operation
+from loom.commands import drafts as draft_commands
+from loom.commands import node_writer
+from loom.events import streams
+from loom.models import Node, Participant, Step
+from loom.queries import lookup
+from loom.queries.links import written
+from loom.queries.workspaces import draft_body, drafts_of, outline_of, status_of, workspace_body
+from loom.rules.errors import not_found
+from loom.rules.hashes import instant
+from loom.rules.ids import looks_like_id
+
+
+class Draft(BaseModel):
+    """Uncommitted text at a slot; `at` names its state, null where it was ended."""
+
+    slot: str
+    kind: Literal["buffer", "edit", "note"]
+    text: str
+    at: str | None
+
+
+class Drafts(BaseModel):
+    """A person's drafts in a tree."""
+
+    count: int
+    results: list[Draft]
+
+
+# Drafts over the API: what a person has typed and not yet made a node of.
+
+
+@operation("GET", "workspaces drafts", "Somebody's drafts in a tree", answers=Drafts)
+@api_view(["GET"])
+def drafts(request: Request, uid: str) -> Response:
+    """The drafts of the caller's workspace; an agent's has none."""
+    actor, workspace = access.get_workspace(user_of(request), uid)
+    found = drafts_of(actor, workspace)
+    return Response({"count": len(found), "results": found})
+
+
+@operation(
+    "PUT",
+    "workspaces keep_draft",
+    "Keep a draft, or end it with an empty text",
+    body=bodies.DraftSent,
+    answers=Draft,
+)
+@api_view(["PUT"])
+def draft(request: Request, uid: str, slot: str) -> Response:
+    """The draft as it is kept now; `at` is null where it was ended."""
+    actor, workspace = access.get_workspace(user_of(request), uid)
+    given = read(request, bodies.DraftSent)
+    wanted = slot.lower()
+    node = lookup.find_node(workspace.tree, wanted) if looks_like_id(wanted) else None
+    if node is None:
+        raise not_found(f"[{slot}]")
+    first: Node = node.slot
+    kept = draft_commands.save(
+        actor, workspace, first, draft_commands.Kept(given.kind, given.text, given.seen)
+    )
+    gone = {"slot": first.local_id, "kind": given.kind, "text": "", "at": None}
+    return Response(draft_body(kept) if kept else gone)
+
+
+# What the API answers about workspaces and their steps, for the OpenAPI schema.
+
+
+class Outline(BaseModel):
+    """How an outline is folded; `hits` of the last `query` are local ids."""
+
+    depth: int
+    expanded: list[str]
+    query: str
+    hits: list[str]
+
+
+class Status(BaseModel):
+    """`checkpoint` is the last step seen."""
+
+    checkpoint: int
+    steps: int
+
+
+class Workspace(BaseModel):
+    """Somebody's own view of a tree."""
+
+    id: str
+    participant: str
+    tree: str
+    position: str
+    versions: dict[str, str]
+    revision: int
+    status: Status
+    windows: list[dict[str, Any]]
+    tasks: list[dict[str, Any]]
+    augments: list[dict[str, Any]]
+    outline: Outline
+    notifications: list[dict[str, Any]]
+    drafts: list[dict[str, Any]]
+
+
+class StepBody(BaseModel):
+    """Who tried what, with what outcome: `ok` or the code of its refusal. `message` is the
+    reply; `place` is the line's in its turn: `2.1` is the first of the second round. Not
+    `open`: its texts are not for the reader, who may not see what it touched."""
+
+    seq: int
+    workspace: str
+    actor: str
+    on_behalf_of: str | None
+    turn: str | None
+    place: str | None
+    line: str
+    canonical: str
+    because: str
+    items: list[str]
+    link_type: str
+    outcome: str
+    message: str
+    hint: str
+    stream: str
+    events: list[int]
+    undone: bool
+    open: bool
+    at: str
+
+
+class StepPage(BaseModel):
+    """Steps in order; `next` is the next `after`, null at the end."""
+
+    count: int
+    next: int | None
+    results: list[StepBody]
+
+
+# Workspaces and steps over the API.
+
+
+@operation(
+    "GET",
+    "workspaces in_tree",
+    "Somebody's workspace in a tree, made on first use",
+    answers=Workspace,
+    asks=(
+        an_id("tree", "The tree.", required=True),
+        an_id("participant", "A model of the grove; without it the caller himself."),
+    ),
+)
+@api_view(["GET"])
+def workspaces(request: Request) -> Response:
+    """The caller's own workspace, or that of a model of the grove."""
+    actor, tree = access.get_tree(user_of(request), needed(request, "tree"))
+    wanted = word(request, "participant")
+    whose: Participant | None = actor.participant
+    if wanted and wanted != actor.participant.uid:
+        whose = Participant.objects.filter(grove=tree.grove, uid=wanted, kind="model").first()
+    if whose is None:
+        raise not_found("This workspace")
+    return Response(workspace_body(actor, node_writer.workspace_of(whose, tree)))
+
+
+@operation("GET", "workspaces one", "A workspace", answers=Workspace)
+@api_view(["GET"])
+def workspace(request: Request, uid: str) -> Response:
+    """Position, versions chosen and revision of a workspace."""
+    actor, found = access.get_workspace(user_of(request), uid)
+    return Response(workspace_body(actor, found))
+
+
+@operation("GET", "workspaces outline", "How the outline is folded", answers=Outline)
+@api_view(["GET"])
+def outline(request: Request, uid: str) -> Response:
+    """The depth the outline is folded to, what was expanded, and what the last find marked."""
+    _, found = access.get_workspace(user_of(request), uid)
+    return Response(outline_of(found))
+
+
+@operation("GET", "workspaces status", "How far a workspace has come", answers=Status)
+@api_view(["GET"])
+def status(request: Request, uid: str) -> Response:
+    """The last step seen, and how many were made."""
+    _, found = access.get_workspace(user_of(request), uid)
+    return Response(status_of(found))
+
+
+@operation(
+    "GET",
+    "workspaces events",
+    "What happened in a workspace",
+    answers=node_responses.Events,
+    asks=CURSOR,
+)
+@api_view(["GET"])
+def events(request: Request, uid: str) -> Response:
+    """The events of a workspace's view."""
+    actor, found = access.get_workspace(user_of(request), uid)
+    return Response(events_of(request, actor, streams.name_of(found)))
+
+
+def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
+    """The steps of workspaces of one tree for a reader; what they touched as a reader of it
+    names it. Of steps whose texts the reader may not see, only who tried something and when."""
+    views = [(step, step.workspace) for step in steps if step.workspace is not None]
+    if not views:
+        return []
+    closed = access.closed_steps(actor, [step for step, _ in views])
+    touched = (item for step, _ in views for item in step.items)
+    names = written(touched, views[0][1].tree_id)
+    bodies = [
+        (one, _step(one, view.uid, [names[item] for item in one.items])) for one, view in views
+    ]
+    return [
+        {**body, **_NOTHING, "open": False} if step.pk in closed else body for step, body in bodies
+    ]
+
+
+_NOTHING = {**dict.fromkeys(("line", "canonical", "because", "message", "hint"), ""), "items": []}
+
+
+def _step(step: Step, workspace: str, items: list[str]) -> dict[str, Any]:
+    return {
+        "seq": step.seq,
+        "workspace": workspace,
+        "actor": step.actor.uid,
+        "on_behalf_of": step.on_behalf_of.uid if step.on_behalf_of else None,
+        "turn": step.turn_uid or None,
+        "place": step.turn_place or None,
+        "line": step.line,
+        "canonical": step.canonical,
+        "because": step.because,
+        "items": items,
+        "link_type": step.link_type,
+        "outcome": step.outcome,
+        "message": step.message,
+        "hint": step.hint,
+        "stream": step.stream,
+        "events": step.events,
+        "undone": step.is_undone,
+        "open": True,
+        "at": instant(step.at),
+    }
+
+
+@operation(
+    "GET",
+    "workspaces steps",
+    "Steps of a workspace",
+    answers=StepPage,
+    asks=(
+        an_id("workspace", "The workspace; or"),
+        an_id("turn", "the turn whose lines are meant."),
+        a_number("after", "The number of the last step that is known."),
+        a_number("limit", f"At most {MOST}.", least=1, most=MOST),
+    ),
+)
+@api_view(["GET"])
+def steps(request: Request) -> Response:
+    """Who tried what, with what outcome, in order."""
+    actor, every = _asked_for(request)
+    after = number(request, "after", default=0)
+    limit = number(request, "limit", default=USUAL, least=1, most=MOST)
+    rows = every.filter(seq__gt=after).select_related("actor", "on_behalf_of", "workspace")
+    rows = rows.order_by("seq")
+    page = list(rows[: limit + 1])
+    shown = page[:limit]
+    return Response(
+        {
+            "count": _count(every, is_of_turn=bool(word(request, "turn"))),
+            "next": shown[-1].seq if len(page) > limit else None,
+            "results": _steps(actor, shown),
+        }
+    )
+
+
+def _count(steps: QuerySet[Step], *, is_of_turn: bool) -> int:
+    """How many steps there are. Those of a workspace are numbered from 1 without gaps, so the
+    last number is their count, however long the log is."""
+    if is_of_turn:
+        return steps.count()
+    return steps.order_by("-seq").values_list("seq", flat=True).first() or 0
+
+
+def _asked_for(request: Request) -> tuple[Actor, QuerySet[Step]]:
+    """Who asks, and the steps of a workspace, or those of a turn's lines."""
+    user, turn = user_of(request), word(request, "turn")
+    if not turn:
+        actor, workspace = access.get_workspace(user, needed(request, "workspace"))
+        return actor, workspace.steps.all()
+    actor, asked = access.get_turn(user, turn)
+    found = Step.objects.filter(turn_uid=asked.uid)
+    uid = word(request, "workspace")
+    if uid:
+        found = found.filter(workspace=access.get_workspace(user, uid)[1])
+    return actor, found

@@ -1,0 +1,100 @@
+"""The registry as plain data, as the page docs/commands.md, and as the command `help`."""
+
+from typing import Annotated, Any
+
+from loom.access import Actor
+from loom.commands import registry
+from loom.commands.context import Context, Reply
+from loom.commands.registry import Args, Command, Written, command
+from loom.rules.errors import CommandError
+from loom.rules.permissions import lacking
+
+
+def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
+    """One entry a form: verb, syntax, help, group, class, permissions, aliases, the JSON
+    schema of its arguments, and with an actor whether he may use it."""
+    return [
+        {
+            "verb": one.verb,
+            "syntax": one.syntax,
+            "help": one.summary,
+            "group": one.group,
+            "class": one.klass,
+            "permissions": one.permissions,
+            "aliases": list(one.aliases),
+            "arguments": one.args.model_json_schema(),
+            "allowed": actor is None or one.letters <= actor.letters,
+        }
+        for one in registry.every()
+    ]
+
+
+def reference() -> str:
+    """The commands as Markdown, by group: docs/commands.md is exactly this."""
+    lines = [
+        "# Commands",
+        "",
+        "Made from the registry by `manage.py reference`; a test fails when it is stale.",
+        "People type these lines after `→` in the command bar; models write them at the start",
+        "of a line. CAPITALS stand for arguments, `[x]` may be left out, `a|b` is a choice,",
+        "`n:1≤10` has the default 1 and the maximum 10.",
+    ]
+    group = ""
+    for one in registry.every():
+        if one.group != group:
+            group = one.group
+            lines += ["", f"## {group}"]
+        also = f" Also: {', '.join(f'`{word}`' for word in one.aliases)}." if one.aliases else ""
+        needs = ", ".join(f"`{name}`" for name in one.permissions)
+        lines += ["", f"### `→ {one.syntax}`", "", f"{one.summary} Needs {needs}.{also}"]
+    return "\n".join(lines) + "\n"
+
+
+# `help`: the registry, read aloud.
+
+
+class Help(Args):
+    """Of which verb."""
+
+    verb: Annotated[str, Written("word")] = ""
+
+
+@command("help", group="Meta", klass="look", letters="A")
+def help_(context: Context, args: Help) -> Reply:
+    """Lists the commands by group, with `*` on what you may not use; or explains one."""
+    verb = registry.aliases().get(args.verb.lower(), args.verb.lower())
+    if verb:
+        return _explained(context, verb)
+    lines: list[str] = []
+    for group in dict.fromkeys(one.group for one in registry.every()):
+        lines.append(group)
+        lines += [f"  {_listed(context, one)}" for one in registry.every() if one.group == group]
+    if any(lacking(one.letters, context.actor.letters) for one in registry.every()):
+        lines.append("* you may not use it here")
+    return Reply("\n".join(lines))
+
+
+def _listed(context: Context, one: Command) -> str:
+    """`→ view REF [full|summary]`, and `→ continue* [from REF]` where it is not permitted."""
+    star = "*" if lacking(one.letters, context.actor.letters) else ""
+    return f"→ {one.verb}{star}{one.syntax.removeprefix(one.verb)}"
+
+
+def _explained(context: Context, verb: str) -> Reply:
+    if verb not in registry.verbs():
+        raise CommandError(
+            "NOT_FOUND", f"There is no command {verb!r}.", hint="→ help lists them all"
+        )
+    lines = []
+    for one in (one for one in registry.every() if one.verb == verb):
+        lines += [
+            _listed(context, one),
+            f"  {one.summary}",
+            f"  needs {', '.join(one.permissions)}",
+        ]
+        missing = lacking(one.letters, context.actor.letters)
+        if missing:
+            lines.append(f"  * you may not use it here: {', '.join(missing)} is missing")
+        if one.aliases:
+            lines.append(f"  also: {', '.join(one.aliases)}")
+    return Reply("\n".join(lines))

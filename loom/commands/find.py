@@ -1,0 +1,158 @@
+"""Finding one's way: the outline of a tree, and search."""
+
+from typing import Annotated
+
+from loom.access import demand
+from loom.commands.context import Context, Reply, touched
+from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.resolve import get_node, tree_of
+from loom.commands.view import counted
+from loom.grammar.printing import excerpt
+from loom.grammar.refs import Ref, parse_ref
+from loom.models import Node, Tree
+from loom.queries import lookup, search
+from loom.queries.path import withheld
+from loom.queries.workspaces import Line, outline, outline_of
+from loom.rules.errors import CommandError
+
+MAX_DEPTH = 50
+MAX_LINES = 400
+
+
+class TreeArgs(Args):
+    """From where, how deep, and whether with summaries."""
+
+    ref: Annotated[RefField | None, Written("ref", lead="from")] = None
+    depth: Annotated[
+        int, Written("option", key="depth", value="int", minimum=0, maximum=MAX_DEPTH)
+    ] = 5
+    summary: Annotated[bool, Written("flag")] = False
+
+
+@command("tree", group="Look", klass="look", letters="A")
+def tree(context: Context, args: TreeArgs) -> Reply:
+    """Draws what hangs below a node as an outline; `*` is where you are."""
+    start = _start(context, args.ref)
+    drawn = outline(
+        context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
+    )
+    gone = withheld(context.actor, [line.row.id for line in drawn.lines])
+    bars: list[str] = []
+    lines = []
+    for line in drawn.lines:
+        del bars[max(line.level - 1, 0) :]
+        shown = _shown(context, line, args, is_gone=line.row.id in gone)
+        lines.append(f"{''.join(bars)}{_branch(line)}{shown}")
+        if line.level:
+            bars.append("   " if line.is_last else "│  ")
+    if drawn.is_cut:
+        lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
+    home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
+    refs = tuple(f"{home}{line.row.local_id}" for line in drawn.lines)
+    return Reply("\n".join(lines), refs=refs, items=touched(start))
+
+
+def _start(context: Context, ref: Ref | None) -> Node:
+    if ref is None:
+        return get_node(context, Ref("root"))
+    if ref.kind == "tree":
+        own = tree_of(context, ref)
+        return lookup.root_of(own)
+    return get_node(context, ref)
+
+
+def _branch(line: Line) -> str:
+    if not line.level:
+        return ""
+    return "└─ " if line.is_last else "├─ "
+
+
+def _shown(context: Context, line: Line, args: TreeArgs, *, is_gone: bool) -> str:
+    """`- [a7x2]* "…" [3+]`: open, folded (+) or a leaf (·), with what is not shown counted;
+    without words where it `is_gone` for whoever looks."""
+    row = line.row
+    folded = line.children > line.shown
+    symbol = "+" if folded else "-" if line.children else "·"
+    here = "*" if row.slot_id == context.here.slot_id else ""
+    said = "" if is_gone else row.summary or row.text
+    words = excerpt(said, 30 if args.summary else 8) if said else ""
+    tail = f" [{line.children - line.shown}+]" if folded else "" if line.children else " (leaf)"
+    return f"{symbol} [{row.local_id}]{here} {words}".rstrip() + tail
+
+
+class FindArgs(Args):
+    """What to look for, where, and how many hits."""
+
+    query: Annotated[str, Written("quoted")]
+    where: Annotated[str, Written("option", key="in", value="ref", choices=("tree", "grove"))] = (
+        "tree"
+    )
+    max: Annotated[int, Written("option", key="max", value="int", minimum=1, maximum=50)] = 5
+    context: Annotated[
+        int, Written("option", key="context", value="int", minimum=0, maximum=20)
+    ] = 3
+    open: Annotated[bool, Written("flag")] = False
+
+
+@command("find", group="Look", klass="look", letters="A")
+def find(context: Context, args: FindArgs) -> Reply:
+    """Looks for text, anywhere in a word and in every script; best hits first."""
+    if args.open:
+        raise CommandError("UNAVAILABLE", "Windows are not here yet.", hint="leave out open")
+    found = _found(context, args)
+    _mark(context, args.query, found)
+    lines = [f"{counted(found.total, 'hit')} for {excerpt(args.query)}"]
+    for hit in found.hits:
+        lines.append(_hit(context.tree, hit, args.context))
+    items = touched(*dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree))
+    refs = tuple(_ref(context.tree, hit) for hit in found.hits)
+    return Reply("\n".join(lines), refs=refs, items=items)
+
+
+def _ref(here: Tree, hit: search.Hit) -> str:
+    if hit.node is None:
+        return f"tree:{hit.tree.uid}"
+    home = "" if hit.tree == here else f"tree:{hit.tree.uid} node:"
+    return f"{home}{hit.node.local_id}"
+
+
+def _mark(context: Context, query: str, found: search.Found) -> None:
+    """Marks the hits of this tree in the outline, in place of those marked before."""
+    hits = [hit.node.local_id for hit in found.hits if hit.node and hit.tree == context.tree]
+    context.outline = {**outline_of(context.workspace), "query": query, "hits": hits}
+
+
+def _found(context: Context, args: FindArgs) -> search.Found:
+    if args.where == "grove":
+        demand(context.actor, frozenset("X"), "find in:grove")  # type: ignore[arg-type]
+        return search.find_in_grove(context.actor, args.query, limit=args.max)
+    if args.where == "tree":
+        return search.find_in_tree(
+            context.actor, context.tree, context.workspace, args.query, limit=args.max
+        )
+    ref = parse_ref(args.where) if isinstance(args.where, str) else args.where
+    below = _start(context, ref)
+    return search.find_in_tree(
+        context.actor, below.tree, context.workspace, args.query, below=below, limit=args.max
+    )
+
+
+def _hit(here: Tree, hit: search.Hit, around: int) -> str:
+    """`● 0.81 [b3k9] "…words around the hit…"`."""
+    if hit.node is None:
+        return f'● {hit.score:.2f} tree:"{hit.tree.title}"'
+    where = "" if hit.tree.pk == here.pk else f' in tree:"{hit.tree.title}"'
+    return (
+        f"● {hit.score:.2f} [{hit.node.local_id}]{where} {_passage(hit.node.text, hit.at, around)}"
+    )
+
+
+def _passage(text: str, at: int, around: int) -> str:
+    """The words around a place in a text, `around` of them to each side."""
+    before, after = text[:at].split(), text[at:].split()
+    kept_before, kept_after = before[len(before) - around :] if around else [], after[: around + 1]
+    head = "…" if len(before) > len(kept_before) else ""
+    tail = "…" if len(after) > len(kept_after) else ""
+    joint = "" if at and not text[at - 1].isspace() else " "
+    words = " ".join(kept_before) + (joint if kept_before else "") + " ".join(kept_after)
+    return f'"{head}{words}{tail}"'

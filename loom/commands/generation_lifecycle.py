@@ -1,0 +1,373 @@
+"""The life of a generation's row: queued, taken, growing, sealed, ended."""
+
+import gzip
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Max, Q
+from django.utils import timezone
+
+from loom.commands import money, node_writer
+from loom.commands.node_writer import NewNode
+from loom.events import streams
+from loom.events.announce import enqueue
+from loom.models import Call, Generation, Lane, Node, Participant, Tree
+from loom.models.base import Given, Prepared
+from loom.queries import lookup, trees
+from loom.queries.provenance import nodes_of
+
+OPEN = ("queued", "running")
+AHEAD = 400  # candidates of a lane that are looked at to choose who begins
+
+
+def lane_of(participant: Participant) -> str:
+    """The lane of what is asked of a participant."""
+    return participant.lane or f"participant:{participant.pk}"
+
+
+def ranks(lane: str, payer: Participant) -> Iterator[int]:
+    """The ranks of a member's next candidates in a lane."""
+    reached = Lane.objects.filter(name=lane).values_list("reached", flat=True).first() or 0
+    own = Generation.objects.filter(lane=lane, payer=payer, ended_at__isnull=True)
+    rank = max(reached, own.aggregate(last=Max("rank"))["last"] or 0)
+    while True:
+        rank += 1
+        yield rank
+
+
+@dataclass(frozen=True)
+class _Open:
+    """What is known of an open generation to choose by."""
+
+    pk: int
+    payer: int | None
+    rank: int
+    most: int
+    is_lost: bool
+    is_running: bool
+
+
+def _always(lease: str) -> bool:
+    return True
+
+
+def begin(
+    lane: str, *, lease: str, seconds: int, proves_loss: Callable[[str], bool] = _always
+) -> list[Generation]:
+    """The candidates of a lane that may begin now, and those whose worker was lost; all now
+    running under `lease`. As many run at once as the lane bears. `proves_loss` says whether a
+    lease that has run out means that its worker is gone."""
+    with transaction.atomic():
+        row = _locked(lane)
+        chosen = _chosen(list(_open(lane, timezone.now(), proves_loss)))
+        found = (_TAKEN.first(pk=pk) for pk in sorted(one.pk for one in chosen))
+        taken = [one for one in found if one is not None]
+        until = timezone.now() + timedelta(seconds=seconds)
+        for one in taken:
+            one.status, one.lease, one.tries = "running", lease, one.tries + 1
+            one.leased_until = until
+        Generation.objects.filter(pk__in=[one.pk for one in taken]).update(
+            status="running", lease=lease, tries=F("tries") + 1, leased_until=until
+        )
+        reached = max([row.reached, *(one.rank for one in taken)])
+        if reached > row.reached:
+            Lane.objects.filter(pk=row.pk).update(reached=reached)
+    return sorted(taken, key=lambda one: (one.rank, one.pk))
+
+
+# What a worker reads of a generation besides its own row.
+READ = (
+    "tree__grove",
+    "participant",
+    "asked_by__user",
+    "payer__grove",
+    "point__author",
+    "call",
+    "turn",
+)
+
+
+# Prepared, since a first word waits for them: to build the SQL of ten joins takes longer than
+# to run it. One query for each that begins; most often that is one.
+_TAKEN = Prepared(
+    lambda: (
+        Generation.objects.select_for_update(of=("self",))
+        .select_related(*READ)
+        .filter(pk=Given("pk"), ended_at__isnull=True)
+    )
+)
+_LANE = Prepared(lambda: Lane.objects.select_for_update().filter(name=Given("name")))
+# Running ones first: they are always counted, however long the queue is.
+_OPEN = Prepared(
+    lambda: (
+        Generation.objects.filter(
+            lane=Given("lane"), ended_at__isnull=True, tree__erasing_at__isnull=True
+        )
+        .filter(Q(status="running") | Q(status="queued", stop_asked=False))
+        .order_by("-status", "rank", "id")
+        .values_list(
+            "pk", "payer_id", "rank", "participant__parallel", "status", "leased_until", "lease"
+        )[:AHEAD]
+    )
+)
+
+
+def _locked(name: str) -> Lane:
+    row = _LANE.first(name=name)
+    if row is None:
+        Lane.objects.get_or_create(name=name)
+        row = Lane.objects.select_for_update().get(name=name)
+    return row
+
+
+def _open(lane: str, now: datetime, proves_loss: Callable[[str], bool]) -> Iterator[_Open]:
+    for pk, payer, rank, most, status, until, held in _OPEN.all(lane=lane):
+        is_running = status == "running"
+        is_lost = is_running and until is not None and until < now and proves_loss(held)
+        yield _Open(pk, payer, rank, most, is_lost, is_running)
+
+
+def _chosen(rows: Iterable[_Open]) -> list[_Open]:
+    """Who begins. One place in eight is kept for members who have less than their part, so
+    that somebody who comes new need not wait for another's answer to end."""
+    every = list(rows)
+    lost = [one for one in every if one.is_lost]
+    running = Counter(one.payer for one in every if one.is_running)
+    chosen = list(lost)
+    for one in every:
+        if one.is_running:
+            continue
+        if running.total() < one.most and running[one.payer] < one.most - one.most // 8:
+            running[one.payer] += 1
+            chosen.append(one)
+    return chosen
+
+
+def has_waiting(lane: str) -> bool:
+    """Whether anybody waits in a lane."""
+    waiting = Generation.objects.filter(lane=lane, ended_at__isnull=True, status="queued")
+    return waiting.filter(stop_asked=False).exists()
+
+
+def places(rows: Iterable[Generation]) -> dict[int, int]:
+    """How many begin before each of these queued generations, by row id."""
+    found = {}
+    for row in rows:
+        before = Generation.objects.filter(lane=row.lane, ended_at__isnull=True, status="queued")
+        found[row.pk] = before.filter(
+            Q(rank__lt=row.rank) | Q(rank=row.rank, id__lt=row.pk)
+        ).count()
+    return found
+
+
+# The life of a generation's row, told by the worker: taken, growing, sealed, landed.
+
+
+OPEN_STATUSES = OPEN
+CUT_OFF = "length"  # how a round ends whose answer may be no longer: it is kept, but open
+
+
+@dataclass(frozen=True)
+class Received:
+    """What came back from a provider: the body bytes (transfer coding removed), status,
+    headers as received, usage as told, when it was asked and when its first text came.
+    `exact`: these are the provider's own bytes."""
+
+    body: bytes
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    usage: dict[str, Any] = field(default_factory=dict)
+    exact: bool = True
+    started_at: datetime | None = None
+    first_at: datetime | None = None
+
+
+def take(generation_uid: str, *, lease: str, seconds: int) -> Generation | None:
+    """The generation, now running under `lease` for `seconds`; None where it has ended,
+    is held by somebody else, or its tree is being erased."""
+    now = timezone.now()
+    named = Generation.objects.filter(uid=generation_uid, tree__erasing_at__isnull=True)
+    with transaction.atomic():
+        rows = named.select_for_update(of=("self",)).select_related(*READ)
+        row = rows.filter(status__in=OPEN_STATUSES).first()
+        if row is None or not _is_free(row, now):
+            return None
+        row.status, row.lease, row.tries = "running", lease, row.tries + 1
+        row.leased_until = now + timedelta(seconds=seconds)
+        named.update(status="running", lease=lease, tries=row.tries, leased_until=row.leased_until)
+    return row
+
+
+def _is_free(row: Generation, now: datetime) -> bool:
+    return row.status == "queued" or (row.leased_until is not None and row.leased_until < now)
+
+
+def begin_call(generation: Generation, call: Call) -> None:
+    """Stores the call while the request goes out, and ties the generation to it."""
+    with transaction.atomic():
+        call.save()
+        Generation.objects.filter(pk=generation.pk).update(call=call, note=call.note[:200])
+    generation.call = call
+
+
+def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds: int) -> str:
+    """Writes what has come so far and extends the lease. "go"; "stop" where somebody asked
+    to; "lost" where the row is no longer this lease's."""
+    until = timezone.now() + timedelta(seconds=seconds)
+    rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
+    if not rows.update(text=text, chunk=chunk, leased_until=until):
+        return "lost"
+    return "stop" if rows.filter(stop_asked=True).exists() else "go"
+
+
+def tell(generation_uid: str, *, lease: str, note: str) -> None:
+    """Says beside a generation why nothing comes yet; the next call's note takes its place."""
+    rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
+    rows.update(note=note[:200])
+
+
+def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> None:
+    """Keeps the answer's bytes with their SHA-256; event `call.sealed` with its nodes."""
+    with transaction.atomic():
+        writer = streams.lock(call.tree, actor=call.participant.uid)
+        row = Call.objects.select_for_update().get(pk=call.pk)
+        if row.sealed_at is not None:
+            return
+        row.response = gzip.compress(received.body, mtime=0)
+        row.sha256 = hashlib.sha256(received.body).hexdigest()
+        row.bytes = "exact" if received.exact else "reassembled"
+        row.status, row.headers, row.usage = received.status, received.headers, received.usage
+        # The row is written beside the request, and may be born after the first text.
+        row.started_at = received.started_at or row.started_at
+        row.first_at, row.sealed_at = received.first_at, timezone.now()
+        row.save()
+        money.share_out(row, received.usage)
+        made = nodes or nodes_of(row)
+        writer.append(
+            "call.sealed",
+            {
+                "call": call.uid,
+                "sha256": row.sha256,
+                "bytes": row.bytes,
+                "nodes": [node.local_id for node in made],
+            },
+        )
+        writer.flush()
+
+
+def land(
+    generation_uid: str,
+    *,
+    lease: str,
+    text: str,
+    chunk: int,
+    finish: str,
+    error: dict[str, Any] | None = None,
+    usage: dict[str, Any] | None = None,
+    wrote: int = 0,
+    note: str = "",
+) -> Node | None:
+    """Ends a generation: its text becomes a node below its point (no text: no node).
+
+    `finish` is "complete" or "interrupted:reason". One transaction; a second call, or one
+    with a lease that was lost, changes nothing and returns the node there is. `wrote`: the
+    tokens that came, for a provider that counts none; `note`: what its text differs by from
+    the answer.
+    """
+    with transaction.atomic():
+        found = Generation.objects.select_related("tree").filter(uid=generation_uid).first()
+        if found is None or found.tree.erasing_at is not None:
+            return None
+        writer = streams.lock(found.tree, actor=found.participant.uid)
+        row = Generation.objects.select_related(
+            "tree__grove", "participant", "payer__grove", "point__author", "call", "node", "turn"
+        ).get(pk=found.pk)
+        if row.status not in OPEN_STATUSES or (row.lease and row.lease != lease):
+            return row.node
+        is_candidate = not row.round  # of its rounds a turn makes one node at its end
+        node = _node_of(writer, row, text, finish) if text and is_candidate else None
+        row.error, row.usage = error, usage or {}
+        row.note = " · ".join(one for one in (row.note, note) if one)[:200]
+        money.settle(row, text, wrote, is_whole=finish == "complete")
+        _end(row, node, text=text, chunk=chunk, finish=finish)
+        writer.append("generation.ended", {"generation": ended_body(row)})
+        writer.flush()
+        if row.turn is not None:  # the last of them to end lets the turn go on
+            enqueue("agents.tasks.run_turn", [row.turn.uid], queue="continue")
+    return node
+
+
+def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) -> Node:
+    point = lookup.rows().get(pk=row.point_id)
+    new = NewNode(
+        text,
+        parent=point,
+        call_uid=row.call.uid if row.call else "",
+        configuration=row.call.configuration if row.call else "",
+        generation_uid=row.uid,
+        finish=finish,
+    )
+    node = node_writer.add_node(writer, row.tree, row.participant, new)
+    Tree.objects.filter(pk=row.tree_id).update(touched_at=timezone.now())
+    if row.discard:  # its `continue` was undone while it ran
+        Node.objects.filter(pk=node.pk).update(pruned=True)
+        writer.sized(trees.measured(row.tree_id))
+        writer.append(
+            "node.flagged",
+            {"node": node.local_id, "slot": node.local_id, "flag": "pruned", "value": True},
+        )
+    return node
+
+
+def _end(
+    row: Generation,
+    node: Node | None,
+    *,
+    text: str,
+    chunk: int,
+    finish: str,
+) -> None:
+    row.node, row.chunk = node, chunk
+    row.text = text if node is None else ""  # the node holds it
+    row.finish = finish
+    row.status = _status(finish, row.error)
+    row.ended_at = timezone.now()
+    row.leased_until = None
+    row.save()
+
+
+def _status(finish: str, error: dict[str, Any] | None) -> str:
+    if finish in ("complete", CUT_OFF):
+        return "done"
+    if finish == "interrupted:stopped":
+        return "stopped"
+    return "failed" if error else "interrupted"
+
+
+def ended_body(row: Generation) -> dict[str, Any]:
+    """A generation as `generation.ended` carries it."""
+    return {
+        "id": row.uid,
+        "turn": row.turn.uid if row.turn else None,
+        "round": row.round,
+        "status": row.status,
+        "node": row.node.local_id if row.node else None,
+        "finish": row.finish,
+        "error": row.error,
+        "usage": row.usage,
+        "note": row.note,
+    }
+
+
+def ask_stop(generation: Generation) -> None:
+    """Asks a generation to stop; what has come is kept as a node. One that nobody has
+    begun ends at once."""
+    Generation.objects.filter(pk=generation.pk, status__in=OPEN_STATUSES).update(stop_asked=True)
+    generation.refresh_from_db()
+    if generation.status == "queued":
+        land(generation.uid, lease="", text="", chunk=0, finish="interrupted:stopped")

@@ -1,0 +1,134 @@
+"""Moving about: switch, the outline's folds, and the position outside of a line."""
+
+from typing import Annotated
+
+from django.db import transaction
+
+from loom.commands.context import Context, Reply, touched
+from loom.commands.node_writer import demand_visible
+from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.resolve import get_node, tree_of
+from loom.commands.step_records import locked, position_ref
+from loom.commands.view import counted
+from loom.events import streams
+from loom.models import Node, Participant, Workspace
+from loom.queries import lookup
+from loom.queries.path import path_of
+from loom.queries.workspaces import OUTLINE_DEPTH, outline_of
+from loom.rules.errors import CommandError
+
+SHOWN_ENDS = 2
+
+
+class Switch(Args):
+    """Where to."""
+
+    ref: Annotated[RefField, Written("ref", lead="to")]
+
+
+@command(
+    "switch", group="Move", klass="look ✓", letters="A", stream="workspace", aliases=("go", "focus")
+)
+def switch(context: Context, args: Switch) -> Reply:
+    """Moves you to a node, and chooses that version for its place."""
+    is_tree = args.ref.kind == "tree"
+    node = lookup.root_of(tree_of(context, args.ref)) if is_tree else get_node(context, args.ref)
+    if node.kind != "text":
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is no text, and only texts are stood on.",
+            hint=f"→ view {node.local_id}",
+        )
+    demand_visible(node)
+    context.move(node)
+    if Node.objects.filter(slot=node.slot_id).exclude(pk=node.pk).exists():
+        context.choose(node)
+    below = lookup.slots_below(node.slot_id).count()
+    shown = position_ref(node, context.tree.pk)
+    return Reply(
+        f"✓ switched to [{shown}]\n"
+        f"  depth:{node.depth} · {counted(below, 'continuation')} · path: {_path(context, node)}",
+        refs=(shown,),
+        items=touched(node),
+    )
+
+
+def _path(context: Context, node: Node) -> str:
+    """`r2d4 → … → a7x2 → b3k9`: the first and the last nodes of the path."""
+    ids = [row.local_id for row in path_of(context.actor, node.tree, context.workspace, node)]
+    if len(ids) > SHOWN_ENDS + 2:
+        ids = [ids[0], "…", *ids[-SHOWN_ENDS:]]
+    return " → ".join(ids)
+
+
+# Changing where a workspace stands, outside of a line, and what it has seen: a turn begins, goes
+# back, or ends.
+
+
+def stand_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:
+    """The same in a transaction of its own."""
+    with transaction.atomic():
+        stand(workspace, node, actor=actor)
+
+
+def stand(workspace: Workspace, node: Node, *, actor: Participant) -> None:
+    """Moves a workspace to a node and tells its stream. Needs a transaction."""
+    row = locked(workspace)
+    if row.position_id == node.pk:
+        return
+    row.position = node
+    row.revision += 1
+    row.save(update_fields=["position", "revision"])
+    writer = streams.lock(row, actor=actor.uid)
+    changed = {"position": position_ref(node, row.tree_id), "versions": {}}
+    writer.append("view.changed", {**changed, "revision": row.revision})
+    writer.flush()
+
+
+def see(workspace: Workspace, head: int, *, actor: Participant) -> None:
+    """Moves the checkpoint of a workspace: what its tree told up to `head` is no news any
+    more. Needs a transaction."""
+    row = locked(workspace)
+    row.checkpoint = head
+    row.revision += 1
+    row.save(update_fields=["checkpoint", "revision"])
+    writer = streams.lock(row, actor=actor.uid)
+    writer.append("view.changed", {"checkpoint": head, "revision": row.revision})
+    writer.flush()
+
+
+# The outline of a workspace: how far it is folded, and what a search marked in it.
+
+
+MAX_DEPTH = 50
+
+
+class TreeReset(Args):
+    """How far the outline is folded."""
+
+    reset: Annotated[str, Written("word", lead="reset")]
+    depth: Annotated[
+        int, Written("option", key="depth", value="int", minimum=0, maximum=MAX_DEPTH)
+    ] = OUTLINE_DEPTH
+
+
+@command("tree", group="Look", klass="look ✓", letters="A")
+def tree_reset(context: Context, args: TreeReset) -> Reply:
+    """Folds the outline of your workspace to a depth."""
+    folded = {"depth": args.depth, "expanded": []}
+    context.outline = {**outline_of(context.workspace), **folded}
+    return Reply(f"✓ outline folded to depth {args.depth}")
+
+
+class FindClear(Args):
+    """Nothing more is said."""
+
+    clear: Annotated[str, Written("word", lead="clear")]
+
+
+@command("find", group="Look", klass="look ✓", letters="A")
+def find_clear(context: Context, args: FindClear) -> Reply:
+    """Takes the marks of the last search out of the outline."""
+    marked = len(outline_of(context.workspace)["hits"])
+    context.outline = {**outline_of(context.workspace), "query": "", "hits": []}
+    return Reply(f"✓ search cleared ({marked} marked)")

@@ -1,0 +1,303 @@
+"""The one place where trees, nodes and workspaces are made, and the checks before it."""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom.access import Actor
+from loom.commands.context import Context, Op
+from loom.events import streams
+from loom.events.streams import Writer
+from loom.grammar.refs import Slice
+from loom.grammar.slices import put
+from loom.grammar.tokens import ParseError
+from loom.models import ORDINAL_BITS, Node, NodeSource, Participant, Tree, Workspace
+from loom.models.base import Given, Prepared
+from loom.queries import lookup, trees
+from loom.queries.node_bodies import event_body, without_text
+from loom.rules import hashes, ids
+from loom.rules.errors import CommandError
+
+MAX_NODE_BYTES = 4 * 1024 * 1024
+MODES = ("dialogue", "buffer")
+Source = tuple[str, str, str]  # address, role, version seen
+
+
+@dataclass(frozen=True)
+class NewNode:
+    """What a new node will be. `parent` is the version built upon; `slot` any version of
+    the slot this is a new version of (None: a slot of its own)."""
+
+    text: str
+    kind: str = "text"
+    form: str = ""
+    parent: Node | None = None
+    slot: Node | None = None
+    edited_from: Node | None = None
+    blocks: list[dict[str, Any]] | None = None
+    call_uid: str = ""
+    configuration: str = ""
+    generation_uid: str = ""
+    finish: str = "complete"
+    sources: tuple[Source, ...] = field(default_factory=tuple)
+
+
+def demand_text(text: str, *, what: str = "The text") -> str:
+    """The text, if a node may hold it: not empty, no NUL or lone surrogate, ≤ 4 MiB of UTF-8."""
+    if not text:
+        raise CommandError("INVALID_SYNTAX", f"{what} is empty.", hint="Write something.")
+    if "\0" in text:
+        raise CommandError("INVALID_SYNTAX", f"{what} holds U+0000.", hint="Take it out.")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise CommandError(
+            "INVALID_SYNTAX", f"{what} holds half a character.", hint="Send whole characters."
+        ) from None
+    if size > MAX_NODE_BYTES:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"{what} has {size:,} bytes; a node holds at most {MAX_NODE_BYTES:,}.",
+            hint="Split it into several nodes.",
+            status=413,
+        )
+    return text
+
+
+def content_of(node: Node) -> list[dict[str, Any]]:
+    """The node's content blocks."""
+    return node.blocks if node.blocks is not None else [{"type": "text", "text": node.text}]
+
+
+_TAKEN = Prepared(
+    lambda: Node.objects.filter(tree=Given("tree"), local_id=Given("local_id")).values_list("pk")
+)
+
+
+def fresh_local_id(tree: Tree, used: int) -> str:
+    """A local id that no node of the tree has; drawn again on collision."""
+    length = ids.length_for(used)
+    while True:
+        drawn = ids.draw(length, secrets.choice)
+        if not _TAKEN.all(tree=tree.pk, local_id=drawn):
+            return drawn
+
+
+def build_node(
+    tree: Tree, author: Participant, new: NewNode, *, ordinal: int, at: datetime
+) -> Node:
+    """The unsaved row of a new node, hashed."""
+    node_id = (tree.pk << ORDINAL_BITS) + ordinal
+    parent = new.parent
+    node = Node(
+        id=node_id,
+        tree=tree,
+        local_id=fresh_local_id(tree, ordinal),
+        kind=new.kind,
+        form=new.form,
+        text=new.text,
+        blocks=new.blocks,
+        length=len(new.text),
+        author=author,
+        edited_from=new.edited_from,
+        slot_id=new.slot.slot_id if new.slot else node_id,
+        parent_slot_id=parent.slot_id if parent else None,
+        depth=parent.depth + 1 if parent else 0,
+        parent_hash=parent.hash if parent else "",
+        configuration=new.configuration,
+        call_uid=new.call_uid,
+        generation_uid=new.generation_uid,
+        finish=new.finish,
+        created_at=at,
+    )
+    node.hash = hashes.sha256(proof_of(node, author.uid))
+    return node
+
+
+def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
+    """The values the hash of a node is taken of."""
+    return hashes.proof(
+        author=node.proof_author or author_uid,
+        call=node.call_uid,
+        configuration=node.configuration,
+        content=content_of(node),
+        created_at=node.created_at,
+        edited_from=node.edited_from.hash if node.edited_from else "",
+        kind=node.kind,
+        parent=node.parent_hash,
+    )
+
+
+def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> Node:
+    """Stores a node and its event `node.added`; the tree must be locked by `writer`. In a dry
+    run the node is made and not stored."""
+    size = writer.size
+    ordinal = writer.ordinals(1)[0]
+    node = build_node(tree, author, new, ordinal=ordinal, at=timezone.now())
+    if writer.is_dry:
+        writer.append("node.added", {})
+        return node
+    node.save(force_insert=True)
+    is_seen = new.parent is None or lookup.hidden_by(new.parent) is None
+    is_known = size is not None and is_seen
+    writer.sized(trees.grown(size, node) if is_known and size else trees.measured(tree.pk))
+    _add_sources(node, new.sources)
+    writer.append("node.added", {"node": without_text(event_body(node))})
+    writer.nodes.append(node)
+    return node
+
+
+def _add_sources(node: Node, sources: Iterable[Source]) -> None:
+    NodeSource.objects.bulk_create(
+        NodeSource(node=node, item=item, role=role, version_seen=seen)
+        for item, role, seen in sources
+    )
+
+
+def make_tree(
+    actor: Actor,
+    *,
+    title: str = "",
+    mode: str = "dialogue",
+    description: str = "",
+    system_context: str = "",
+) -> Tree:
+    """A new tree with its root, without a step: what tests begin with. `forest.make_tree` is
+    the command."""
+    made = Tree(title=title, mode=mode, description=description, system_context=system_context)
+    with transaction.atomic():
+        store_tree(made, actor)
+        streams.open_stream(made)
+        writer = streams.lock(made, actor=actor.participant.uid)
+        add_root(writer, made)
+        writer.flush()
+    return made
+
+
+def store_tree(tree: Tree, maker: Actor) -> None:
+    """Stores a new tree in its maker's grove. Its stream and root are still missing."""
+    if tree.mode not in MODES:
+        raise CommandError(
+            "INVALID_SYNTAX", f"{tree.mode!r} is no mode.", hint="dialogue or buffer"
+        )
+    tree.grove, tree.maker = maker.grove, maker.participant
+    tree.save(force_insert=True)
+
+
+def add_root(writer: Writer, tree: Tree) -> Node:
+    """Begins a new tree: its first event, and its root, a text node with empty text."""
+    body = {"tree": tree.uid, "title": tree.title, "mode": tree.mode}
+    writer.append("tree.created", body)
+    return add_node(writer, tree, tree.maker, NewNode(text=""))
+
+
+_WORKSPACE = Prepared(
+    lambda: Workspace.objects.select_related("position", "participant", "tree").filter(
+        participant=Given("participant"), tree=Given("tree")
+    )
+)
+
+
+def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None:
+    """The participant's workspace in the tree; None where there is none yet."""
+    return _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
+
+
+def workspace_of(participant: Participant, tree: Tree) -> Workspace:
+    """The participant's workspace in the tree, made on first use; it stands at the root."""
+    found = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
+    if found is not None:
+        return found
+    made, _ = Workspace.objects.get_or_create(
+        participant=participant, tree=tree, defaults={"position": lookup.root_of(tree)}
+    )
+    return made
+
+
+# Small deeds that several commands share: texts put otherwise, and flags set.
+
+
+def with_slice(text: str, part: Slice | None, new: str) -> str:
+    """`text` with one slice replaced by `new`; all of it where there is no slice."""
+    if part is None:
+        return new
+    try:
+        return put(text, part, new)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+
+
+def replaced(text: str, old: str, new: str) -> str:
+    """`text` with `old`, which must occur exactly once, replaced. CONFLICT with the count."""
+    count = text.count(old) if old else 0
+    if count != 1:
+        raise CommandError(
+            "CONFLICT",
+            f"The passage occurs {count} times; it must occur exactly once.",
+            hint="quote more of it" if count else "look at the text, then quote it exactly",
+        )
+    return text.replace(old, new)
+
+
+def common_prefix(old: str, new: str) -> str:
+    """The longest text that both begin with."""
+    pairs = enumerate(zip(old, new, strict=False))
+    end = next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
+    return new[:end]
+
+
+def flag(context: Context, node: Node, name: str, value: bool) -> Op:
+    """Sets a flag (pruned, excluded: of the slot; version_pruned: of the version), writes
+    the event, and returns the inverse."""
+    row_id = node.pk if name == "version_pruned" else node.slot_id
+    Node.objects.filter(pk=row_id).update(**{name: value})
+    row = node if row_id == node.pk else Node.objects.get(pk=row_id)
+    setattr(row, name, value)
+    if name == "pruned" and not context.world.is_dry:
+        context.world.sized(trees.measured(node.tree_id))
+    context.world.append(
+        "node.flagged",
+        {"node": row.local_id, "slot": node.slot.local_id, "flag": name, "value": value},
+    )
+    return {"op": "flag", "node": row_id, "flag": name, "value": not value}
+
+
+# What may not be done to a node, whatever the verb: sentences that several commands share.
+
+
+def demand_not_root(node: Node, deed: str) -> None:
+    """Refuses REJECTED at the root, which is never edited, split, pruned or excluded."""
+    if node.parent_slot_id is None:
+        raise CommandError(
+            "REJECTED",
+            f"The root is never {deed}.",
+            hint="choose a node below it; → list root shows them",
+        )
+
+
+def demand_visible(node: Node) -> None:
+    """Refuses REJECTED where the node or one above it is pruned."""
+    hiding = lookup.hidden_by(node)
+    if hiding is not None:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is hidden: [{hiding.local_id}] is pruned.",
+            hint=f"→ restore {hiding.local_id} first",
+        )
+
+
+def demand_text_node(node: Node, deed: str) -> None:
+    """Refuses REJECTED where the node is an annotation, a thought or a claim."""
+    if node.kind != "text":
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is an {node.kind}, and only text is {deed}."
+            if node.kind == "annotation"
+            else f"[{node.local_id}] is a {node.kind}, and only text is {deed}.",
+            hint="choose a text node",
+        )

@@ -1,0 +1,252 @@
+"""What execute writes besides the world: the step, the view's changes, and the kept answer."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom.access import Actor
+from loom.commands.context import Answer, Attempt, Context, Reply, Request
+from loom.events import streams
+from loom.grammar.printing import block_of
+from loom.models import Node, Receipt, Step, Tree, VersionChoice, Workspace
+from loom.models.base import Given, Prepared
+from loom.queries import lookup
+from loom.rules.errors import CommandError, not_found
+from loom.rules.hashes import digest
+
+
+def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
+    """The kept answer to this key and line; CONFLICT where the key came with another line."""
+    if not request.key or request.dry_run:
+        return None
+    kept = Receipt.objects.filter(participant=actor.participant, tree=tree, key=request.key).first()
+    if kept is None:
+        return None
+    if kept.line_digest != digest(request.line):
+        raise CommandError(
+            "CONFLICT",
+            "This key was used for another line.",
+            hint="send a new line with a new key",
+        )
+    return dict(kept.answer)
+
+
+def keep(actor: Actor, tree: Tree, request: Request, answer: dict[str, Any]) -> None:
+    """Keeps an answer until `delete_before` deletes it. Refusals are not kept: the line is
+    run again."""
+    if not request.key:
+        return
+    Receipt.objects.create(
+        participant=actor.participant,
+        tree=tree,
+        key=request.key,
+        line_digest=digest(request.line),
+        answer=answer,
+    )
+
+
+def delete_before(moment: datetime, *, batch: int = 1000) -> int:
+    """Deletes the answers that were kept before a moment, `batch` in each transaction; how
+    many. A key that is sent again afterwards runs its line again."""
+    old = Receipt.objects.filter(at__lt=moment).order_by("at").values_list("pk", flat=True)
+    deleted = 0
+    while ids := list(old[:batch]):
+        with transaction.atomic():
+            deleted += Receipt.objects.filter(pk__in=ids).delete()[0]
+    return deleted
+
+
+# What execute writes besides the world: the step, the view's changes, and the answer.
+
+
+def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
+    """Writes the step and the moves of a line that ran; its answer. In a transaction."""
+    workspace = attempt.workspace
+    attempt.is_held = _is_held(attempt, context)
+    position = _move(attempt, workspace, context)
+    if context.steps:
+        last = context.steps[-1]
+        seq, last.message = last.seq, reply.text
+        last.turn_place = attempt.request.place
+        last.save(update_fields=["message", "turn_place"])
+    else:
+        seq = _step(
+            attempt,
+            workspace,
+            outcome="ok",
+            message=reply.text,
+            items=list(reply.items),
+            link_type=reply.link_type,
+            inverse=list(reply.inverse) or None,
+        ).seq
+    _tell_line(attempt, workspace, seq)
+    return _answer(attempt, reply, position, step=seq)
+
+
+def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
+    """The answer of a line of a dry run: as `done`, but nothing is written."""
+    workspace = attempt.workspace
+    position = _position_after(workspace, context)
+    if workspace.position_id == position.pk and not context.chosen:
+        position = lookup.visible_at_or_above(position, workspace, _would_be_pruned(context))
+    attempt.seqs = []
+    return _answer(attempt, replace(reply, generations=()), position, step=None)
+
+
+def _would_be_pruned(context: Context) -> dict[int, bool]:
+    """The slots that a line would prune or restore."""
+    told = [one.payload for one in context.world.pending if one.kind == "node.flagged"]
+    slots = [(lookup.find_node(context.tree, one["slot"]), one) for one in told]
+    return {
+        slot.pk: one["value"] for slot, one in slots if slot is not None and one["flag"] == "pruned"
+    }
+
+
+def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None) -> Answer:
+    body = {
+        "ok": True,
+        "reply": reply.text,
+        "canonical": attempt.canonical,
+        "step": step,
+        "stream": attempt.stream,
+        "events": attempt.seqs,
+        "refs": list(reply.refs),
+        "generations": list(reply.generations),
+        "position": position_ref(position, attempt.tree.pk),
+    }
+    return Answer(body, running=reply.running)
+
+
+def _is_held(attempt: Attempt, context: Context) -> bool:
+    """Whether a node that the line made holds its content: then the log only names it. What
+    is nowhere else, such as a thought or a refused text, stays in the step."""
+    if attempt.line is None or context.writer is None:
+        return False
+    block = block_of(attempt.line.canonical)
+    return any(block in node.text for node in context.writer.nodes)
+
+
+def refused(attempt: Attempt, why: CommandError) -> int:
+    """Writes the step of a refused line, after its transaction is gone; its number."""
+    with transaction.atomic():
+        workspace = locked(attempt.workspace)
+        step = _step(attempt, workspace, outcome=why.code, message=why.message, hint=why.hint)
+        _tell_line(attempt, workspace, step.seq)
+        return step.seq
+
+
+_LOCKED = Prepared(
+    lambda: (
+        Workspace.objects.select_for_update(of=("self",))
+        .select_related("position")
+        .filter(pk=Given("pk"))
+    )
+)
+
+
+def locked(workspace: Workspace) -> Workspace:
+    """The workspace as it is now, locked: its steps are numbered."""
+    found = _LOCKED.first(pk=workspace.pk)
+    if found is None:  # its tree was erased meanwhile
+        raise not_found("This workspace")
+    return found
+
+
+def next_step(workspace: Workspace) -> str:
+    """The reference of the step that a locked workspace will have next."""
+    return f"step:{workspace.steps_made + 1}"
+
+
+def write_step(context: Context, **fields: Any) -> Step:
+    """A step that a command writes itself (undo: one for each inverse)."""
+    actor = context.actor
+    is_told_by_steps = context.world.origin == next_step(context.workspace)
+    step = _numbered(
+        context.workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=context.turn,
+        **fields,
+    )
+    context.steps.append(step)
+    if is_told_by_steps:
+        context.world.origin = next_step(context.workspace)
+    return step
+
+
+def position_ref(node: Node, tree_id: int) -> str:
+    """How a position is written: a local id, with its tree where that is another one."""
+    if node.tree_id == tree_id:
+        return node.local_id
+    return f"tree:{node.tree.uid} node:{node.local_id}"
+
+
+def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
+    actor = attempt.actor
+    return _numbered(
+        workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=attempt.request.turn,
+        position=attempt.stood[:8],
+        turn_place=attempt.request.place,
+        line=attempt.as_given,
+        canonical=attempt.canonical,
+        because=attempt.line.because if attempt.line else "",
+        stream=attempt.stream if attempt.seqs else "",
+        events=attempt.seqs,
+        **fields,
+    )
+
+
+def _numbered(workspace: Workspace, **fields: Any) -> Step:
+    workspace.steps_made += 1
+    workspace.save(update_fields=["steps_made"])
+    return Step.objects.create(
+        workspace=workspace, seq=workspace.steps_made, at=timezone.now(), **fields
+    )
+
+
+def _position_after(workspace: Workspace, context: Context) -> Node:
+    """Where a line leaves the workspace."""
+    return context.moved_to or (context.here if context.at else workspace.position)
+
+
+def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
+    """Moves the workspace to where the line led, chooses versions, tells the workspace's
+    stream; returns the position."""
+    position = _position_after(workspace, context)
+    for slot_id, node in context.chosen.items():
+        VersionChoice.objects.update_or_create(
+            workspace=workspace, slot_id=slot_id, defaults={"node": node}
+        )
+    moves = workspace.position_id != position.pk or bool(context.chosen)
+    changed: dict[str, Any] = {"outline": context.outline} if context.outline is not None else {}
+    if moves:
+        workspace.position = position
+        changed |= {
+            "position": position_ref(position, attempt.tree.pk),
+            "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
+        }
+    if changed:
+        _tell_view(attempt, workspace, changed)
+    return position if moves else lookup.visible_at_or_above(position, workspace)
+
+
+def _tell_line(attempt: Attempt, workspace: Workspace, seq: int) -> None:
+    """Tells whoever looks on that a line of a turn was answered; a step is no change of a tree."""
+    if attempt.request.turn:
+        _tell_view(attempt, workspace, {"step": seq})
+
+
+def _tell_view(attempt: Attempt, workspace: Workspace, changed: dict[str, Any]) -> None:
+    """Keeps what changed of the view and tells its stream."""
+    workspace.outline = changed.get("outline", workspace.outline)
+    workspace.revision += 1
+    workspace.save(update_fields=["position", "outline", "revision"])
+    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
+    writer.append("view.changed", {**changed, "revision": workspace.revision})
+    writer.flush()

@@ -1,0 +1,327 @@
+"""Trees as wholes: their fields, the archive, public links, and erasing."""
+
+import secrets
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor
+from loom.commands import node_writer
+from loom.commands.actions import Change, action, run_action
+from loom.commands.registry import Args
+from loom.events import streams
+from loom.events.announce import access_changed, enqueue
+from loom.models import (
+    ORDINAL_BITS,
+    Call,
+    Draft,
+    Event,
+    Generation,
+    Import,
+    Link,
+    Mark,
+    Node,
+    NodeSource,
+    PublicLink,
+    Receipt,
+    Step,
+    Stream,
+    Tree,
+    Turn,
+    VersionChoice,
+    Workspace,
+)
+from loom.rules.errors import CommandError, not_found
+from loom.rules.hashes import digest, instant
+
+BATCH = 1000
+NODES = 300  # each of them leaves the index of trigrams, too
+
+
+def waiting() -> list[str]:
+    """The uids of trees that are erased but not gone: to begin again after a restart.
+
+    A tree that an import is still writing is hidden in the same way, and is not one.
+    """
+    rows = Tree.objects.filter(erasing_at__isnull=False)
+    return list(rows.exclude(import__status="running").values_list("uid", flat=True))
+
+
+def erase_rows(tree_uid: str) -> None:
+    """Deletes all rows of an erased tree; nothing where it is gone or not erased."""
+    tree = Tree.objects.filter(uid=tree_uid, erasing_at__isnull=False).first()
+    if tree is None:
+        return
+    _let_go(tree)
+    views = list(Workspace.objects.filter(tree=tree).values_list("uid", flat=True))
+    names = [streams.name_of(tree), *(f"workspace:{uid}" for uid in views)]
+    Stream.objects.filter(name__in=names).update(erasing=True)
+    Turn.objects.filter(tree=tree).update(generation=None)  # the two point at each other
+    for rows in (
+        Event.objects.filter(stream__name__in=names),
+        Step.objects.filter(workspace__tree=tree),
+        Step.objects.filter(workspace=None, stream=streams.name_of(tree)),
+        Receipt.objects.filter(tree=tree),
+        VersionChoice.objects.filter(workspace__tree=tree),
+        Draft.objects.filter(workspace__tree=tree),
+        Workspace.objects.filter(tree=tree),
+        Mark.objects.filter(tree=tree),
+        Link.objects.filter(tree=tree),
+        Generation.objects.filter(tree=tree),
+        Call.objects.filter(tree=tree),
+        Turn.objects.filter(tree=tree),
+    ):
+        _go(rows)
+    _go_nodes(tree)
+    with transaction.atomic():
+        tree.delete()
+        Stream.objects.filter(name__in=names).delete()
+
+
+def _let_go(tree: Tree) -> None:
+    """Leaves nothing outside that points in: views of other trees that stood here go home."""
+    with transaction.atomic():
+        strangers = Workspace.objects.filter(position__tree=tree).exclude(tree=tree)
+        for view in strangers:
+            strangers.filter(pk=view.pk).update(position=(view.tree_id << ORDINAL_BITS) + 1)
+        VersionChoice.objects.filter(node__tree=tree).exclude(workspace__tree=tree).delete()
+        Import.objects.filter(tree=tree).update(tree=None)
+
+
+def _go(rows: Any) -> None:
+    # Newest first: where rows of one table point at each other, they point back in time.
+    while ids := list(rows.order_by("-pk").values_list("pk", flat=True)[:BATCH]):
+        with transaction.atomic():
+            rows.model.objects.filter(pk__in=ids)._raw_delete(rows.db)
+
+
+def _go_nodes(tree: Tree) -> None:
+    newest_first = Node.objects.filter(tree=tree).order_by("-id").values_list("id", flat=True)
+    while ids := list(newest_first[:NODES]):
+        with transaction.atomic(), connection.cursor() as cursor:
+            NodeSource.objects.filter(node__in=ids)._raw_delete(newest_first.db)
+            # By hand: the trigger of the index must see each row, and Django would first
+            # load them all.
+            cursor.execute(
+                "DELETE FROM loom_node WHERE tree_id = %s AND id BETWEEN %s AND %s",
+                [tree.pk, ids[-1], ids[0]],
+            )
+
+
+# Public links: owners let anybody read a tree for a while, and end that when they like.
+
+
+MAX_DAYS = 365
+MAX_OPEN = 50
+
+
+def make_public_link(actor: Actor, tree: Tree, *, days: float) -> tuple[PublicLink, str]:
+    """A new link and its secret, which is shown this once. For owners."""
+    args = NewPublicLink(days=days)
+    made: tuple[PublicLink, str] = run_action(actor, tree, _make_public_link, args)
+    return made
+
+
+class NewPublicLink(Args):
+    """How long a public link lasts."""
+
+    days: float
+
+
+@action("make_public_link", stream="tree", role="owner")
+def _make_public_link(change: Change, args: NewPublicLink) -> tuple[PublicLink, str]:
+    """Makes a link by which anybody reads a tree for a while."""
+    if not args.days > 0:
+        raise CommandError(
+            "INVALID_SYNTAX", "A link lasts longer than now.", hint="7 days are usual"
+        )
+    if args.days > MAX_DAYS:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"A link lasts at most {MAX_DAYS} days.", hint="7 days are usual"
+        )
+    if open_links(change.actor, change.tree).count() >= MAX_OPEN:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"A tree has at most {MAX_OPEN} open links.", hint="revoke one first"
+        )
+    secret = secrets.token_urlsafe(32)
+    made = PublicLink.objects.create(
+        tree=change.tree,
+        digest=digest(secret),
+        made_by=change.actor.participant,
+        expires_at=change.now + timedelta(days=args.days),
+    )
+    return made, secret
+
+
+def open_links(actor: Actor, tree: Tree) -> QuerySet[PublicLink]:
+    """The links that still open the tree, oldest first. For owners."""
+    access.demand_role(actor, "owner")
+    rows = PublicLink.objects.filter(tree=tree).select_related("made_by")
+    return rows.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
+
+
+def revoke_public_link(actor: Actor, tree: Tree, uid: str) -> PublicLink:
+    """Ends a link at once; NOT_FOUND where it is not the tree's or was ended. For owners."""
+    link: PublicLink = run_action(actor, tree, _revoke_public_link, PublicLinkNamed(link=uid))
+    return link
+
+
+class PublicLinkNamed(Args):
+    """A public link by its id."""
+
+    link: str
+
+
+@action("revoke_public_link", stream="tree", role="owner")
+def _revoke_public_link(change: Change, args: PublicLinkNamed) -> PublicLink:
+    """Ends a public link at once."""
+    open_ones = PublicLink.objects.filter(tree=change.tree, revoked_at__isnull=True)
+    link = open_ones.filter(uid=args.link).select_related("made_by").first()
+    if link is None:
+        raise not_found("This link")
+    link.revoked_at = change.now
+    link.save(update_fields=["revoked_at"])
+    return link
+
+
+def public_link_body(one: PublicLink) -> dict[str, object]:
+    """A link as the API shows it; never its secret."""
+    return {
+        "id": one.uid,
+        "made_by": one.made_by.uid,
+        "created_at": instant(one.created_at),
+        "expires_at": instant(one.expires_at),
+        "revoked_at": instant(one.revoked_at) if one.revoked_at else None,
+    }
+
+
+# Trees as wholes: their head, the archive, and erasing. Growing them is in `growth`.
+
+
+TRUNCATIONS = ("truncateMiddle", "rollingWindow", "stopAtLimit")
+FIELDS = ("title", "description", "system_context", "summary", "truncation")
+MAX_TITLE = 300
+
+
+def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
+    """Changes title, description, system_context, summary, truncation or `archived`.
+
+    An archived tree is read only: nothing but `archived` may be sent to it, or other fields
+    together with `archived: false`. What is as it was makes no event.
+    """
+    known = {name: value for name, value in changes.items() if name in (*FIELDS, "archived")}
+    changed: Tree = run_action(actor, tree, _change_tree, TreeChanges(**known))
+    return changed
+
+
+class TreeChanges(Args):
+    """What changes of a tree; what is not given stays."""
+
+    title: str = ""
+    description: str = ""
+    system_context: str = ""
+    summary: str = ""
+    truncation: str = TRUNCATIONS[0]
+    archived: bool | None = None
+
+
+@action("change_tree", stream="tree", role="writer")
+def _change_tree(change: Change, args: TreeChanges) -> Tree:
+    """Changes the head of a tree, or archives it, or takes it out of the archive."""
+    fields = {name: getattr(args, name) for name in FIELDS if name in args.model_fields_set}
+    _demand_fields(fields)
+    row = Tree.objects.select_related("grove").get(pk=change.tree.pk)
+    if row.erasing_at is not None:
+        raise not_found("This tree")
+    if row.archived_at is not None and args.archived is not False and fields:
+        raise CommandError(
+            "REJECTED", "This tree is archived and read only.", hint="send archived: false"
+        )
+    changed = {name: value for name, value in fields.items() if getattr(row, name) != value}
+    for name, value in changed.items():
+        setattr(row, name, value)
+    if args.archived is not None and args.archived != (row.archived_at is not None):
+        row.archived_at = change.now if args.archived else None
+        changed["archived_at"] = instant(row.archived_at) if row.archived_at else None
+    if changed:
+        row.touched_at = change.now
+        row.save(update_fields=[*changed, "touched_at"])
+        change.writer.append("tree.changed", {"tree": row.uid, **changed})
+    return row
+
+
+class NewTree(Args):
+    """What a new tree begins with."""
+
+    title: str = ""
+    mode: str = "dialogue"
+    description: str = ""
+    system_context: str = ""
+
+
+def make_tree(actor: Actor, args: NewTree) -> Tree:
+    """A new tree of the actor's grove, with its empty root. For writers."""
+    made: Tree = run_action(actor, None, _make_tree, args)
+    return made
+
+
+@action("make_tree", stream="tree", role="writer")
+def _make_tree(change: Change, args: NewTree) -> Tree:
+    """Makes a tree with its empty root."""
+    tree = Tree(**args.model_dump())
+    node_writer.store_tree(tree, change.actor)
+    node_writer.add_root(change.open(tree, change.actor.participant), tree)
+    return tree
+
+
+def _demand_fields(fields: Mapping[str, Any]) -> None:
+    if len(fields.get("title", "")) > MAX_TITLE:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A title has at most {MAX_TITLE} characters.",
+            hint="shorten it",
+            status=413,
+        )
+    if fields.get("truncation", TRUNCATIONS[0]) not in TRUNCATIONS:
+        raise CommandError(
+            "INVALID_SYNTAX", "There is no such truncation.", hint=" or ".join(TRUNCATIONS)
+        )
+
+
+def erase(actor: Actor, tree: Tree, title: str) -> None:
+    """Erases an archived tree whose title was typed again. From now on it is nowhere to be
+    seen; its rows go in batches, and one event of the grove stays. There is no undo."""
+    run_action(actor, actor.grove, _erase_tree, TreeErased(tree=tree, title=title))
+
+
+class TreeErased(Args):
+    """A tree, and its title as it was typed again."""
+
+    tree: Tree
+    title: str
+
+
+@action("erase_tree", stream="grove", role="owner")
+def _erase_tree(change: Change, args: TreeErased) -> None:
+    """Erases an archived tree for good."""
+    tree = args.tree
+    streams.lock(tree)
+    row = Tree.objects.get(pk=tree.pk)
+    if row.erasing_at is not None:
+        raise not_found("This tree")
+    if row.archived_at is None:
+        raise CommandError("REJECTED", "Only an archived tree is erased.", hint="archive it first")
+    if args.title != row.title:
+        raise CommandError("REJECTED", "That is not the tree's title.", hint=f"type {row.title!r}")
+    row.erasing_at = change.now
+    row.save(update_fields=["erasing_at"])
+    Stream.objects.filter(name=streams.name_of(tree)).update(erasing=True)
+    Generation.objects.filter(tree=tree).update(stop_asked=True)
+    change.writer.append("tree.erased", {"tree": tree.uid, "title": row.title})
+    access_changed(change.grove.uid, change.actor.user.pk)
+    enqueue("loom.tasks.erase_tree", [tree.uid], queue="transfer")

@@ -1,0 +1,392 @@
+"""The life of a turn's row: started by a person, moved by a worker, ended."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor
+from loom.commands import generation_lifecycle, money, move, node_writer
+from loom.commands.actions import Change, action, run_action
+from loom.commands.continuing import started_body
+from loom.commands.money import Wish
+from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
+from loom.commands.registry import Args
+from loom.events import streams
+from loom.events.announce import enqueue
+from loom.events.streams import Writer
+from loom.models import Generation, Node, Participant, Step, Tree, Turn
+from loom.models.base import new_uid
+from loom.models.generations import OPEN_TURN
+from loom.queries import lookup
+from loom.queries.turns import turn_body, turns
+from loom.queries.turns import turns as rows
+from loom.rules import budgets
+from loom.rules.errors import CommandError, not_found
+from loom.rules.permissions import NAMES
+
+# Turns: asking an agent to act, and asking it to stop. A worker runs them.
+
+
+Form = Literal["continuation", "aside"]
+STILL = timedelta(seconds=120)  # a turn that makes no progress for so long holds nothing
+TIMED_OUT = "interrupted:no progress"
+
+
+class Wanted(Args):
+    """Whom to ask for a turn, at which node (a local id, "": where the asker stands), with
+    which words, to end in what, within which budget ("": the agent's own)."""
+
+    participant: str
+    node: str = ""
+    input: str = ""
+    form: Form = "continuation"
+    budget: str = ""
+
+
+def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
+    """A turn that is now queued, its lease taken and the asker's words written.
+
+    Refuses who may not generate, an agent that is not loom-aware (REJECTED), and a slot
+    that another turn holds (CONFLICT with its name).
+    """
+    started: Turn = run_action(actor, tree, _start, wanted)
+    return started
+
+
+@action("start_turn", stream="tree", role="reader")
+def _start(change: Change, args: Wanted) -> Turn:
+    """Asks a loom-aware agent to act; needs loom_aware and loom_generate."""
+    actor, tree = change.actor, change.tree
+    access.demand(actor, frozenset("AG"), "a turn")  # type: ignore[arg-type]
+    agent = _agent(actor, args.participant)
+    preset = args.budget or agent.budget
+    budgets.budget_of(preset)
+    if args.input:
+        demand_text(args.input, what="The input")
+    tree.refresh_from_db(fields=["archived_at", "erasing_at"])
+    access.demand_writable(tree)
+    point = _point(actor, tree, args.node)
+    if args.form == "continuation":
+        _demand_free(point)
+    turn = Turn.objects.create(
+        tree=tree,
+        participant=agent,
+        invoked_by=actor.participant,
+        invoked_at=point,
+        stands_at=point,
+        form=args.form,
+        status="leased" if args.form == "continuation" else "queued",
+        preset=preset,
+    )
+    _write_input(change.writer, turn, args.input)
+    move.stand(node_writer.workspace_of(agent, tree), turn.stands_at, actor=agent)
+    turn = turns().get(pk=turn.pk)
+    change.writer.append("turn.started", {"turn": turn_body(turn)})
+    Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
+    enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+    return turn
+
+
+def _agent(actor: Actor, uid: str) -> Participant:
+    rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
+    agent = rows.filter(uid=uid).first()
+    if agent is None:
+        raise not_found("This participant")
+    if NAMES["A"] not in agent.permissions:
+        raise CommandError(
+            "REJECTED",
+            f"{agent.name} is not loom-aware: it is sent text only.",
+            hint=f'→ continue using agent:"{agent.name}"',
+        )
+    return agent
+
+
+def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
+    if local_id:
+        node = lookup.find_node(tree, local_id.lower())
+    else:
+        view = node_writer.workspace_of(actor.participant, tree)
+        here = lookup.visible_at_or_above(lookup.rows().get(pk=view.position_id), view)
+        node = lookup.selected_version(here.slot_id, view) or here
+    if node is None or node.tree_id != tree.pk:
+        raise not_found(f"[{local_id}]" if local_id else "Your position here")
+    demand_text_node(node, "answered")
+    demand_visible(node)
+    return node
+
+
+def _demand_free(point: Node) -> None:
+    """Refuses CONFLICT where a turn that goes on was asked at the same slot. One that makes
+    no progress any more only writes down what it has, and holds nothing."""
+    rows = turns().filter(tree=point.tree_id, ended_at__isnull=True, form="continuation")
+    for other in rows.filter(invoked_at__slot=point.slot_id).exclude(finish=TIMED_OUT):
+        if is_still(other):
+            time_out(other)
+            continue
+        raise CommandError(
+            "CONFLICT",
+            f"{other.participant.name} is at work at [{point.local_id}], asked by "
+            f"{other.invoked_by.name}.",
+            hint="wait until it has ended, stop it, or ask at another node",
+        )
+
+
+def is_still(turn: Turn) -> bool:
+    """Whether the turn made no progress for two minutes and waits for no model."""
+    if timezone.now() - turn.moved_at < STILL:
+        return False
+    return not Generation.objects.filter(
+        turn=turn, status__in=generation_lifecycle.OPEN_STATUSES
+    ).exists()
+
+
+def time_out(turn: Turn) -> None:
+    """Lets a turn without progress finish with what it has, whoever held it."""
+    rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN, moved_at=turn.moved_at)
+    now = timezone.now()
+    rows.update(status="finishing", finish=TIMED_OUT, lease="", leased_until=None, moved_at=now)
+    turn.lease, turn.leased_until = "", None
+    enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+
+
+def _write_input(writer: Writer, turn: Turn, text: str) -> None:
+    """The asker's words: a node that the turn then stands on, of an aside a note on its point."""
+    if not text:
+        return
+    is_aside = turn.form == "aside"
+    new = NewNode(
+        text,
+        kind="annotation" if is_aside else "text",
+        form="note" if is_aside else "",
+        parent=turn.invoked_at,
+    )
+    turn.input_node = node_writer.add_node(writer, turn.tree, turn.invoked_by, new)
+    if not is_aside:
+        turn.stands_at = turn.input_node
+    turn.save(update_fields=["input_node", "stands_at"])
+
+
+def extend(actor: Actor, turn: Turn, steps: int) -> None:
+    """Grants a turn that goes on more steps; its inviter and owners may."""
+    run_action(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
+
+
+class Extension(Args):
+    """A turn, and how many steps more it gets."""
+
+    turn: Turn
+    steps: int
+
+
+@action("extend_turn", stream="tree", role="reader")
+def _extend(change: Change, args: Extension) -> None:
+    """Grants a turn that goes on more steps; its inviter and owners may."""
+    actor, turn = change.actor, args.turn
+    if turn.invoked_by != actor.participant and not actor.is_owner:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "Only who asked for a turn and owners may give it more steps.",
+            hint=f"ask {turn.invoked_by.name}",
+        )
+    rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN)
+    if not rows.update(more_steps=F("more_steps") + args.steps, extension=None):
+        raise CommandError("REJECTED", "This turn has ended.", hint="ask for another")
+
+
+def ask_stop(turn: Turn) -> None:
+    """Asks a turn to stop: what it has written is kept. Its running generations are stopped."""
+    Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN).update(stop_asked=True)
+    for one in Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES):
+        generation_lifecycle.ask_stop(one)
+    enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+
+
+def end(
+    writer: Writer,
+    turn: Turn,
+    status: str,
+    *,
+    finish: str = "",
+    error: dict[str, Any] | None = None,
+    node: Node | None = None,
+) -> None:
+    """Ends a turn, and tells so; its agent has seen what came until then. The tree must be
+    locked by `writer`."""
+    turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
+    turn.ended_at = turn.moved_at = timezone.now()
+    turn.leased_until, turn.lease, turn.waits_for = None, "", []
+    turn.save()
+    seen = writer.append("turn.ended", {"turn": turn_body(turn)})
+    move.see(node_writer.workspace_of(turn.participant, turn.tree), seen, actor=turn.participant)
+
+
+# Each stored state begins it anew. A line that takes longer may be run by a second worker:
+# the step of its place is taken once, so that only one of them changes anything.
+LEASE_S = 12
+
+
+def take(uid: str, lease: str) -> Turn | None:
+    """The turn, held under `lease`; None where it has ended or somebody else holds it."""
+    moment = timezone.now()
+    named = Turn.objects.filter(uid=uid, status__in=OPEN_TURN, tree__erasing_at__isnull=True)
+    with transaction.atomic():
+        row = named.select_for_update(of=("self",)).first()
+        if row is None or (row.lease and row.leased_until and row.leased_until > moment):
+            return None
+        named.update(lease=lease, leased_until=moment + timedelta(seconds=LEASE_S))
+    return rows().get(pk=row.pk)
+
+
+def let_go(turn: Turn) -> None:
+    """Gives the lease back."""
+    Turn.objects.filter(pk=turn.pk, lease=turn.lease).update(lease="", leased_until=None)
+
+
+def keep(turn: Turn, **changed: Any) -> bool:
+    """Stores a state of a held turn, and begins its lease anew. False where it is lost."""
+    moment = timezone.now()
+    held = Turn.objects.filter(pk=turn.pk, lease=turn.lease, status__in=OPEN_TURN)
+    if not held.update(
+        **changed, moved_at=moment, leased_until=moment + timedelta(seconds=LEASE_S)
+    ):
+        return False
+    for name, value in changed.items():
+        setattr(turn, name, value)
+    return True
+
+
+def begin_round(turn: Turn, *, tokens: int) -> Generation:
+    """Queues the generation of the turn's round, and lets it be generating.
+
+    Raises Refused LIMIT_EXCEEDED where the day's money does not reach for `tokens` read.
+    """
+    agent, payer = turn.participant, turn.invoked_by
+    lane = generation_lifecycle.lane_of(agent)
+    with transaction.atomic():
+        writer = streams.lock(turn.tree, actor=agent.uid, origin=f"turn:{turn.uid}")
+        day, (share,) = money.reserve(payer, [Wish(agent, 1, None)], tokens)
+        made = Generation.objects.create(
+            tree=turn.tree,
+            participant=agent,
+            asked_by=payer,
+            payer=payer,
+            batch=new_uid(),
+            point=turn.stands_at,
+            index=1,
+            turn=turn,
+            round=turn.round,
+            lane=lane,
+            rank=next(generation_lifecycle.ranks(lane, payer)),
+            day=day,
+            prices=share.prices,
+            reading=share.reading,
+            reserved=share.reserved,
+        )
+        if not keep(turn, status="generating", generation=made):
+            raise LostError
+        writer.append("generation.started", {"generation": started_body(made)})
+        writer.flush()
+        enqueue("agents.tasks.run_generation", [made.uid], queue="continue")
+    return made
+
+
+def now() -> datetime:
+    """The time, for those who read none themselves."""
+    return timezone.now()
+
+
+class LostError(Exception):
+    """Somebody else holds the turn by now; what was begun is rolled back."""
+
+
+def step_at(turn: Turn, place: str) -> Step | None:
+    """The step of a line that ran already, before a worker was lost."""
+    return Step.objects.filter(turn_uid=turn.uid, turn_place=place).first()
+
+
+def finish(turn: Turn, *, text: str) -> None:
+    """Ends a turn that is finishing: its text becomes a node below where it stands, or a note
+    at the point of an aside; no text, no node."""
+    with transaction.atomic():
+        writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
+        row = rows().select_for_update(of=("self",)).get(pk=turn.pk)
+        if row.status != "finishing":
+            return
+        node = _answer(writer, row, text) if text else None
+        end(writer, row, _status(row), finish=row.finish, error=row.error, node=node)
+        writer.flush()
+
+
+def _answer(writer: streams.Writer, turn: Turn, text: str) -> Node:
+    is_aside = turn.form == "aside"
+    below = turn.input_node if is_aside and turn.input_node else turn.stands_at
+    call = _last_call(turn)
+    new = NewNode(
+        text,
+        kind="annotation" if is_aside else "text",
+        form="note" if is_aside else "",
+        parent=lookup.rows().get(pk=below.pk),
+        call_uid=call.call.uid if call and call.call else "",
+        configuration=call.call.configuration if call and call.call else "",
+        generation_uid=call.uid if call else "",
+        finish=turn.finish or "complete",
+    )
+    return node_writer.add_node(writer, turn.tree, turn.participant, new)
+
+
+def _last_call(turn: Turn) -> Generation | None:
+    """The last round that said something: its call is what the node names."""
+    found = Generation.objects.filter(turn=turn, round__gt=0, call__isnull=False)
+    found = found.exclude(text="")
+    return found.select_related("call").order_by("-round", "-id").first()
+
+
+def give_up(turn: Turn) -> None:
+    """Ends a turn that cannot even write down what it has, without an answer."""
+    with transaction.atomic():
+        writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
+        row = rows().select_for_update(of=("self",)).get(pk=turn.pk)
+        if row.status == "finishing":
+            end(writer, row, "interrupted", finish=row.finish, error=row.error)
+            writer.flush()
+
+
+def _status(turn: Turn) -> str:
+    if not turn.finish:
+        return "done"
+    if turn.finish == "interrupted:stopped":
+        return "stopped"
+    if turn.finish == "interrupted:loop":
+        return "halted"
+    return "failed" if turn.error else "interrupted"
+
+
+def waiting() -> Iterator[str]:
+    """The turns that go on and that nobody holds, or whose holder is gone: for the sweeper.
+    One without progress is to write down what it has; where it could not do that, it ends."""
+    moment = timezone.now()
+    for turn in rows().filter(ended_at__isnull=True, tree__erasing_at__isnull=True):
+        if is_still(turn):
+            if turn.finish == TIMED_OUT:
+                give_up(turn)
+                continue
+            time_out(turn)
+        is_held = turn.lease and turn.leased_until is not None and turn.leased_until > moment
+        if not is_held and (turn.stop_asked or not is_generating(turn)):
+            yield turn.uid
+
+
+def is_stopping(turn: Turn) -> bool:
+    """Whether somebody has asked the turn to stop by now."""
+    return Turn.objects.filter(pk=turn.pk, stop_asked=True).exists()
+
+
+def is_generating(turn: Turn) -> bool:
+    """Whether the turn waits for a model: its own round's, or one that a line asked."""
+    open_ones = Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES)
+    return open_ones.exists()

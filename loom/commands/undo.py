@@ -1,0 +1,279 @@
+"""Undo and redo: steps that apply the inverse of earlier steps."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from loom import access
+from loom.commands import inverse, registry, step_records
+from loom.commands.context import Context, Reply
+from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.view import in_one_line
+from loom.models import Participant, Step, Turn
+from loom.models.generations import OPEN_TURN
+from loom.queries.turns import turns
+from loom.rules.errors import CommandError, not_found
+
+# `undo turn:ID`: takes back all that an agent did in a turn, for its inviter or an owner.
+
+
+UndoOne = Callable[[Context, Step], str]
+
+
+def undo_turn(context: Context, uid: str, undo_one: UndoOne) -> Reply:
+    """Its node is pruned, then its lines are undone, newest first; the first that fails ends
+    it, and is told."""
+    turn = turns().filter(uid__iexact=uid, tree=context.tree).first()
+    if turn is None:
+        raise not_found(f"turn:{uid}")
+    _demand_may(context, turn)
+    context.agent = turn.participant
+    done: list[str] = []
+    deeds: list[Callable[[], str]] = [partial(undo_one, context, one) for one in _steps(turn)]
+    if _has_node(turn):
+        deeds.insert(0, partial(_undo_node, context, turn))
+    for deed in deeds:
+        head = context.world.stream.head
+        try:
+            with transaction.atomic():
+                done.append(f"✓ undid {deed()}")
+        except CommandError as refused:
+            context.world.rewind(head)
+            if not done:
+                raise
+            done.append(refused.reply)
+            break
+    if not done:
+        raise CommandError(
+            "REJECTED", "Nothing of this turn is left to undo.", hint="→ undo takes back your own"
+        )
+    return Reply("\n".join(done))
+
+
+def _demand_may(context: Context, turn: Turn) -> None:
+    if turn.status in OPEN_TURN:
+        raise CommandError("REJECTED", "This turn goes on.", hint="stop it first")
+    if turn.invoked_by != context.actor.participant and not context.actor.is_owner:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "Only who asked for a turn and owners may undo it.",
+            hint=f"ask {turn.invoked_by.name}",
+        )
+
+
+def _has_node(turn: Turn) -> bool:
+    return turn.node is not None and not turn.node.slot.pruned
+
+
+def _steps(turn: Turn) -> list[Step]:
+    rows = Step.objects.select_for_update().filter(turn_uid=turn.uid, outcome="ok")
+    rows = rows.filter(inverse__isnull=False, undoes__isnull=True, is_undone=False)
+    return list(rows.order_by("-id"))
+
+
+def _undo_node(context: Context, turn: Turn) -> str:
+    assert turn.node is not None
+    before = len(context.world.seqs)
+    op = {"op": "made", "node": turn.node.pk, "pruned": True}
+    line = f"→ undo turn:{turn.uid}"
+    reverse = inverse.apply(context, [op])
+    step_records.write_step(
+        context,
+        line=line,
+        canonical=line,
+        outcome="ok",
+        stream=f"tree:{context.tree.uid}",
+        events=context.world.seqs[before:],
+        inverse=reverse,
+    )
+    return f"[{turn.node.local_id}], the answer of {turn.participant.name}"
+
+
+MAX = 20
+
+
+class Undo(Args):
+    """How many of one's last steps."""
+
+    n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MAX)] = 1
+
+
+class UndoRef(Args):
+    """Which step, one's own or by whom; or which turn."""
+
+    ref: Annotated[RefField, Written("ref", refs=("step", "turn"))]
+    by: Annotated[str, Written("option", key="by", value="quoted")] = ""
+
+
+class Redo(Args):
+    """How many undone steps."""
+
+    n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MAX)] = 1
+
+
+@command("undo", group="Make", klass="write", letters="A", stream="tree")
+def undo(context: Context, args: Undo) -> Reply:
+    """Takes back your last changes in this tree, newest first, each as a step of its own."""
+    return _repeated(context, args.n, _last_undoable, _undo_one, "undid")
+
+
+@command("undo", group="Make", klass="write", letters="A", stream="tree")
+def undo_ref(context: Context, args: UndoRef) -> Reply:
+    """Takes back one step of yours (an owner: of anybody), or all of a turn you asked for."""
+    if args.ref.kind == "turn":
+        return undo_turn(context, args.ref.id, _undo_one)
+    steps = _steps_by(context, args.by) if args.by else _own_steps(context)
+    step = steps.filter(seq=int(args.ref.id)).first()
+    if step is None:
+        raise not_found(f"step:{args.ref.id}", "your steps are listed under History")
+    if step.inverse is None or step.undoes_id is not None:
+        raise CommandError(
+            "REJECTED",
+            f"Step {step.seq} changed nothing that can be taken back.",
+            hint="→ undo takes back the last change",
+        )
+    if step.is_undone:
+        raise CommandError("REJECTED", f"Step {step.seq} is undone already.", hint="→ redo")
+    return Reply(f"✓ undid {_undo_one(context, step)}")
+
+
+@command("redo", group="Make", klass="write", letters="A", stream="tree")
+def redo(context: Context, args: Redo) -> Reply:
+    """Does again what you undid last. A new change clears it."""
+    return _repeated(context, args.n, _last_redoable, _redo_one, "redid")
+
+
+def _repeated(
+    context: Context,
+    times: int,
+    find: Callable[[Context], Step],
+    act: Callable[[Context, Step], str],
+    word: str,
+) -> Reply:
+    """Acts up to `times` times; the first that fails ends it, and is told."""
+    lines: list[str] = []
+    for _ in range(times):
+        head = context.world.stream.head
+        try:
+            with transaction.atomic():
+                lines.append(f"✓ {word} {act(context, find(context))}")
+        except CommandError as refused:
+            context.world.rewind(head)
+            if not lines:
+                raise
+            lines.append(refused.reply)
+            break
+    return Reply("\n".join(lines))
+
+
+def _own_steps(context: Context) -> QuerySet[Step]:
+    return Step.objects.select_for_update().filter(
+        workspace=context.workspace, actor=context.actor.participant, outcome="ok"
+    )
+
+
+def _steps_by(context: Context, name: str) -> QuerySet[Step]:
+    """The steps of a participant of the grove in this tree; for owners, else one's own."""
+    grove = context.tree.grove
+    who = Participant.objects.filter(grove=grove, name__iexact=name).first()
+    if who == context.actor.participant:
+        return _own_steps(context)
+    if not context.actor.is_owner:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "Only owners undo what others did.",
+            hint="→ undo takes back your own last change",
+        )
+    if who is None:
+        raise not_found(f'by:"{name}"', "participants are listed under Participants")
+    context.agent = who
+    return Step.objects.select_for_update(of=("self",)).filter(
+        workspace__tree=context.tree, workspace__participant=who, actor=who, outcome="ok"
+    )
+
+
+def _last_undoable(context: Context) -> Step:
+    step = (
+        _own_steps(context)
+        .filter(inverse__isnull=False, undoes__isnull=True, is_undone=False)
+        .order_by("-seq")
+        .first()
+    )
+    if step is None:
+        raise CommandError(
+            "REJECTED",
+            "There is nothing of yours left to undo here.",
+            hint="History shows what was done",
+        )
+    return step
+
+
+def _last_redoable(context: Context) -> Step:
+    last_change = (
+        _own_steps(context)
+        .filter(inverse__isnull=False, undoes__isnull=True)
+        .order_by("-seq")
+        .values_list("seq", flat=True)
+        .first()
+    )
+    step = (
+        _own_steps(context)
+        .filter(undoes__isnull=False, redone=False, seq__gt=last_change or 0)
+        .order_by("-seq")
+        .first()
+    )
+    if step is None:
+        raise CommandError("REJECTED", "There is nothing to redo.", hint="a new change clears redo")
+    return step
+
+
+def _demand_letters(context: Context, step: Step) -> None:
+    """The permission of undo is that of what is undone."""
+    verb = step.canonical.removeprefix("→").split()[0]
+    access.demand(context.actor, registry.find(verb).letters, f"undoing {verb}")
+
+
+def _undo_one(context: Context, step: Step) -> str:
+    _demand_letters(context, step)
+    before = len(context.world.seqs)
+    reverse = inverse.apply(context, step.inverse or [])
+    step.is_undone = True
+    step.save(update_fields=["is_undone"])
+    _write(context, f"→ undo step:{step.seq}", before, inverse=reverse, undoes=step)
+    return in_one_line(step.canonical)
+
+
+def _redo_one(context: Context, undone: Step) -> str:
+    original = Step.objects.get(pk=undone.undoes_id or 0)
+    _demand_letters(context, original)
+    before = len(context.world.seqs)
+    again = inverse.apply(context, undone.inverse or [])
+    undone.redone = True
+    undone.save(update_fields=["redone"])
+    original.is_undone, original.inverse = False, again
+    original.save(update_fields=["is_undone", "inverse"])
+    _write(context, "→ redo", before, inverse=None, undoes=None)
+    return in_one_line(original.canonical)
+
+
+def _write(
+    context: Context,
+    canonical: str,
+    before: int,
+    *,
+    inverse: list[dict[str, object]] | None,
+    undoes: Step | None,
+) -> None:
+    step_records.write_step(
+        context,
+        line=canonical,
+        canonical=canonical,
+        outcome="ok",
+        stream=f"tree:{context.tree.uid}",
+        events=context.world.seqs[before:],
+        inverse=inverse,
+        undoes=undoes,
+    )

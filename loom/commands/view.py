@@ -1,0 +1,346 @@
+"""Looking: view and list of nodes, branches, ranges and trees. They change nothing."""
+
+from collections import Counter
+from collections.abc import Collection
+from datetime import datetime
+from typing import Annotated, Literal
+
+from loom.access import Actor
+from loom.commands.context import Context, Reply, touched
+from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.resolve import get_node, tree_of
+from loom.commands.step_records import position_ref
+from loom.grammar.printing import age, excerpt, without_name
+from loom.grammar.refs import Ref
+from loom.grammar.slices import get
+from loom.grammar.tokens import ParseError
+from loom.models import Node, Participant, Tree
+from loom.queries import lookup, node_context
+from loom.queries.path import NodeRow, path_of, withheld
+from loom.queries.trees import tree_body
+from loom.rules import addresses
+from loom.rules.errors import CommandError
+from loom.rules.framing import escaped
+
+WITHHELD = "(excluded or pruned: models are not sent its text)"
+
+
+def named(who: Participant) -> str:
+    """`Ada (human)`."""
+    return f"{who.name} ({who.kind})"
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """`1 continuation`, `3 continuations`."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def in_one_line(canonical: str) -> str:
+    """A line whose content is a block, without it: `→ respond a7x2 …`."""
+    first, block, _ = without_name(canonical).partition("\n")
+    return f"{first} …" if block else first
+
+
+def header(node: Node, now: datetime) -> str:
+    """`[a7x2] Ada (human) · 3m ago · depth:7`, of a node that a file brought ` · imported`."""
+    head = f"[{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
+    return f"{head} · depth:{node.depth}{mark_of(node)}"
+
+
+def mark_of(node: Node) -> str:
+    """What marks a node that a file brought: nobody here saw its author write it."""
+    return "" if node.imported is None else " · imported"
+
+
+def line_of(node: Node, now: datetime, *, withheld: Collection[int] = ()) -> str:
+    """One line of a list: id, author, age, first words; no words of those in `withheld`."""
+    words = WITHHELD if node.pk in withheld else excerpt(node.text)
+    head = f"  [{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
+    return f"{head}{mark_of(node)} · {words}"
+
+
+def told_to(actor: Actor, text: str) -> str:
+    """A whole text in a reply: for a model what would be a frame or header is escaped."""
+    return escaped(text) if actor.participant.kind == "model" else text
+
+
+# Viewing more than one node: a branch, a range, a whole tree's head.
+
+
+MAX_SUMMARY = 50
+
+
+def is_stretch(ref: Ref) -> bool:
+    """Whether the ref names a branch or a range."""
+    return ref.kind in ("branch", "range")
+
+
+def view_tree(context: Context, ref: Ref) -> Reply:
+    """A tree's title, size and what it is about."""
+    tree = tree_of(context, ref)
+    body = tree_body(context.actor, tree, None)
+    lines = [
+        f'tree:"{tree.title}" ({tree.mode} mode)',
+        f"{counted(body['node_count'], 'node')} · "
+        f"{counted(body['branch_count'], 'branch', 'branches')} · depth: {body['depth']}",
+    ]
+    lines += [text for text in (tree.summary, tree.description) if text]
+    return Reply("\n".join(lines), refs=(f"tree:{tree.uid}",), items=touched(tree))
+
+
+def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) -> Reply:
+    """The nodes of a branch (from the root) or of a range, one above the other."""
+    every = [row for row in _rows(context, ref) if row.text]
+    gone = withheld(context.actor, [row.id for row in every])
+    rows = [row for row in every if row.id not in gone]
+    seen = tuple(addresses.of_node(row.id) for row in rows[-1:])
+    if form == "prose":
+        text = told_to(context.actor, "".join(row.text for row in rows))
+        return Reply(text, refs=_refs(rows), items=seen)
+    shown = rows if full else rows[-MAX_SUMMARY:]
+    lines = (
+        [f"… {counted(len(rows) - len(shown), 'node')} before"] if len(shown) < len(rows) else []
+    )
+    for row in shown:
+        who = f"{row.author_name} ({row.author_kind})"
+        mark = " · imported" if row.imported else ""
+        lines.append(f"[{row.local_id}] {who} · {age(context.now, row.created_at)}{mark}")
+        lines.append(f'"{told_to(context.actor, row.text)}"' if full else excerpt(row.text))
+    text = "\n".join(lines) or "nothing written there yet"
+    return Reply(text, refs=_refs(shown), items=seen)
+
+
+def _refs(rows: list[NodeRow]) -> tuple[str, ...]:
+    return tuple(row.local_id for row in rows)
+
+
+def _rows(context: Context, ref: Ref) -> list[NodeRow]:
+    if ref.kind == "branch":
+        node = get_node(context, ref)
+        return path_of(context.actor, node.tree, context.workspace, node)
+    first, last = (get_node(context, Ref("node", id=one)) for one in (ref.id, ref.end))
+    if first.depth > last.depth:
+        first, last = last, first
+    rows = path_of(context.actor, last.tree, context.workspace, last)
+    slots = [row.slot_id for row in rows]
+    if first.slot_id not in slots:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"[{first.local_id}] is not above [{last.local_id}].",
+            hint="a range goes from a node down to one below it",
+        )
+    return rows[slots.index(first.slot_id) :]
+
+
+# Looking: view and list. They change nothing.
+
+
+MAX_LINES = 50
+
+
+class View(Args):
+    """What to view, and how much of it."""
+
+    ref: Annotated[RefField, Written("ref")]
+    length: Annotated[
+        Literal["full", "summary"] | None, Written("choice", choices=("full", "summary"))
+    ] = None
+    with_annotations: Annotated[bool, Written("flag", lead="with-annotations")] = False
+    form: Annotated[
+        Literal["prose", "nodes", "diff"] | None,
+        Written("option", key="as", value="choice", choices=("prose", "nodes", "diff")),
+    ] = None
+
+
+@command("view", group="Look", klass="look", letters="A", aliases=("read", "show"))
+def view(context: Context, args: View) -> Reply:
+    """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
+    if args.ref.kind == "tree":
+        return view_tree(context, args.ref)
+    if is_stretch(args.ref):
+        return view_stretch(context, args.ref, full=args.length == "full", form=args.form)
+    node = get_node(context, args.ref, slices=True)
+    lines = [header(node, context.now), _text(context, node, args)]
+    if args.with_annotations:
+        notes = list(node_context.annotations_of(node))
+        gone = withheld(context.actor, [one.pk for one in notes])
+        lines += [line_of(one, context.now, withheld=gone) for one in notes]
+    lines.append(_foot(context, node))
+    refs = (position_ref(node, context.tree.pk),)
+    return Reply("\n".join(lines), refs=refs, items=touched(node))
+
+
+def _text(context: Context, node: Node, args: View) -> str:
+    before = [node.edited_from_id] if args.form == "diff" and node.edited_from_id else []
+    if withheld(context.actor, [node.pk, *before]):
+        return WITHHELD
+    return told_to(context.actor, _whole(node, args))
+
+
+def _whole(node: Node, args: View) -> str:
+    if args.ref.slice is not None:
+        try:
+            return get(node.text, args.ref.slice).shown
+        except ParseError as bad:
+            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    if args.form == "prose":
+        return node.text
+    if args.form == "diff":
+        return _diff(node)
+    return f'"{node.text}"' if args.length == "full" else excerpt(node.text)
+
+
+def _diff(node: Node) -> str:
+    """The node against what it was edited from, line by line."""
+    import difflib
+
+    before = node.edited_from
+    if before is None:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] was not edited from anything.",
+            hint=f"→ view {node.local_id} full",
+        )
+    lines = difflib.unified_diff(
+        before.text.splitlines(),
+        node.text.splitlines(),
+        before.local_id,
+        node.local_id,
+        lineterm="",
+    )
+    return "\n".join(lines)
+
+
+def _foot(context: Context, node: Node) -> str:
+    counts = node_context.counts_of(context.actor, node)
+    parts = [
+        counted(counts.continuations, "continuation"),
+        counted(counts.annotations, "annotation"),
+        counted(counts.links, "link"),
+    ]
+    if counts.versions > 1:
+        parts.append(counted(counts.versions, "version"))
+    return " · ".join(parts)
+
+
+LISTS = ("continuations", "annotations", "links", "versions", "siblings", "claims")
+
+
+class List(Args):
+    """Of what, and which of its lists or link types."""
+
+    ref: Annotated[RefField, Written("ref")]
+    type: Annotated[str, Written("type")] = ""
+
+
+@command("list", group="Look", klass="look", letters="A")
+def list_(context: Context, args: List) -> Reply:
+    """Lists what hangs at a node or tree, one line each; without a type, its links by type."""
+    kind = "continuations" if args.type.lower() == "continues" else args.type.lower()
+    if args.ref.kind == "tree":
+        return _of_tree(context, tree_of(context, args.ref), kind)
+    node = get_node(context, args.ref)
+    if not kind:
+        return _affordances(context, node)
+    if kind in ("claims",):
+        raise CommandError("UNAVAILABLE", "Claims are not here yet.", hint="list another type")
+    if kind == "links" or kind in _link_words():
+        return _links(context, node, kind)
+    rows = {
+        "continuations": lambda: lookup.slots_below(node.slot_id),
+        "annotations": lambda: node_context.annotations_of(node),
+        "versions": lambda: node_context.versions_of(node),
+        "siblings": lambda: node_context.siblings_of(node),
+    }
+    if kind not in rows:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no list {kind!r}.",
+            hint="there are " + ", ".join((*LISTS, *sorted(addresses.STORED))),
+        )
+    return _listed(context, node, kind, list(rows[kind]()[: MAX_LINES + 1]))
+
+
+def _link_words() -> set[str]:
+    return set(addresses.STORED) | {addresses.reverse_of(name) for name in addresses.STORED}
+
+
+def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply:
+    thing = kind[:-1]
+    more = len(found) > MAX_LINES
+    found = found[:MAX_LINES]
+    refs = tuple(position_ref(one, context.tree.pk) for one in found)
+    number = f"{len(found)}+ {kind}" if more else counted(len(found), thing)
+    lines = [f"[{node.local_id}] → {number}:" if found else f"[{node.local_id}] → no {kind}"]
+    found = [_standing(context, one, kind) for one in found]
+    gone = withheld(context.actor, [one.pk for one in found])
+    lines += [line_of(one, context.now, withheld=gone) for one in found]
+    if more:
+        lines.append("  … (→ tree shows further)")
+    return Reply("\n".join(lines), refs=refs, items=touched(node))
+
+
+def _standing(context: Context, node: Node, kind: str) -> Node:
+    if kind not in ("continuations", "siblings"):
+        return node
+    return lookup.selected_version(node.slot_id, context.workspace) or node
+
+
+def _of_tree(context: Context, tree: Tree, kind: str) -> Reply:
+    if not kind:
+        types = Counter(one.type for one in node_context.links_of(context.actor, tree))
+        parts = [f"{name} {number}" for name, number in types.most_common()]
+        said = f"{_named(tree)} links: {' · '.join(parts) or 'none'}"
+        return Reply(said, refs=(f"tree:{tree.uid}",), items=touched(tree))
+    if kind != "links" and kind not in _link_words():
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A tree has no list {kind!r}.",
+            hint="list its links, or → list root continuations",
+        )
+    return _links(context, tree, kind)
+
+
+def _named(item: Node | Tree) -> str:
+    return f'tree:"{item.title}"' if isinstance(item, Tree) else f"[{item.local_id}]"
+
+
+def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
+    seen = node_context.links_of(context.actor, item)
+    if kind != "links":
+        seen = [one for one in seen if one.type == kind]
+    name = "links" if kind == "links" else f"[{kind}] links"
+    head = counted(len(seen), name.removesuffix("s")) if seen else f"no {name}"
+    lines = [f"{_named(item)} → {head}{':' if seen else ''}"]
+    refs = []
+    for one in seen[:MAX_LINES]:
+        lines.append(f"  {addresses.arrow(one.type)} {_end(context, one)}")
+        if one.node:
+            refs.append(position_ref(one.node, context.tree.pk))
+        elif not one.is_broken:
+            refs.append(f"tree:{one.tree_uid}")
+    return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
+
+
+def _end(context: Context, seen: node_context.Seen) -> str:
+    if seen.is_broken:
+        return seen.tree_title
+    if seen.node is None:
+        return f'tree:"{seen.tree_title}"'
+    home = seen.node.tree
+    where = "" if home == context.tree else f' in tree:"{home.title or home.uid}"'
+    is_gone = withheld(context.actor, [seen.node.pk])
+    return f"[{seen.node.local_id}]{where} {WITHHELD if is_gone else excerpt(seen.node.text)}"
+
+
+def _affordances(context: Context, node: Node) -> Reply:
+    counts = node_context.counts_of(context.actor, node)
+    types = Counter(one.type for one in node_context.links_of(context.actor, node))
+    parts = [f"{name} {number}" for name, number in types.most_common()]
+    if counts.continuations:
+        parts.append(f"continues {counts.continuations}")
+    if counts.annotations:
+        parts.append(f"annotations {counts.annotations}")
+    if counts.versions > 1:
+        parts.append(f"versions {counts.versions}")
+    return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

@@ -1,0 +1,392 @@
+"""How a line begins, and the words after a verb matched to the parts of a form."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from loom.grammar.forms import Form, Part
+from loom.grammar.refs import PREFIXES, SLICES
+from loom.grammar.synonyms import (
+    COUNTED,
+    DROPPED,
+    KEYS,
+    LEADS,
+    NOISE,
+    NUMBERS,
+    SWAPPED,
+    TYPES,
+    Frame,
+)
+from loom.grammar.tokens import ParseError, short, unread
+
+ARROWS = ("→", "->")
+BLANK = " \t"
+MAX_BLANKS = 2
+MOST = 3
+_LONGEST = 24
+_WORD = re.compile(r"[^ \t]+")
+
+
+class Verbs(NamedTuple):
+    """The verbs that are known, each with its forms, and other words for them."""
+
+    forms: Mapping[str, Sequence[Form]]
+    aliases: Mapping[str, str]
+
+    def verb_of(self, word: str) -> str | None:
+        """The verb that a word is, or is another word for."""
+        low = word.lower()
+        verb = low if low in self.forms else self.aliases.get(low)
+        return verb if verb in self.forms else None
+
+    def body(self, line: str) -> str:
+        """A line without the blanks and the arrow before it. Raises Bad."""
+        body = line.rstrip(" \t\r")
+        blanks = len(body) - len(body.lstrip(BLANK))
+        body = without_arrow(body[blanks:])
+        if not body:
+            raise unread("There is no command.", "write one, such as → view here")
+        if blanks > MAX_BLANKS:
+            raise unread(
+                "A command stands after at most two blanks.", "write it where the line begins"
+            )
+        return body
+
+    def split(self, body: str) -> tuple[str, str]:
+        """The verb, and what stands after it on its line. Raises Bad."""
+        word = first_word(body)
+        verb = self.verb_of(word)
+        if verb is None:
+            raise self._unknown(word)
+        return verb, body[len(word) :]
+
+    def _unknown(self, word: str) -> ParseError:
+        near = candidates(word, self.forms, self.aliases)
+        hint = f"did you mean: {', '.join(near)}" if near else "→ help lists the commands"
+        return ParseError("INVALID_SYNTAX", f"There is no command {short(word)}.", hint, near)
+
+
+def without_arrow(body: str) -> str:
+    """A line without the arrow that it may begin with."""
+    for arrow in ARROWS:
+        if body.startswith(arrow):
+            return body[len(arrow) :].lstrip(BLANK)
+    return body
+
+
+def first_word(body: str) -> str:
+    """What stands before the first blank."""
+    match = _WORD.match(body)
+    return match[0] if match else ""
+
+
+def candidates(word: str, verbs: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
+    """Up to three verbs, nearest first, that differ in few letters or begin alike."""
+    word = word.lower()
+    if not word or len(word) > _LONGEST:
+        return ()
+    far: dict[str, int] = {}
+    for known, verb in [*((one, one) for one in verbs), *aliases.items()]:
+        distance = 1 if len(word) > 1 and known.startswith(word) else edits(word, known)
+        if distance <= _near_enough(known):
+            far[verb] = min(distance, far.get(verb, distance))
+    return tuple(sorted(far, key=lambda verb: (far[verb], verb))[:MOST])
+
+
+def _near_enough(known: str) -> int:
+    """1 edit in short words, 2 from five letters on, 3 from eight. Guess: feels right."""
+    return 1 + (len(known) >= 5) + (len(known) >= 8)
+
+
+def edits(one: str, other: str) -> int:
+    """How many letters to add, drop, change or swap with the next make one of the other."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, above = row, before
+        row = [i]
+        for j, wanted in enumerate(other, 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                best = min(best, above[j - 2] + 1)
+            row.append(best)
+    return row[-1]
+
+
+# The words after a verb, put where a form has them: a line for the canonical reader, or nothing
+# where a word has no place.
+
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_TIMES = re.compile(r"x?([0-9]{1,3})x?")
+_SPAN = re.compile(r"[0-9]+(?:-[0-9]+)?")
+_SLICES = {
+    "line": "lines",
+    "lines": "lines",
+    "paragraph": "para",
+    "paragraphs": "para",
+    "part": "part",
+}
+_IDS = {"step": "step:", "turn": "turn:", "window": "#", "task": "t"}
+_TO_OPTIONS = frozenset("with at and".split())
+_NO_VALUE = re.compile(r"[a-z-]+")
+_LOCAL = r"[a-z][0-9][a-z][0-9](?:[a-z0-9]{0,4})"
+_REF = re.compile(
+    rf"(?:{_LOCAL}'?|\[{_LOCAL}'?\]|{_LOCAL}-{_LOCAL}|#[0-9]+|t[0-9]+|here|root|parent|focus)"
+)
+_PREFIXED = re.compile(
+    r"(?:doc|tree|branch|node|stash|trail|agent|augment|pipe|turn|step):.+", re.DOTALL
+)
+
+
+def fit(form: Form, frame: Frame, rest: list[str], verbs: Verbs) -> str | None:
+    """The line of this form that the words are, every word having a place or a rule that
+    drops it; None where one has none. The canonical reader has still to read it."""
+    for phrase, new in SWAPPED.get(form.verb, ()):
+        rest = swap(rest, phrase.split(), new.split())
+    fitting = _Fitting(form, [*frame.before, *rest], verbs)
+    while fitting.at < len(fitting.words):
+        if not fitting.take():
+            return None
+    return fitting.line() if fitting.has(frame.needs) else None
+
+
+class _Fitting:
+    """Words taken from left to right, each into the pile that it is printed with."""
+
+    def __init__(self, form: Form, words: list[str], verbs: Verbs) -> None:
+        self.form = form
+        self.plan = form.plan
+        self.words = words
+        self.verbs = verbs
+        self.at = 0
+        self.refs: list[str] = []
+        self.texts: list[str] = []
+        self.tags: list[str] = []
+        self.types: list[str] = []
+        self.others: list[str] = []
+        self.counted = False
+        self._free = sum(part.kind in ("ref", "range") for part in self.plan.order)
+        self._leads = [p.lead for p in self.plan.leads.values() if p.kind in ("ref", "range")]
+        self._dropped = DROPPED.get(form.verb, frozenset())
+
+    def has(self, need: str) -> bool:
+        """Whether the kind of argument stands here without which the phrase means less."""
+        if need == "text":  # a block may hold it, which the canonical reader then demands
+            quoted = bool(self.texts) or any('"' in one for one in self.others)
+            return quoted or self.plan.block is not None
+        piles = {"type": self.types, "tag": self.tags}
+        return self.counted if need == "count" else not need or bool(piles[need])
+
+    def line(self) -> str | None:
+        """The pieces in the order in which the form takes them."""
+        if self.form.verb == "list" and self.types and not self.refs:
+            self.refs.append("here")
+        first = self.plan.order[0].kind if self.plan.order else ""
+        middle = (
+            [*self.texts, *self.refs]
+            if first in ("quoted", "content")
+            else [*self.refs, *self.texts]
+        )
+        return " ".join([self.form.verb, *middle, *self.tags, *self.types, *self.others])
+
+    def take(self) -> bool:
+        """One word, or several that belong together; False where it has no place."""
+        word = self.words[self.at]
+        if '"' in word or ":" in word or word[:1] in "#§":
+            return self._take_marked(word)
+        return (
+            self._takes_reason(word)
+            or self._takes_joined(word)
+            or self._takes_key(word)
+            or self._takes_number(word)
+            or self._takes_word(word)
+            or self._takes_lead(word)
+            or self._takes_ref(word)
+            or self._takes_key_after(word)
+            or self._drops(word)
+        )
+
+    def _step(self, pile: list[str], piece: str, used: int = 1) -> bool:
+        pile.append(piece)
+        self.at += used
+        return True
+
+    def _after(self, more: frozenset[str] = frozenset()) -> int:
+        """The place of the next word that says something."""
+        at = self.at + 1
+        while at < len(self.words) and (self.words[at] in NOISE or self.words[at] in more):
+            at += 1
+        return at
+
+    def _word(self, at: int) -> str:
+        return self.words[at] if at < len(self.words) else ""
+
+    # words with a mark: quotes, options, refs with a prefix, tags, slices
+
+    def _take_marked(self, word: str) -> bool:
+        if word[0] == '"':
+            return self._step(self.texts, word)
+        if word[0] == "§":
+            return self._step(self.refs, word)
+        if word[0] == "#":
+            if word[1:].isdigit():
+                return self._takes_ref(word)
+            return self._step(self.tags, word)
+        key, _, value = word.partition(":")
+        key = key.lower()
+        if key in self.plan.options or key == "because":
+            return self._step(self.others, word)
+        if key in SLICES:
+            return self._step(self.refs, word)
+        if key in PREFIXES:
+            return self._takes_ref(word)
+        if key in self._leads and value:
+            return self._step(self.refs, f"{key} {value}")
+        return False
+
+    # numbers, options, words of the form
+
+    def _takes_reason(self, word: str) -> bool:
+        """`because "it matters"`: what may stand on every line, in two words."""
+        reason = self._word(self.at + 1)
+        if word != "because" or reason[:1] != '"' or word in self._dropped:
+            return False
+        return self._step(self.others, f"{word}:{reason}", 2)
+
+    def _takes_joined(self, word: str) -> bool:
+        """`lines 3-9`, `step 3`: a word and the number that belongs to it."""
+        next_ = self._word(self.at + 1)
+        if word in _SLICES and _SPAN.fullmatch(next_) and word not in self.plan.options:
+            end = self._word(self.at + 3)
+            if self._word(self.at + 2) == "to" and end.isdigit() and next_.isdigit():
+                return self._step(self.refs, f"{_SLICES[word]}:{next_}-{end}", 4)
+            return self._step(self.refs, f"{_SLICES[word]}:{next_}", 2)
+        if word in _IDS and next_.isdigit():
+            self.words[self.at : self.at + 2] = [_IDS[word] + next_]
+            return self._takes_ref(self.words[self.at])
+        return False
+
+    def _takes_key(self, word: str) -> bool:
+        """`depth 5`, `200 tokens`, `as a question`: an option in two words."""
+        key = KEYS.get(self.form.verb, {}).get(word, word)
+        part = self.plan.options.get(key)
+        if part is not None:
+            at = self._after(frozenset(("of", "is", "=")))
+            value = self._word(at)
+            if _is_value(part, value):
+                return self._step(self.others, f"{key}:{value}", at + 1 - self.at)
+        number = _number(word)
+        unit = self.plan.options.get(self._word(self.at + 1))
+        if number and unit is not None and unit.value in ("int", "float", "number"):
+            return self._step(self.others, f"{unit.key}:{number}", 2)
+        return False
+
+    def _takes_key_after(self, word: str) -> bool:
+        """`with 200 tokens`, `at temperature 0.5`: an option after a word that leads to it."""
+        if word not in _TO_OPTIONS:
+            return False
+        self.at += 1
+        if self._takes_key(self._word(self.at)):
+            return True
+        self.at -= 1
+        return False
+
+    def _takes_number(self, word: str) -> bool:
+        """A bare number is `n:`."""
+        number = _number(word)
+        if (
+            not number
+            or "n" not in self.plan.options
+            or any(one.startswith("n:") for one in self.others)
+        ):
+            return False
+        return self._step(self.others, f"n:{number}")
+
+    def _takes_word(self, word: str) -> bool:
+        if word in self.plan.words:
+            return self._step(self.others, word)
+        if any(part.kind == "type" for part in self.plan.order) and word in TYPES:
+            return self._step(self.types, TYPES[word])
+        takes_word = any(part.kind == "word" for part in self.plan.order)
+        if takes_word and word not in self._dropped and self.verbs.verb_of(word):
+            return self._step(self.types, word)
+        return False
+
+    # refs and what stands before them
+
+    def _takes_lead(self, word: str) -> bool:
+        at = self._after()
+        next_ = self._word(at)
+        if word == "in" and next_.lower().startswith("tree:"):
+            return self._step(self.refs, f"in {next_}", at + 1 - self.at)
+        lead = word if word in self.plan.leads else LEADS.get(self.form.verb, {}).get(word, "")
+        part = self.plan.leads.get(lead)
+        if part is None or (word == "and" and self._is_typed()):
+            return False
+        if part.kind in ("quoted", "content"):
+            return self._step(self.others, lead) if next_[:1] == '"' else False
+        if not is_ref(next_) or (part.refs == ("agent",)) != next_.startswith("agent:"):
+            return False
+        if lead in self._leads:
+            self._leads.remove(lead)
+        return self._step(self.refs, f"{lead} {next_}", at + 1 - self.at)
+
+    def _is_typed(self) -> bool:
+        """Whether a link says what kind it is: then it matters which end is named first."""
+        return any(word.startswith("as:") or word == "as" for word in self.words)
+
+    def _takes_ref(self, word: str) -> bool:
+        if not is_ref(word):
+            return False
+        if self._free or not self._leads:
+            self._free -= 1
+            return self._step(self.refs, word)
+        return self._step(self.refs, f"{self._leads.pop(0)} {word}")
+
+    def _drops(self, word: str) -> bool:
+        """Passes over a word that says nothing in this verb's lines."""
+        if word not in NOISE and word not in self._dropped:
+            return False
+        self.counted = self.counted or word in COUNTED
+        self.at += 1
+        return True
+
+
+def _is_value(part: Part, value: str) -> bool:
+    if part.value in ("int", "float", "number"):
+        return _NUMBER.fullmatch(value) is not None
+    if part.value == "quoted":
+        return value[:1] == '"'
+    if part.value in ("ref", "refs"):
+        return is_ref(value) or value in part.choices
+    if part.value == "choice":
+        return value in part.choices
+    return part.value == "word" and _NO_VALUE.fullmatch(value) is not None
+
+
+def _number(word: str) -> str:
+    if word in NUMBERS:
+        return str(NUMBERS[word])
+    match = _TIMES.fullmatch(word)
+    if match:
+        return match[1]
+    return word if _NUMBER.fullmatch(word) else ""
+
+
+def swap(words: list[str], old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """The words with every run of `old` replaced by `new`."""
+    old, new, at = list(old), list(new), 0
+    while at + len(old) <= len(words):
+        if words[at : at + len(old)] == old:
+            words = [*words[:at], *new, *words[at + len(old) :]]
+            at += len(new)
+        else:
+            at += 1
+    return words
+
+
+def is_ref(word: str) -> bool:
+    """Whether a word is a reference by its form alone: more narrow than where a ref must
+    stand, so that no common word is taken for an id."""
+    return _REF.fullmatch(word.lower()) is not None or _PREFIXED.fullmatch(word) is not None

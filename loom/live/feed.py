@@ -1,0 +1,253 @@
+"""One stream in this process: hears the doorbell, reads the log once, wakes its sockets."""
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from channels.layers import get_channel_layer
+
+from loom.events import announce
+from loom.live import reads
+from loom.live.frames import Here, Partial, Place, Ring
+from loom.live.handshake import Guest
+from loom.live.reads import Threads
+from loom.live.socket import Socket
+
+log = logging.getLogger("heddle.live")
+
+SUBSCRIBED_S = 2.0  # a broker that is down must not keep people from the log
+CATCH_UP_S = 0.25  # how often a generation's row is written at least
+CATCH_UPS = 8
+PRESENCE_GAP_S = 0.2
+ANNOUNCE_S = 20.0
+
+
+class Feed:
+    """All sockets of one stream in this process, and what they share."""
+
+    def __init__(self, guest: Guest, *, process: str, threads: Threads) -> None:
+        self.stream = guest.stream
+        self.groves = guest.groves
+        self.tree_uid = guest.tree_uid
+        self.process = process
+        self.read = threads.read
+        self.ring = Ring(0)
+        self.sockets: set[Socket] = set()
+        self.partials: dict[str, Partial] = {}
+        self._ended: deque[str] = deque(maxlen=256)
+        self.here = Here()
+        self.idle_since: float | None = None
+        self.on_access: Callable[[Feed], None] = lambda feed: None
+        self._bell = asyncio.Event()
+        self._subscribed = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._announced_at = 0.0
+        self._will_announce = False
+        self._loop = asyncio.get_running_loop()
+
+    async def open(self) -> None:
+        """Joins the group first, then reads where the log stands; nothing falls between."""
+        self._spawn(self._listen())
+        try:
+            await asyncio.wait_for(self._subscribed.wait(), SUBSCRIBED_S)
+        except TimeoutError:
+            log.warning("no broker for %s: reading the log each second", self.stream)
+        self.ring = Ring((await self.read(reads.heads, [self.stream])).get(self.stream, 0))
+        if self.tree_uid:
+            for uid, chunk, text in await self.read(reads.running, self.tree_uid):
+                self._partial(uid).catch_up(chunk, text)
+        self._spawn(self._follow())
+        self._announce(asks=True)
+
+    def close(self) -> None:
+        """Stops listening."""
+        for task in self._tasks:
+            task.cancel()
+
+    def ring_bell(self, seq: int) -> None:
+        """Says that the stream has come to `seq`."""
+        if seq > self.ring.head:
+            self._bell.set()
+
+    def put(self, socket: Socket, place: Place) -> None:
+        """Notes where a socket's participant is, and tells everybody."""
+        if self.here.put(id(socket), place):
+            self._announce()
+
+    def leave(self, socket: Socket) -> None:
+        """Forgets a socket."""
+        self.sockets.discard(socket)
+        if self.here.leave(id(socket)):
+            self._announce()
+
+    def tick(self, now: float) -> None:
+        """Once a second: slow sockets, heartbeats, and who is here."""
+        for socket in self.sockets:
+            socket.look(now)
+        if self.here.expire(now):
+            self._wake_all()
+        if self.here.own and now - self._announced_at >= ANNOUNCE_S:
+            self._announce()
+
+    def _spawn(self, work: Any) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _wake_all(self) -> None:
+        for socket in self.sockets:
+            socket.wake.set()
+
+    # The log.
+
+    async def _follow(self) -> None:
+        while True:
+            await self._bell.wait()
+            self._bell.clear()
+            try:
+                await self._catch_up()
+            except Exception:  # the database may be away; the next bell or second tries again
+                log.warning("could not read %s", self.stream, exc_info=True)
+
+    async def _catch_up(self) -> None:
+        while True:
+            passes = {socket.guest.ticket for socket in self.sockets}
+            entries, verdicts = await self.read(
+                reads.news, self.stream, self.ring.head, reads.PAGE, passes
+            )
+            if not entries:
+                return
+            self.judge(verdicts)
+            self.ring.extend(entries)
+            for entry in entries:
+                if entry.kind == "generation.ended":
+                    self._end_partial(entry.frame)
+            self._wake_all()
+            if len(entries) < reads.PAGE:
+                return
+            await asyncio.sleep(0)
+
+    async def recheck(self) -> None:
+        """Asks for each socket what its guest may do now; closes or narrows it."""
+        passes = {socket.guest.ticket for socket in self.sockets}
+        if not passes:
+            return
+        self.judge(await self.read(reads.standing, passes))
+
+    def judge(self, verdicts: dict[reads.Pass, reads.Verdict]) -> None:
+        """Closes or narrows the sockets as the verdicts of `reading.standing` say."""
+        for socket in list(self.sockets):
+            verdict = verdicts.get(socket.guest.ticket)
+            if isinstance(verdict, int):
+                socket.close(verdict)
+            elif verdict is not None:
+                socket.role = verdict
+
+    # The doorbell.
+
+    async def _listen(self) -> None:
+        """Keeps a channel subscribed to the groups of the stream and of its grove."""
+        while True:
+            try:
+                layer: Any = get_channel_layer()
+                channel = await layer.new_channel()
+                for stream in {self.stream, self.groves}:
+                    await layer.group_add(announce.group_of(stream), channel)
+                self._subscribed.set()
+                while True:
+                    self._hear(await layer.receive(channel))
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                log.warning("lost the broker for %s", self.stream, exc_info=True)
+                await asyncio.sleep(1)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        kind = message.get("type")
+        if kind == "access":
+            self.on_access(self)
+        elif message.get("stream", self.stream) != self.stream:
+            return
+        elif kind == "bell":
+            self.ring_bell(message["seq"])
+        elif kind == "delta":
+            self._hear_delta(message["generation"], message["chunk"], message["text"])
+        elif kind == "presence" and message.get("process") != self.process:
+            self.here.hear(message["process"], message["here"], self._loop.time())
+            if message.get("asks"):
+                self._announce()
+            self._wake_all()
+
+    # Running generations.
+
+    def _partial(self, uid: str) -> Partial:
+        return self.partials.setdefault(uid, Partial(uid))
+
+    def _hear_delta(self, uid: str, chunk: int, text: str) -> None:
+        if uid in self._ended:  # it came the slower way
+            return
+        partial = self._partial(uid)
+        if partial.hear(chunk, text):
+            self._read_on(partial)
+        self._wake_all()
+
+    def reached(self, uid: str, chunk: int) -> None:
+        """Notes how far the row of a running text has come: what was lost on the way here is
+        read there, and not only once more comes."""
+        if uid not in self._ended and chunk > self._partial(uid).chunk:
+            self._read_on(self._partial(uid))
+
+    def _read_on(self, partial: Partial) -> None:
+        if not partial.is_catching_up:
+            partial.is_catching_up = True
+            self._spawn(self._close_gap(partial))
+
+    async def _close_gap(self, partial: Partial) -> None:
+        """Reads the generation's row until it has reached what was heard too early."""
+        try:
+            for _ in range(CATCH_UPS):
+                row = await self.read(reads.partial, partial.uid)
+                if row is None:  # over: its end comes, or came, as an event
+                    self.partials.pop(partial.uid, None)
+                    return
+                partial.catch_up(*row)
+                self._wake_all()
+                if not partial.waiting:
+                    return
+                await asyncio.sleep(CATCH_UP_S)
+        finally:
+            partial.is_catching_up = False
+
+    def _end_partial(self, frame: str) -> None:
+        ended = json.loads(frame)["event"]["payload"]["generation"]["id"]
+        self._ended.append(ended)
+        # Sockets tell what is left of it before they tell the event, so it goes only then.
+        self._loop.call_later(1, self.partials.pop, ended, None)
+
+    # Who is here.
+
+    def _announce(self, *, asks: bool = False) -> None:
+        self._wake_all()
+        if self._will_announce and not asks:
+            return
+        self._will_announce = True
+        due = max(0.0, self._announced_at + PRESENCE_GAP_S - self._loop.time())
+        self._loop.call_later(0 if asks else due, self._spawn_announcement, asks)
+
+    def _spawn_announcement(self, asks: bool) -> None:
+        self._will_announce = False
+        self._announced_at = self._loop.time()
+        message = {
+            "type": "presence",
+            "stream": self.stream,
+            "process": self.process,
+            "here": list(self.here.own.values()),
+            "asks": asks,
+        }
+        self._spawn(announce.send_async(self.stream, message))
+        if self.tree_uid and not asks:  # who asks has not heard yet of the others
+            here = [place["participant"] for place in self.here.places()]
+            self._spawn(asyncio.to_thread(announce.tell, self.stream, here))

@@ -1,0 +1,253 @@
+"""Plain values of the live connection: frames, the last events, running texts, who is where."""
+
+import json
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from loom.rules.errors import CommandError
+from loom.rules.ids import looks_like_id
+
+MAX_BUFFER = 65_536  # characters of a working buffer that others may see
+_HINT = 'Send {"type": "presence", "node": ID} and, if you write, "buffer": TEXT.'
+
+
+class Presence(BaseModel):
+    """Where the sender is, and the working buffer he lets others see."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    type: Literal["presence"]
+    node: str
+    buffer: str | None = None
+
+
+def _frame(kind: str, **values: Any) -> str:
+    return json.dumps({"type": kind, **values}, ensure_ascii=False, separators=(",", ":"))
+
+
+def event(body: dict[str, Any]) -> str:
+    """The frame of one event."""
+    return _frame("event", event=body)
+
+
+def heartbeat(seq: int) -> str:
+    """Says how far the stream has come."""
+    return _frame("heartbeat", seq=seq)
+
+
+def delta(generation: str, *, chunk: int, text: str, whole: bool) -> str:
+    """A piece of a running generation. `whole`: all its text so far, instead of what follows.
+
+    The first delta of a generation after connecting is whole, unless it is its chunk 1.
+    """
+    if whole and chunk != 1:
+        return _frame("delta", generation=generation, chunk=chunk, text=text, whole=True)
+    return _frame("delta", generation=generation, chunk=chunk, text=text)
+
+
+def presence(here: list[dict[str, Any]]) -> str:
+    """Everybody who is here now; replaces what was said before."""
+    return _frame("presence", here=here)
+
+
+def error(refused: CommandError) -> str:
+    """Why a frame of the client, or the connection, was refused."""
+    return _frame("error", code=refused.code, message=refused.message, hint=refused.hint)
+
+
+def read(text: str | None) -> Presence:
+    """The client's frame. Refuses all but a well-formed presence; None is a binary frame."""
+    if text is None:
+        raise CommandError("INVALID_SYNTAX", "A binary frame is not understood.", hint=_HINT)
+    try:
+        given = Presence.model_validate_json(text.encode())
+    except (ValidationError, UnicodeEncodeError):
+        raise CommandError("INVALID_SYNTAX", "This frame is not understood.", hint=_HINT) from None
+    if not looks_like_id(given.node):
+        raise CommandError("INVALID_SYNTAX", "node is no id of a node.", hint=_HINT)
+    if given.buffer is not None and "\0" in given.buffer:
+        raise CommandError("INVALID_SYNTAX", "buffer holds U+0000.", hint="Take it out.")
+    if given.buffer is not None and len(given.buffer) > MAX_BUFFER:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"buffer has more than {MAX_BUFFER:,} characters.",
+            hint="Send the part around the cursor.",
+        )
+    return given
+
+
+# The last events of one stream, rendered once, for all sockets of the process.
+
+
+MAX_EVENTS = 1024
+MAX_CHARACTERS = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One event as a frame. `hidden` is the frame for roles in `hidden_from`."""
+
+    seq: int
+    kind: str
+    frame: str
+    hidden: str = ""
+    hidden_from: frozenset[str] = frozenset()
+
+    def frame_for(self, role: str) -> str:
+        """What somebody with this role is sent."""
+        return self.hidden if role in self.hidden_from else self.frame
+
+
+@dataclass
+class Ring:
+    """Entries in order without gaps, from after `floor` to `head`; old ones fall out."""
+
+    head: int
+    floor: int = -1
+    _entries: deque[Entry] = field(default_factory=deque)
+    _size: int = 0
+
+    def __post_init__(self) -> None:
+        self.floor = self.head
+
+    def extend(self, entries: list[Entry]) -> None:
+        """Takes the entries that follow `head`; repeats are dropped."""
+        for entry in entries:
+            if entry.seq != self.head + 1:
+                if entry.seq <= self.head:
+                    continue
+                raise ValueError(f"event {entry.seq} does not follow {self.head}")
+            self._entries.append(entry)
+            self._size += len(entry.frame)
+            self.head = entry.seq
+        while len(self._entries) > MAX_EVENTS or (
+            self._size > MAX_CHARACTERS and len(self._entries) > 1
+        ):
+            gone = self._entries.popleft()
+            self._size -= len(gone.frame)
+            self.floor = gone.seq
+
+    def after(self, seq: int, *, limit: int = 64) -> list[Entry]:
+        """The next entries after `seq`, which must not lie below the floor."""
+        start = seq - self.floor
+        return [self._entries[i] for i in range(start, min(start + limit, len(self._entries)))]
+
+
+# Texts of running generations as one process has heard them. Plain values, no sockets.
+
+
+@dataclass
+class Partial:
+    """One generation's text so far. `epoch` changes when it had to be started over."""
+
+    uid: str
+    text: str = ""
+    chunk: int = 0
+    epoch: int = 0
+    is_catching_up: bool = False
+    waiting: dict[int, str] = field(default_factory=dict)
+
+    def hear(self, chunk: int, text: str) -> bool:
+        """Takes a delta; whether there is a gap, so that the row has to be read.
+
+        Repeats are dropped, and what came too early waits for the gap to be closed.
+        """
+        if chunk > self.chunk:
+            self.waiting[chunk] = text
+        self._close_up()
+        return bool(self.waiting)
+
+    def catch_up(self, chunk: int, text: str) -> None:
+        """Takes text and chunk from the generation's row, which holds all of it."""
+        if chunk > self.chunk or (chunk == self.chunk and text != self.text):
+            if not text.startswith(self.text):
+                self.epoch += 1
+            self.text, self.chunk = text, chunk
+        for early in [n for n in self.waiting if n <= self.chunk]:
+            del self.waiting[early]
+        self._close_up()
+
+    def _close_up(self) -> None:
+        while (piece := self.waiting.pop(self.chunk + 1, None)) is not None:
+            self.text += piece
+            self.chunk += 1
+
+
+@dataclass
+class Reader:
+    """How far one socket has been told one generation's text, and when it was told last."""
+
+    epoch: int = 0
+    offset: int = 0
+    chunk: int = 0
+    told_at: float = 0.0
+
+    def is_behind(self, partial: Partial) -> bool:
+        """Whether there is something to tell."""
+        return (self.epoch, self.chunk) != (partial.epoch, partial.chunk)
+
+    def take(self, partial: Partial, now: float) -> tuple[str, bool]:
+        """What is still to be told, and whether it is the whole text; then it counts as told."""
+        if self.epoch != partial.epoch:
+            self.epoch, self.offset = partial.epoch, 0
+        piece, whole = partial.text[self.offset :], self.offset == 0
+        self.offset, self.chunk, self.told_at = len(partial.text), partial.chunk, now
+        return piece, whole
+
+
+# Who is where in one stream, over all processes. Plain values with an expiry.
+
+
+Place = dict[str, Any]  # {participant, node, buffer?}
+TTL_S = 50.0
+
+
+@dataclass
+class Here:
+    """This process's places by socket, and those other processes told of, by process."""
+
+    own: dict[int, Place] = field(default_factory=dict)
+    others: dict[str, tuple[float, list[Place]]] = field(default_factory=dict)
+    version: int = 0
+
+    def put(self, socket: int, place: Place) -> bool:
+        """Notes where a socket's participant is; whether that is news."""
+        if self.own.get(socket) == place:
+            return False
+        self.own[socket] = place
+        self.version += 1
+        return True
+
+    def leave(self, socket: int) -> bool:
+        """Forgets a socket; whether it had a place."""
+        had = self.own.pop(socket, None) is not None
+        self.version += had
+        return had
+
+    def hear(self, process: str, places: list[Place], now: float) -> None:
+        """Takes what another process says about its own sockets."""
+        _, before = self.others.get(process, (0.0, []))
+        if places:
+            self.others[process] = (now + TTL_S, places)
+        else:
+            self.others.pop(process, None)
+        self.version += before != places
+
+    def expire(self, now: float) -> bool:
+        """Forgets processes not heard of for long; whether there were any."""
+        gone = [process for process, (until, _) in self.others.items() if until < now]
+        for process in gone:
+            del self.others[process]
+        self.version += bool(gone)
+        return bool(gone)
+
+    def places(self) -> list[Place]:
+        """Everybody who is here; the same place of the same participant is told once."""
+        told: list[Place] = []
+        for place in [*self.own.values(), *(p for _, ps in self.others.values() for p in ps)]:
+            if place not in told:
+                told.append(place)
+        return told

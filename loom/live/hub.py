@@ -1,0 +1,179 @@
+"""`/ws/…`: the handshake, then the hub of this process with its feeds by stream."""
+
+import asyncio
+import logging
+import re
+import secrets
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from channels.db import database_sync_to_async
+
+from loom.live import frames, reads
+from loom.live.feed import Feed
+from loom.live.handshake import Guest, Unwelcome, welcome
+from loom.live.reads import Threads
+from loom.live.socket import Receive, Send, Socket
+
+log = logging.getLogger("heddle.live")
+
+WATCH_S = 1.0  # a lost bell or a changed role is noticed after so long at the latest
+LINGER_S = 5.0  # a feed without sockets waits so long for one to come back
+
+
+class Hub:
+    """Feeds are opened on first use and closed when nobody has listened for a while."""
+
+    def __init__(self) -> None:
+        self.process = secrets.token_hex(8)
+        self._threads = Threads()
+        self._feeds: dict[str, Feed] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._watch: asyncio.Task[None] | None = None
+        self._rechecks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, guest: Guest, receive: Receive, send: Send) -> None:
+        """Serves one accepted socket until it is closed."""
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._watching())
+        feed = await self._feed(guest)
+        socket = Socket(guest, feed, receive, send)
+        feed.sockets.add(socket)
+        try:
+            # Between the handshake and now the guest may have been shown the door.
+            await feed.recheck()
+            await socket.run()
+        finally:
+            feed.leave(socket)
+
+    async def _feed(self, guest: Guest) -> Feed:
+        async with self._opening.setdefault(guest.stream, asyncio.Lock()):
+            feed = self._feeds.get(guest.stream)
+            if feed is None:
+                feed = Feed(guest, process=self.process, threads=self._threads)
+                feed.on_access = self._recheck_soon
+                try:
+                    await feed.open()
+                except BaseException:
+                    feed.close()
+                    raise
+                self._feeds[guest.stream] = feed
+            feed.idle_since = None
+            return feed
+
+    def _recheck_soon(self, feed: Feed) -> None:
+        task = asyncio.get_running_loop().create_task(feed.recheck())
+        self._rechecks.add(task)
+        task.add_done_callback(self._rechecks.discard)
+
+    async def _watching(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_S)
+            try:
+                await self.look()
+            except Exception:  # the database may be away; sockets stay, and hear of it later
+                log.warning("could not look after the sockets", exc_info=True)
+
+    async def look(self) -> None:
+        """Notices lost bells and pieces of text, changed roles, slow sockets and feeds without
+        sockets."""
+        now = asyncio.get_running_loop().time()
+        for feed in list(self._feeds.values()):
+            feed.tick(now)
+            self._let_go(feed, now)
+        feeds = [feed for feed in self._feeds.values() if feed.sockets]
+        if not feeds:
+            return
+        heads = await self._threads.read(reads.heads, [feed.stream for feed in feeds])
+        for feed in feeds:
+            feed.ring_bell(heads.get(feed.stream, 0))
+        trees = {feed.tree_uid: feed for feed in feeds if feed.tree_uid}
+        for tree, uid, chunk in await self._threads.read(reads.reached, list(trees)):
+            trees[tree].reached(uid, chunk)
+        passes = {socket.guest.ticket for feed in feeds for socket in feed.sockets}
+        verdicts = await self._threads.read(reads.standing, passes)
+        for feed in feeds:
+            feed.judge(verdicts)
+
+    def _let_go(self, feed: Feed, now: float) -> None:
+        if feed.sockets:
+            feed.idle_since = None
+        elif feed.idle_since is None:
+            feed.idle_since = now
+        elif now - feed.idle_since > LINGER_S and not self._opening[feed.stream].locked():
+            feed.close()
+            del self._feeds[feed.stream], self._opening[feed.stream]
+
+    async def close(self) -> None:
+        """Closes every socket with 1012, so that clients come back at once."""
+        tasks = [self._watch] if self._watch else []
+        for task in tasks:
+            task.cancel()
+        for feed in self._feeds.values():
+            for socket in feed.sockets:
+                socket.close(1012)
+            feed.close()
+        await asyncio.gather(*tasks, *self._rechecks, return_exceptions=True)
+        self._feeds.clear()
+        self._watch = None
+        threads, self._threads = self._threads, Threads()
+        await threads.close()
+
+
+_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
+
+
+def hub() -> Hub:
+    """The hub of the running loop: one in each process, as a process has one loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _hubs:
+        _hubs[loop] = Hub()
+    return _hubs[loop]
+
+
+# `/ws/…` to the door: the handshake, then the hub.
+
+
+PATH = re.compile(r"/ws/(trees|groves|workspaces)/([^/]{1,64})")
+
+
+async def application(scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    """One socket, from its handshake to its end.
+
+    Who is not welcome is accepted first: only then can a client read the closing code.
+    """
+    if (await receive())["type"] != "websocket.connect":
+        return
+    try:
+        guest = await _welcome(scope)
+    except Unwelcome as unwelcome:
+        await send({"type": "websocket.accept"})
+        if unwelcome.refused is not None:
+            frame = frames.error(unwelcome.refused)
+            await send({"type": "websocket.send", "text": frame})
+        await send({"type": "websocket.close", "code": unwelcome.code})
+        return
+    await send({"type": "websocket.accept"})
+    await hub().serve(guest, receive, send)
+
+
+async def _welcome(scope: dict[str, Any]) -> Guest:
+    path = PATH.fullmatch(scope["path"])
+    if path is None:
+        raise Unwelcome(4404)
+    check = database_sync_to_async(welcome, thread_sensitive=False)
+    guest: Guest = await check(scope, path[1], path[2])
+    return guest
+
+
+async def lifespan(receive: Receive, send: Send) -> None:
+    """Start and stop of the process: at its end every socket is told to come again."""
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            await hub().close()
+            await asyncio.sleep(0)
+            await send({"type": "lifespan.shutdown.complete"})
+            return

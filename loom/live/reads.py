@@ -1,0 +1,203 @@
+"""What sockets read from the database, and the threads that read it."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar, cast
+
+from django.contrib.sessions.models import Session
+from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from loom.live import frames
+from loom.live.frames import Entry
+from loom.models import ApiKey, Event, Generation, Node, Stream, Tree
+from loom.models.base import Given, Prepared
+from loom.queries import event_log
+from loom.queries.node_rows import fetch, listed
+from loom.rules.permissions import ROLES, Role, Scope, limited
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+COUNT = 2  # so that one who reads a long log does not hold up the news
+
+
+class Threads:
+    """Runs functions of `reading`. Only reads: a failed one is not tried again here."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(COUNT, "live", initializer=self._enter)
+        self._connections: list[BaseDatabaseWrapper] = []
+
+    async def read(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the function returns. A connection that failed is opened anew next time."""
+
+        def run() -> T:
+            try:
+                return function(*args, **kwargs)
+            except Error:
+                connection.close()
+                raise
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+
+    async def close(self) -> None:
+        """Ends the threads, once they have read, and closes their connections."""
+        await asyncio.to_thread(self._leave)  # Django closes none on a loop's thread
+
+    def _leave(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for one in self._connections:
+            one.close()
+
+    def _enter(self) -> None:
+        # They are closed from another thread than their own.
+        connection.inc_thread_sharing()
+        self._connections.append(connections[DEFAULT_DB_ALIAS])
+
+
+# What the live door reads from the database. Synchronous; each call a few short queries.
+
+
+Verdict = str | int  # a role, or the code a socket is closed with
+
+
+@dataclass(frozen=True)
+class Pass:
+    """By what somebody came in, so that it can be asked again whether it still holds.
+
+    `password` is the password's hash at that time: a change ends sockets of browsers.
+    """
+
+    user_id: int
+    grove_id: int
+    tree_id: int | None
+    key_id: int | None = None
+    session_key: str = ""
+    password: str = ""
+    scope: Scope = "owner"
+
+
+PAGE = 200  # events that are read at once
+
+_AFTER = Prepared(
+    lambda: (
+        Event.objects.filter(stream__name=Given("stream"), seq__gt=Given("seq"))
+        .order_by("seq")
+        .values_list("seq", "kind", "actor", "origin", "payload", "at")[:PAGE]
+    )
+)
+_MEMBERS = """SELECT m.user_id, m.grove_id, m.role, u.password
+    FROM loom_membership m JOIN loom_user u ON u.id = m.user_id
+    WHERE u.is_active AND m.user_id IN ({users}) AND m.grove_id IN ({groves})"""
+
+
+def entries_after(stream: str, seq: int, limit: int) -> list[Entry]:
+    """The next events of a stream, at most PAGE of them, rendered; in order. Two queries:
+    the texts of nodes are read besides."""
+    rows = _AFTER.all(stream=stream, seq=seq)
+    bodies = event_log.hydrated([event_log.event_body(*row) for row in rows[:limit]])
+    return [_entry(body) for body in bodies]
+
+
+def _entry(body: event_log.Body) -> Entry:
+    seq, kind = body["seq"], body["kind"]
+    hidden_from = frozenset(role for role in ROLES if event_log.is_hidden(kind, role))
+    hidden = frames.event(event_log.hidden_body(seq)) if hidden_from else ""
+    return Entry(seq, kind, frames.event(body), hidden, hidden_from)
+
+
+def heads(streams: Iterable[str]) -> dict[str, int]:
+    """The last seq of each stream that has events; one query."""
+    return dict(Stream.objects.filter(name__in=list(streams)).values_list("name", "head"))
+
+
+def running(tree_uid: str) -> list[tuple[str, int, str]]:
+    """Uid, chunk and text of the generations of a tree that have not ended."""
+    rows = Generation.objects.filter(tree__uid=tree_uid, ended_at__isnull=True)
+    return list(rows.order_by("id").values_list("uid", "chunk", "text"))
+
+
+def reached(tree_uids: Iterable[str]) -> list[tuple[str, str, int]]:
+    """Tree, uid and chunk of the generations of trees that have a text and go on; one query."""
+    going = Generation.objects.filter(ended_at__isnull=True, status="running", chunk__gt=0)
+    rows = going.filter(tree__uid__in=list(tree_uids)).order_by()
+    return list(rows.values_list("tree__uid", "uid", "chunk"))
+
+
+def partial(generation_uid: str) -> tuple[int, str] | None:
+    """Chunk and text of one generation; None when it is over or was never there."""
+    rows = Generation.objects.filter(uid=generation_uid, status__in=("queued", "running"))
+    return rows.values_list("chunk", "text").first()
+
+
+def node_exists(tree_id: int, local_id: str) -> bool:
+    """Whether the tree has a node of this id."""
+    return Node.objects.filter(tree_id=tree_id, local_id=local_id.lower()).exists()
+
+
+def news(
+    stream: str, seq: int, limit: int, passes: set[Pass]
+) -> tuple[list[Entry], dict[Pass, Verdict]]:
+    """The next events, and who may still hear them: asked after the events were read, so
+    that whoever was removed before one of them is not told it. Two queries."""
+    entries = entries_after(stream, seq, limit)
+    return entries, memberships(passes) if entries else {}
+
+
+def memberships(passes: set[Pass]) -> dict[Pass, Verdict]:
+    """For each pass the role its user has now, or 4404; one query."""
+    roles = _members(passes)
+    return {
+        one: _limited(roles.get((one.user_id, one.grove_id), (4404, ""))[0], one) for one in passes
+    }
+
+
+def standing(passes: set[Pass]) -> dict[Pass, Verdict]:
+    """For each pass the role it gives now, or the code its socket is closed with.
+
+    Besides memberships: keys, sessions, passwords and trees. At most four queries.
+    """
+    members = _members(passes)
+    lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    valid = ApiKey.objects.filter(lasting, revoked_at__isnull=True)
+    keys = _those(valid, "pk", {p.key_id for p in passes})
+    sessions = _those(
+        Session.objects.filter(expire_date__gt=timezone.now()),
+        "session_key",
+        {p.session_key for p in passes},
+    )
+    trees = _those(Tree.objects.filter(erasing_at__isnull=True), "pk", {p.tree_id for p in passes})
+
+    def verdict(one: Pass) -> Verdict:
+        role, password = members.get((one.user_id, one.grove_id), (4404, one.password))
+        if one.key_id and one.key_id not in keys:
+            return 4401
+        if one.session_key and (one.session_key not in sessions or password != one.password):
+            return 4401
+        return 4404 if one.tree_id and one.tree_id not in trees else _limited(role, one)
+
+    return {one: verdict(one) for one in passes}
+
+
+def _limited(found: Verdict, one: Pass) -> Verdict:
+    """The role that the scope of a pass's key leaves."""
+    return found if isinstance(found, int) else limited(cast(Role, found), one.scope)
+
+
+def _members(passes: set[Pass]) -> dict[tuple[int, int], tuple[Verdict, str]]:
+    users, groves = (listed({getattr(p, name) for p in passes}) for name in ("user_id", "grove_id"))
+    found = fetch(_MEMBERS.format(users=users, groves=groves))
+    return {(user, grove): (role, password) for user, grove, role, password in found}
+
+
+def _those(rows: QuerySet[Any], column: str, asked: set[Any]) -> set[Any]:
+    """The asked values that are still there; no query where none is asked."""
+    wanted = {value for value in asked if value}
+    if not wanted:
+        return set()
+    return set(rows.filter(**{f"{column}__in": wanted}).values_list(column, flat=True))

@@ -1,0 +1,225 @@
+"""One open socket: what it has been sent, and what it still has to be sent."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loom.live import frames, reads
+from loom.live.frames import Partial, Reader
+from loom.live.handshake import Guest
+from loom.rules.errors import CommandError, not_found
+
+if TYPE_CHECKING:
+    from loom.live.feed import Feed
+
+
+@dataclass
+class Pace:
+    """`a_second` may go in the long run, `burst` at once. Times are given by the caller."""
+
+    a_second: float
+    burst: float
+    _left: float = -1.0
+    _at: float = 0.0
+
+    def may_go(self, now: float) -> bool:
+        """Whether one may go now."""
+        if self._left < 0:
+            self._left, self._at = self.burst, now
+        self._left = min(self.burst, self._left + (now - self._at) * self.a_second)
+        self._at = now
+        return self._left >= 1
+
+    def take(self, now: float) -> bool:
+        """Whether one may go now; if so, it has gone."""
+        if not self.may_go(now):
+            return False
+        self._left -= 1
+        return True
+
+    @property
+    def wait_s(self) -> float:
+        """How long until the next one may go."""
+        return max(0.0, (1 - self._left) / self.a_second)
+
+
+# One open socket: what it has been told, and what it still has to be told.
+
+
+log = logging.getLogger("heddle.live")
+
+HEARTBEAT_S = 20.0
+SLOW_S = 2.0  # a send that takes so long while events fall out of the ring
+STUCK_S = 20.0  # a send that takes so long at all
+FAREWELL_S = 30.0
+DELTAS_A_SECOND = 20.0
+FRAMES_A_SECOND = 10.0
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Socket:
+    """A guest at a feed. Nothing is queued here: a cursor into the feed's ring, and one
+    into the text of each running generation, say what comes next. So a slow socket gets
+    merged deltas, and costs no memory."""
+
+    def __init__(self, guest: Guest, feed: "Feed", receive: Receive, send: Send) -> None:
+        self.guest = guest
+        self.role = guest.role
+        self.feed = feed
+        self.wake = asyncio.Event()
+        self.close_code = 0
+        self._cursor = guest.since
+        self._receive = receive
+        self._send = send
+        self._closing = asyncio.Event()
+        self._readers: dict[str, Reader] = {}
+        self._here_told = -1
+        self._beat_at = 0.0
+        self._sending_since: float | None = None
+        self._deltas = Pace(DELTAS_A_SECOND, burst=6)
+        self._frames = Pace(FRAMES_A_SECOND, burst=40)
+        self._loop = asyncio.get_running_loop()
+
+    def close(self, code: int) -> None:
+        """Asks for the end of this socket, with a code that tells the client why."""
+        self.close_code = self.close_code or code
+        self._closing.set()
+
+    def look(self, now: float) -> None:
+        """Called each second: notices a socket that does not take what it is sent."""
+        if self._sending_since is not None:
+            waited_s = now - self._sending_since
+            if waited_s > (SLOW_S if self._cursor < self.feed.ring.floor else STUCK_S):
+                self.close(4408)
+        if now >= self._beat_at:
+            self.wake.set()
+
+    async def run(self) -> None:
+        """Serves the socket until it is closed from either side."""
+        tasks = [
+            asyncio.create_task(self._write()),
+            asyncio.create_task(self._read()),
+            asyncio.create_task(self._closing.wait()),
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+        for outcome in ended:
+            # OSError is the peer's going away (ASGI 2.4); all else is ours.
+            if isinstance(outcome, Exception) and not isinstance(outcome, OSError):
+                log.error("a socket of %s failed", self.feed.stream, exc_info=outcome)
+                self.close_code = self.close_code or 1011
+        if self.close_code:
+            await self._say_goodbye()
+
+    async def _say_goodbye(self) -> None:
+        closing = {"type": "websocket.close", "code": self.close_code}
+        try:
+            await asyncio.wait_for(self._send(closing), FAREWELL_S)
+        except (OSError, TimeoutError, RuntimeError):
+            return  # gone already, or it never read what was sent before
+
+    async def _tell(self, frame: str) -> None:
+        if self.close_code:  # whoever is shown the door hears nothing more
+            return
+        self._sending_since = self._loop.time()
+        await self._send({"type": "websocket.send", "text": frame})
+        self._sending_since = None
+
+    async def _write(self) -> None:
+        await self._demand_cursor()
+        while True:
+            self.wake.clear()
+            await self._tell_events()
+            await self._tell_deltas()
+            await self._tell_presence()
+            if self._loop.time() >= self._beat_at:
+                self._beat_at = self._loop.time() + HEARTBEAT_S
+                await self._tell(frames.heartbeat(self.feed.ring.head))
+            await self.wake.wait()
+
+    async def _demand_cursor(self) -> None:
+        """A client may know more than this feed has heard of yet, but not more than there is:
+        then the log was set back (a backup was restored), and what comes now is new to it."""
+        if self._cursor > self.feed.ring.head:
+            head = (await self.feed.read(reads.heads, [self.feed.stream])).get(self.feed.stream, 0)
+            self.feed.ring_bell(head)
+            self._cursor = min(self._cursor, head)
+
+    async def _tell_events(self) -> None:
+        ring = self.feed.ring
+        while self._cursor < ring.head:
+            if self._cursor < ring.floor:
+                # Not past the ring: only what is in it came after rights were looked at.
+                count = min(reads.PAGE, ring.head - self._cursor)
+                entries = await self.feed.read(
+                    reads.entries_after, self.feed.stream, self._cursor, count
+                )
+            else:
+                entries = ring.after(self._cursor)
+            for entry in entries:
+                if entry.kind == "generation.ended":
+                    await self._tell_deltas(at_once=True)
+                await self._tell(entry.frame_for(self.role))
+                self._cursor = entry.seq
+            if not entries:
+                return
+
+    async def _tell_deltas(self, *, at_once: bool = False) -> None:
+        for partial, reader in self._behind():
+            if not at_once and not self._deltas.take(self._loop.time()):
+                self._loop.call_later(self._deltas.wait_s, self.wake.set)
+                return
+            text, whole = reader.take(partial, self._loop.time())
+            await self._tell(frames.delta(partial.uid, chunk=partial.chunk, text=text, whole=whole))
+
+    def _behind(self) -> list[tuple[Partial, Reader]]:
+        """The generations of which something is untold, the longest waiting first."""
+        partials = self.feed.partials
+        self._readers = {
+            uid: self._readers.get(uid) or Reader(partial.epoch)
+            for uid, partial in partials.items()
+        }
+        pairs = [(partials[uid], reader) for uid, reader in self._readers.items()]
+        behind = [pair for pair in pairs if pair[1].is_behind(pair[0])]
+        return sorted(behind, key=lambda pair: pair[1].told_at)
+
+    async def _tell_presence(self) -> None:
+        here = self.feed.here
+        if self._here_told != here.version:
+            is_first = self._here_told == -1
+            self._here_told = here.version
+            places = here.places()
+            if places or not is_first:
+                await self._tell(frames.presence(places))
+
+    async def _read(self) -> None:
+        while True:
+            message = await self._receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            try:
+                await self._hear(message.get("text"))
+            except CommandError as refused:
+                await self._tell(frames.error(refused))
+
+    async def _hear(self, text: str | None) -> None:
+        if not self._frames.take(self._loop.time()):
+            raise CommandError("LIMIT_EXCEEDED", "These are too many frames.", hint="Send fewer.")
+        given = frames.read(text)
+        tree = self.guest.ticket.tree_id
+        if not self.guest.tree_uid or tree is None:
+            raise CommandError("INVALID_SYNTAX", "Only a tree has presence.", hint="Listen only.")
+        if not await self.feed.read(reads.node_exists, tree, given.node):
+            raise not_found(f"[{given.node}]")
+        place = {"participant": self.guest.participant, "node": given.node.lower()}
+        if given.buffer is not None:
+            place["buffer"] = given.buffer
+        self.feed.put(self, place)

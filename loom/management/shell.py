@@ -1,0 +1,115 @@
+"""What management commands share: printed links, lines given in the shell, a data folder."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from loom import access
+from loom.access import Actor
+from loom.commands import node_writer, people
+from loom.commands.execute import Answer, Request, execute
+from loom.models import Participant, Tree, User
+from loom.rules.errors import CommandError as Refusal
+from loom.rules.errors import not_found
+from loom.rules.permissions import LETTERS
+
+
+def _file() -> Path:
+    file: Path = settings.DATA_DIR / "address"
+    return file
+
+
+def keep_address() -> None:
+    """Notes where this Heddle was started, for commands that are typed without its
+    environment."""
+    _file().write_text(settings.ORIGINS[0])
+
+
+def address() -> str:
+    """Where browsers find this Heddle: what HEDDLE_ORIGINS says first, else where it was
+    started last."""
+    if not settings.ENV.origins and _file().exists():
+        return _file().read_text().strip()
+    return str(settings.ORIGINS[0])
+
+
+def signin_link(user: User) -> str:
+    """A fresh one-time sign-in link."""
+    return f"{address()}/signin/{people.make_signin_link(user)}"
+
+
+# A line given in the shell: by whom, in which tree.
+
+
+AGENT = "agent:"
+
+
+def say(line: str, *, tree: str, by: str, at: str = "", dry_run: bool = False) -> Answer:
+    """What a line answers in the tree of that id or title ("" for the one written in last).
+
+    `by` is a user's name ("" for who set Heddle up), or an agent's, which may then do what
+    both it and the first owner of its grove may. Raises Refused.
+    """
+    if by.startswith(AGENT):
+        found = _tree(tree, None)
+        actor = _agent(by.removeprefix(AGENT), found)
+    else:
+        user = _person(by)
+        found = _tree(tree, user)
+        actor = access.get_actor(user, found.grove)
+    workspace = node_writer.workspace_of(actor.participant, found)
+    return execute(actor, found, Request(line, at=at, dry_run=dry_run), workspace)
+
+
+def _person(name: str) -> User:
+    user = people.find_user(name) if name else User.objects.filter(is_operator=True).first()
+    if user is None:
+        raise not_found(f"The user {name!r}", 'name one with --as, or an agent as agent:"name"')
+    return user
+
+
+def _tree(named: str, user: User | None) -> Tree:
+    rows = access.visible_trees(user) if user else Tree.objects.filter(erasing_at__isnull=True)
+    rows = rows.select_related("grove").distinct()
+    if not named:
+        found = list(rows.order_by("-touched_at")[:1])
+    else:
+        found = list(rows.filter(uid=named)) or list(rows.filter(title__iexact=named)[:4])
+    if len(found) > 1:
+        ids = ", ".join(one.uid for one in found)
+        raise Refusal("INVALID_SYNTAX", "Several trees have this title.", hint=f"--tree {ids}")
+    if not found:
+        raise not_found("This tree", "name one by its id or title with --tree")
+    return found[0]
+
+
+def _agent(name: str, tree: Tree) -> Actor:
+    rows = Participant.objects.filter(grove=tree.grove, kind="model", archived_at__isnull=True)
+    agent = rows.filter(name__iexact=name.strip('"')).first()
+    owner = tree.grove.memberships.filter(role="owner").order_by("pk").first()
+    if agent is None or owner is None:
+        raise not_found(f"The agent {name}", "the grove's page of participants lists them")
+    person = access.get_actor(owner.user, tree.grove)
+    own = frozenset(LETTERS[one] for one in agent.permissions)
+    return replace(person, participant=agent, letters=person.letters & own)
+
+
+# Commands that need a data folder in which Heddle was started once.
+
+
+class StartedCommand(BaseCommand):
+    """Says what to do where there is no Heddle yet, before a table is missed."""
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Runs the command. CommandError where the database is empty."""
+        if not MigrationRecorder(connection).applied_migrations():
+            raise CommandError(
+                f"There is no Heddle in {settings.DATA_DIR} yet. Start script/server once, or "
+                "name its folder in HEDDLE_DATA."
+            )
+        return super().execute(*args, **options)

@@ -1,0 +1,125 @@
+"""The log: streams that are locked and numbered, events, steps, and kept answers."""
+
+from django.db import models
+
+from loom.models.base import Item
+from loom.models.groves import Participant
+from loom.models.trees import Tree
+from loom.models.workspaces import Workspace
+
+
+class Stream(models.Model):
+    """The unit of locking and numbering: `tree:UID`, `grove:UID` or `workspace:UID`.
+
+    `head` is the last seq given out; `items` the last ordinal of a node of the tree. `leaves`
+    and `deepest` are the size of the tree that is seen (`loom.queries.trees`), kept as it
+    grows; `leaves` None: not known, and measured when it is asked for.
+    """
+
+    name = models.CharField(max_length=48, unique=True)
+    head = models.BigIntegerField(default=0)
+    items = models.BigIntegerField(default=0)
+    leaves = models.BigIntegerField(null=True)
+    deepest = models.IntegerField(null=True)
+    erasing = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Event(models.Model):
+    """One thing that happened. Never updated; deleted only where its stream is erasing."""
+
+    stream = models.ForeignKey(Stream, models.PROTECT, related_name="events")
+    seq = models.BigIntegerField()
+    kind = models.CharField(max_length=24)
+    actor = models.CharField(max_length=32, blank=True)  # a participant's uid
+    origin = models.CharField(max_length=80, blank=True)  # the key, turn:ID, step:N
+    payload = models.JSONField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["stream", "seq"]
+        constraints = [models.UniqueConstraint(fields=["stream", "seq"], name="seq_once")]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.kind}"
+
+
+class Step(Item):
+    """Who tried what, with what outcome. `inverse` is what undo would do.
+
+    A line belongs to a workspace and is numbered there. An action (`loom.commands.actions`)
+    belongs to none: it is numbered in its stream, and has its name as `canonical` and its
+    arguments, without secrets, in `arguments`.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, related_name="steps")
+    seq = models.IntegerField()
+    actor = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+    on_behalf_of = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
+    turn_uid = models.CharField(max_length=32, blank=True)
+    # "2.1": the first line of the second round. Of a line with several steps the last has it.
+    turn_place = models.CharField(max_length=16, blank=True)
+    position = models.CharField(max_length=48, blank=True)  # where it was given: a local id
+    line = models.TextField()
+    canonical = models.TextField(blank=True)
+    arguments = models.JSONField(null=True)
+    because = models.TextField(blank=True)
+    items = models.JSONField(default=list)
+    link_type = models.CharField(max_length=40, blank=True)
+    outcome = models.CharField(max_length=40)  # "ok" or a code
+    message = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
+    stream = models.CharField(max_length=48, blank=True)
+    events = models.JSONField(default=list)
+    inverse = models.JSONField(null=True)
+    undoes = models.ForeignKey("self", models.PROTECT, null=True, related_name="undone_by")
+    redone = models.BooleanField(default=False)
+    is_undone = models.BooleanField(default=False)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "seq"], name="step_seq_once"),
+            models.UniqueConstraint(
+                fields=["stream", "seq"],
+                condition=models.Q(workspace__isnull=True),
+                name="step_of_stream_once",
+            ),
+            models.UniqueConstraint(
+                fields=["turn_uid", "turn_place"],
+                condition=~models.Q(turn_place=""),
+                name="step_of_turn_once",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["turn_uid", "id"], name="step_by_turn"),
+            models.Index(fields=["workspace", "at"], name="step_by_time"),
+            models.Index(fields=["stream", "id"], name="step_by_stream"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.canonical or self.line}"
+
+
+class Receipt(models.Model):
+    """The answer to a request with a key: a repeat is answered from here. It is kept for
+    HEDDLE_RECEIPT_DAYS; the sweeper deletes older ones."""
+
+    participant = models.ForeignKey(Participant, models.CASCADE)
+    tree = models.ForeignKey(Tree, models.CASCADE)
+    key = models.CharField(max_length=64)
+    line_digest = models.CharField(max_length=64)
+    answer = models.JSONField()
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["participant", "tree", "key"], name="key_once")
+        ]
+        indexes = [models.Index(fields=["at"], name="receipt_at")]
+
+    def __str__(self) -> str:
+        return self.key

@@ -1,0 +1,222 @@
+"""What runs: turns, generations, the calls behind them, and imports."""
+
+from django.db import models
+
+from loom.models.base import Item
+from loom.models.groves import Grove, Participant
+from loom.models.trees import Node, Tree
+
+# The statuses of a turn that goes on, and those in which it has ended.
+OPEN_TURN = ("queued", "leased", "assembling", "generating", "executing", "finishing")
+ENDED_TURN = ("done", "interrupted", "halted", "failed", "stopped")
+
+
+class Turn(Item):
+    """One turn. `form` is continuation or aside; `invoked_at` the node it was asked at, whose
+    slot is leased while it goes on; `stands_at` the node it answers below.
+
+    `rounds` are those that ended, each `{generation, text, prose, results, asks, changed}`;
+    `replies` those of the lines of the round in hand that ran; `waits_for` the generations
+    that one of its lines started and that have not been told of yet. `extension` is what
+    the agent asks its people for: `{steps, why}`.
+    """
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns")
+    participant = models.ForeignKey(Participant, models.PROTECT, related_name="turns")
+    invoked_by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+    invoked_at = models.ForeignKey(Node, models.PROTECT, related_name="+")
+    stands_at = models.ForeignKey(Node, models.PROTECT, related_name="+")
+    input_node = models.ForeignKey(Node, models.PROTECT, null=True, related_name="+")
+    form = models.CharField(max_length=12, default="continuation")
+    status = models.CharField(max_length=12, default="queued")
+    stop_asked = models.BooleanField(default=False)
+    preset = models.CharField(max_length=12)
+    more_steps = models.IntegerField(default=0)  # granted beyond the preset
+    extension = models.JSONField(null=True)
+    round = models.IntegerField(default=0)
+    rounds = models.JSONField(default=list)
+    replies = models.JSONField(default=list)
+    waits_for = models.JSONField(default=list)
+    is_concluding = models.BooleanField(default=False)
+    tokens = models.IntegerField(default=0)
+    generation = models.ForeignKey("loom.Generation", models.PROTECT, null=True, related_name="+")
+    finish = models.CharField(max_length=80, blank=True)
+    error = models.JSONField(null=True)
+    node = models.ForeignKey(Node, models.PROTECT, null=True, related_name="+")
+    lease = models.CharField(max_length=32, blank=True)
+    leased_until = models.DateTimeField(null=True)
+    moved_at = models.DateTimeField(auto_now_add=True)  # its last progress
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(
+                fields=["status"], condition=models.Q(ended_at__isnull=True), name="turn_open"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.uid
+
+
+# What runs: generations, the calls that feed them, and imports.
+
+
+class Call(Item):
+    """One exchange with a provider: the evidence behind the nodes it made."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="calls")
+    participant = models.ForeignKey(Participant, models.PROTECT)
+    turn = models.ForeignKey("loom.Turn", models.PROTECT, null=True, related_name="calls")
+    # Of a call that a file brought: its id where it was made, which its nodes name.
+    origin = models.CharField(max_length=32, blank=True, default="")
+    purpose = models.CharField(max_length=12, default="continue")
+    provider = models.CharField(max_length=40)
+    configuration = models.CharField(max_length=64)
+    request = models.JSONField(default=dict)  # url, headers without keys, body
+    response = models.BinaryField(default=b"")  # gzip of the body bytes as received
+    bytes = models.CharField(max_length=12, default="exact")
+    status = models.IntegerField(null=True)
+    headers = models.JSONField(default=dict)
+    sha256 = models.CharField(max_length=64, blank=True)
+    usage = models.JSONField(default=dict)
+    note = models.TextField(blank=True)  # such as "read the last 1,200 tokens"
+    strategy = models.CharField(max_length=16, blank=True, default="")  # how a buffer was sent
+    started_at = models.DateTimeField(auto_now_add=True)
+    first_at = models.DateTimeField(null=True)
+    sealed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.uid
+
+
+class Generation(Item):
+    """One streamed answer. Its row holds what was shown, so nothing shown is lost; once it has
+    become a node, the node alone holds it. Read it as `shown`."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="generations")
+    call = models.ForeignKey(Call, models.PROTECT, null=True, related_name="generations")
+    participant = models.ForeignKey(Participant, models.PROTECT, related_name="generations")
+    asked_by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+    step_uid = models.CharField(max_length=32, blank=True)
+    # The turn it belongs to: as its `round` (from 1), or (0) started by one of its lines.
+    turn = models.ForeignKey("loom.Turn", models.PROTECT, null=True, related_name="generations")
+    round = models.IntegerField(default=0)
+    batch = models.CharField(max_length=32)  # the same for all candidates of one line
+    point = models.ForeignKey(Node, models.PROTECT, related_name="+")
+    index = models.IntegerField()
+    tokens = models.IntegerField(null=True)
+    temperature = models.FloatField(null=True)
+    status = models.CharField(max_length=12, default="queued")
+    stop_asked = models.BooleanField(default=False)
+    discard = models.BooleanField(default=False)  # undone: its node is pruned when it comes
+    text = models.TextField(blank=True)
+    chunk = models.IntegerField(default=0)
+    note = models.CharField(max_length=200, blank=True)
+    usage = models.JSONField(default=dict)
+    finish = models.CharField(max_length=80, blank=True)
+    error = models.JSONField(null=True)
+    node = models.ForeignKey(Node, models.PROTECT, null=True, related_name="+")
+    leased_until = models.DateTimeField(null=True)
+    lease = models.CharField(max_length=32, blank=True)
+    tries = models.IntegerField(default=0)
+    lane = models.CharField(max_length=64, blank=True)
+    rank = models.BigIntegerField(default=0)  # the order of a lane: the lowest goes first
+    # Money in billionths of a dollar, by `prices` (none: not known, and nothing is counted),
+    # from the purse of the member who answers for it.
+    payer = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
+    prices = models.JSONField(null=True)
+    reading = models.IntegerField(default=0)  # tokens of the path, estimated
+    reserved = models.BigIntegerField(default=0)  # of the day's money, until it ends
+    spent = models.BigIntegerField(null=True)
+    day = models.DateField(null=True)  # UTC, when it was asked for
+    tokens_in = models.IntegerField(default=0)
+    tokens_out = models.IntegerField(default=0)
+    tokens_cached = models.IntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            # Of what goes on. A query that is to use them says `ended_at__isnull=True`: SQLite
+            # cannot prove a condition with values in it, which come beside the SQL.
+            models.Index(
+                fields=["lane", "rank", "id"],
+                condition=models.Q(ended_at__isnull=True),
+                name="generation_in_lane",
+            ),
+            models.Index(
+                fields=["payer", "day"],
+                condition=models.Q(ended_at__isnull=True),
+                name="generation_unpaid",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.uid
+
+    @property
+    def shown(self) -> str:
+        """The text so far, or that of the node it became; `node` is read where it is not at
+        hand."""
+        return self.node.text if self.node is not None else self.text
+
+
+class Lane(models.Model):
+    """What is asked with one provider key, in a fair order. `reached`: the rank of the last
+    one that began; whoever comes new stands behind it. Locked while somebody begins."""
+
+    name = models.CharField(max_length=64, unique=True)
+    reached = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Purse(models.Model):
+    """What a member has spent on one day (UTC), in billionths of a dollar. Locked while money
+    is reserved or settled; what is reserved stands in the generations themselves."""
+
+    participant = models.ForeignKey(Participant, models.CASCADE, related_name="purses")
+    day = models.DateField()
+    spent = models.BigIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-day", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["participant", "day"], name="purse_of_a_day")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.participant_id} on {self.day}"
+
+
+class Import(Item):
+    """A file on its way to becoming a tree, all or nothing."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE)
+    participant = models.ForeignKey(Participant, models.PROTECT)
+    name = models.CharField(max_length=300)
+    file = models.CharField(max_length=300)
+    format = models.CharField(max_length=20, blank=True)
+    status = models.CharField(max_length=8, default="queued")
+    stop_asked = models.BooleanField(default=False)
+    done = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(default=0)
+    tree = models.ForeignKey(Tree, models.SET_NULL, null=True)
+    report = models.JSONField(default=dict)
+    error = models.JSONField(null=True)
+    leased_until = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,193 @@
+"""The event log as somebody may read it, and a tree as it was at an event."""
+
+import json
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from django.db.models import F, IntegerField, QuerySet, TextField
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce, Length
+
+from loom.access import Actor
+from loom.models import ORDINAL_BITS, Event, Node, Stream, Tree, VersionChoice, Workspace
+from loom.queries import lookup
+from loom.queries.node_bodies import with_texts
+from loom.queries.node_rows import NodeRow, fetch, rows_of
+from loom.queries.path import path_ids
+from loom.rules.errors import CommandError, not_found
+from loom.rules.hashes import instant
+from loom.rules.permissions import Role
+
+MAX_EVENTS = 1000
+MAX_CHARACTERS = 16_000_000  # of payloads in one answer; one event may have more
+Body = dict[str, Any]
+
+
+def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVENTS) -> Body:
+    """`{events: [...], head}`: at most `limit` events after seq `since`, in order, no gaps.
+
+    Fewer where they are very long: at the end is only who has the head. What the actor may
+    not see comes as `{seq, kind: "hidden"}`. The head is read first, so that it is never
+    ahead of what a next call would give. Four queries.
+    """
+    found = Stream.objects.filter(name=stream).values_list("id", "head").first()
+    if found is None:
+        return {"events": [], "head": 0}
+    key, head = found
+    rows = Event.objects.filter(stream=key, seq__gt=since).order_by("seq")
+    rows = rows[: _affordable(rows, limit)]
+    columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
+    events = hydrated([event_body(*row) for row in columns])
+    return {"events": [shown_to(actor, one) for one in events], "head": head}
+
+
+def _affordable(rows: QuerySet[Event], limit: int) -> int:
+    """How many of the rows to read at once: one at least, MAX_CHARACTERS at most."""
+    # A text stands three times in the event as it is read: as text, content, and in the proof.
+    text = Coalesce(Cast(KT("payload__node__length"), IntegerField()), 0)
+    size = Length(Cast("payload", TextField())) + 3 * text
+    sizes = rows.annotate(size=size).values_list("size", flat=True)[:limit]
+    read = accumulate(sizes)
+    return max(1, sum(1 for so_far in read if so_far <= MAX_CHARACTERS))
+
+
+def event_body(  # noqa: PLR0917 (the columns of one row, in their order)
+    seq: int, kind: str, actor: str, origin: str, payload: Any, at: Any
+) -> Body:
+    """One event as the API shows it."""
+    return {
+        "seq": seq,
+        "kind": kind,
+        "actor": actor,
+        "origin": origin,
+        "payload": payload,
+        "at": instant(at),
+    }
+
+
+def hydrated(events: list[Body]) -> list[Body]:
+    """The events with the texts of the nodes they tell of: each text is stored once, in its
+    node. One query, none where no node was added."""
+    added = [one for one in events if one["kind"] == "node.added"]
+    bodies = with_texts([one["payload"]["node"] for one in added])
+    for event, body in zip(added, bodies, strict=True):
+        event["payload"] = {**event["payload"], "node": body}
+    return events
+
+
+def shown_to(actor: Actor, event: Body) -> Body:
+    """The event, or where the actor may not see it only its place."""
+    if is_hidden(event["kind"], actor.role):
+        return hidden_body(event["seq"])
+    return event
+
+
+def hidden_body(seq: int) -> Body:
+    """What stands in the place of an event that somebody may not see."""
+    return {"seq": seq, "kind": "hidden"}
+
+
+def is_hidden(kind: str, role: Role) -> bool:
+    """Whether events of this kind are kept from members with this role.
+
+    Invitations are for owners. What lies in a tree every member of its grove may see.
+    """
+    return kind.startswith("invitation.") and role != "owner"
+
+
+# A tree as it was at a seq of its stream, computed from the event log.
+
+
+PAGE = 60
+MOST_BELOW = 30
+
+_LATER = """SELECT payload FROM loom_event
+    WHERE stream_id = %s AND seq > %s AND kind = 'node.flagged' ORDER BY seq"""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One seq: its event, the last node there was, and the flags that later events changed,
+    as they were: (local id, flag) to value."""
+
+    seq: int
+    head: int
+    event: Event
+    last: int
+    last_id: str
+    flags: dict[tuple[str, str], bool]
+
+    def flag(self, local_id: str, name: str, now: bool) -> bool:
+        """A flag as it was; `now` is what it is."""
+        return self.flags.get((local_id, name), now)
+
+
+def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
+    """The tree's stream at `seq`; INVALID_SYNTAX for one that is not there. Four queries."""
+    stream, head = Stream.objects.values_list("id", "head").get(name=f"tree:{tree.uid}")
+    event = Event.objects.filter(stream=stream, seq=seq).first()
+    if event is None:
+        raise CommandError("INVALID_SYNTAX", f"There is no seq {seq} here.", hint=f"1 to {head}")
+    last = lookup.root_of(tree)
+    added = Event.objects.filter(stream=stream, kind="node.added", seq__lte=seq)
+    newest = added.order_by("-seq").values_list("payload", flat=True).first()
+    if newest is not None:
+        last = lookup.find_node(tree, newest["node"]["id"]) or last
+    flags: dict[tuple[str, str], bool] = {}
+    for (payload,) in fetch(_LATER, [stream, seq]):
+        told = json.loads(payload) if isinstance(payload, str) else payload
+        # The first change after the moment tells what was before it.
+        flags.setdefault((told["node"], told["flag"]), not told["value"])
+    return Moment(seq, head, event, last.pk, last.local_id, flags)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The end of a path as it was, the root left out, and the texts that hung below."""
+
+    rows: list[NodeRow]
+    has_above: bool
+    below: list[NodeRow]
+    pruned: set[str]
+
+
+def sight(
+    actor: Actor, tree: Tree, workspace: Workspace | None, *, at: Moment, node: Node
+) -> Sight:
+    """The path to `node` with the wordings that stood then; NOT_FOUND where it was not there."""
+    if node.pk > at.last or node.pk >> ORDINAL_BITS != tree.pk:
+        raise not_found(
+            f"[{node.local_id}] was not there at seq {at.seq}; it", "Choose a later one."
+        )
+    slots = [slot for slot, _ in path_ids(actor, tree, None, node)][1:]
+    shown = slots[-PAGE:]
+    below = Node.objects.filter(parent_slot=node.slot_id, kind="text", slot_id=F("id"))
+    found = below.filter(pk__lte=at.last).order_by("id").values_list("pk", "local_id", "pruned")
+    open_slots = [pk for pk, name, gone in found if not at.flag(name, "pruned", gone)]
+    standing = _standing([*shown, *open_slots[:MOST_BELOW]], workspace, at)
+    if node.slot_id in standing:
+        standing[node.slot_id] = node.pk
+    rows = rows_of([standing[slot] for slot in shown])
+    return Sight(
+        rows=rows,
+        has_above=len(slots) > len(shown),
+        below=rows_of([standing[slot] for slot in open_slots[:MOST_BELOW]]),
+        pruned={row.local_id for row in rows if at.flag(row.local_id, "pruned", row.pruned)},
+    )
+
+
+def _standing(slots: list[int], workspace: Workspace | None, at: Moment) -> dict[int, int]:
+    """The version that stood in each slot: the reader's choice, else the newest not pruned."""
+    chosen = dict(
+        VersionChoice.objects.filter(
+            workspace=workspace, slot__in=slots, node__lte=at.last
+        ).values_list("slot_id", "node_id")
+    )
+    standing: dict[int, int] = {}
+    versions = Node.objects.filter(slot__in=slots, pk__lte=at.last).order_by("id")
+    for pk, slot, name, gone in versions.values_list("pk", "slot_id", "local_id", "version_pruned"):
+        is_gone = at.flag(name, "version_pruned", gone)
+        if slot not in standing or (not is_gone and standing[slot] != chosen.get(slot)):
+            standing[slot] = pk
+    return standing

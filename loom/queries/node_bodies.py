@@ -1,0 +1,312 @@
+"""Nodes as the API shows them (docs/model.md §14.3, 8): many at once, or one for its event."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from loom.access import Actor, trees_for
+from loom.models import ORDINAL_BITS, Node, Tree
+from loom.queries import links, lookup, path
+from loom.queries.node_rows import (
+    EXCLUDED,
+    PRUNED,
+    RESOLVED,
+    SANDBOX,
+    VERSION_PRUNED,
+    NodeRow,
+    Rest,
+    fetch,
+    listed,
+    row_of,
+)
+from loom.rules import addresses
+
+# What is told about nodes besides their own columns, read for a whole batch at once.
+
+
+Bodies = dict[int, list[dict[str, Any]]]
+
+
+@dataclass
+class Facts:
+    """Of a batch: by node id, or by slot id where the name says so."""
+
+    local_ids: dict[int, str] = field(default_factory=dict)  # first versions of slots
+    versions: dict[int, list[str]] = field(default_factory=dict)  # by slot; one: left out
+    edited: dict[int, tuple[str, str]] = field(default_factory=dict)  # id → local id, hash
+    sources: Bodies = field(default_factory=dict)
+    bookmarks: Bodies = field(default_factory=dict)
+    tags: dict[int, list[str]] = field(default_factory=dict)
+    hidden: set[int] = field(default_factory=set)  # slots below a pruned one
+
+
+def facts_of(tree_id: int, rows: Sequence[NodeRow], hidden: set[int] | None = None) -> Facts:
+    """The facts about nodes of one tree; six to nine queries, whatever their number.
+
+    `hidden` are the slots among them below a pruned one, where the caller knows them.
+    """
+    facts = Facts()
+    _names(facts, rows)
+    _versions(facts, rows)
+    _sources(facts, tree_id, rows)
+    _marks(facts, rows)
+    if hidden is None:
+        hidden = path.below_pruned(tree_id, {row.slot_id for row in rows})
+    facts.hidden = hidden
+    return facts
+
+
+def _names(facts: Facts, rows: Sequence[NodeRow]) -> None:
+    """Local ids of the slots named by the rows, and what each was edited from."""
+    facts.local_ids = {row.id: row.local_id for row in rows if row.id == row.slot_id}
+    wanted = {row.slot_id for row in rows}
+    wanted.update(row.parent_slot_id for row in rows if row.parent_slot_id is not None)
+    edited = {one for row in rows if row.rest and (one := row.more.edited_from_id)}
+    missing = (wanted - facts.local_ids.keys()) | edited
+    if not missing:
+        return
+    sql = f"SELECT id, local_id, hash FROM loom_node WHERE id IN ({listed(missing)})"
+    for key, local_id, digest in fetch(sql):
+        if key in wanted:
+            facts.local_ids[key] = local_id
+        if key in edited:
+            facts.edited[key] = (local_id, digest)
+
+
+def _versions(facts: Facts, rows: Sequence[NodeRow]) -> None:
+    """All versions of the slots that have more than one, oldest first."""
+    slots = listed({row.slot_id for row in rows})
+    sql = f"""SELECT slot_id, local_id FROM loom_node
+        WHERE slot_id IN ({slots}) AND id <> slot_id ORDER BY slot_id, id"""
+    later = defaultdict(list)
+    for slot, local_id in fetch(sql):
+        later[slot].append(local_id)
+    facts.versions = {slot: [facts.local_ids[slot], *ids] for slot, ids in later.items()}
+
+
+def _sources(facts: Facts, tree_id: int, rows: Sequence[NodeRow]) -> None:
+    sql = f"""SELECT node_id, item, role FROM loom_nodesource
+        WHERE node_id IN ({listed(row.id for row in rows)}) ORDER BY id"""
+    found = fetch(sql)
+    if not found:
+        return
+    shown = links.written((item for _, item, _ in found), tree_id)
+    made: Bodies = defaultdict(list)
+    for node_id, item, role in found:
+        made[node_id].append({"item": shown[item], "role": role})
+    facts.sources = made
+
+
+def _marks(facts: Facts, rows: Sequence[NodeRow]) -> None:
+    """Bookmarks and tags that are on, oldest first."""
+    sql = f"""SELECT m.item, m.kind, m.label, p.uid FROM loom_mark m
+        JOIN loom_participant p ON p.id = m.participant_id
+        WHERE m.item IN ({quoted(rows)}) AND m.kind IN ('bookmark', 'tag')
+            AND m.removed_at IS NULL ORDER BY m.id"""
+    bookmarks: Bodies = defaultdict(list)
+    tags: dict[int, list[str]] = defaultdict(list)
+    for item, kind, label, uid in fetch(sql):
+        key = addresses.node_id(item) or 0
+        if kind == "bookmark":
+            bookmarks[key].append({"label": label, "participant": uid})
+        elif label not in tags[key]:
+            tags[key].append(label)
+    facts.bookmarks, facts.tags = bookmarks, tags
+
+
+def quoted(rows: Sequence[NodeRow]) -> str:
+    """The addresses of nodes as the inside of an SQL list; made of letters and digits only."""
+    return ",".join([f"'{addresses.of_node(row.id)}'" for row in rows]) or "NULL"
+
+
+Tally = dict[str, int]
+
+
+class Hanging(NamedTuple):
+    """What hangs at the nodes of a batch: `below` counts slots by slot above and kind,
+    `links` by node id. What is pruned or may not be seen is not counted."""
+
+    below: dict[tuple[int, str], int]
+    links: Counter[int]
+
+
+def hanging_at(actor: Actor, rows: Sequence[NodeRow]) -> Hanging:
+    """What hangs at the nodes; two queries, three where there are links."""
+    return Hanging(counted_below({row.slot_id for row in rows}), _links(actor, rows))
+
+
+def tallies_of(
+    actor: Actor, rows: Sequence[NodeRow], facts: Facts, *, descendants: bool = False
+) -> dict[int, Tally]:
+    """The `counts` of each node, by node id; `descendants` costs a walk for each."""
+    below, links = hanging_at(actor, rows)
+    tallies = {}
+    for row in rows:
+        tally = {
+            "children": below.get((row.slot_id, "text"), 0),
+            "annotations": below.get((row.slot_id, "annotation"), 0),
+            "links": links[row.id],
+            "versions": len(facts.versions.get(row.slot_id, (None,))),
+        }
+        if descendants:
+            tally["descendants"] = lookup.count_below(row.slot_id)
+        tallies[row.id] = tally
+    return tallies
+
+
+def counted_below(slots: Iterable[int]) -> dict[tuple[int, str], int]:
+    """Slots directly below that are not pruned, by slot above and kind; one query."""
+    sql = f"""SELECT parent_slot_id, kind, COUNT(*) FROM loom_node
+        WHERE parent_slot_id IN ({listed(slots)}) AND slot_id = id AND NOT pruned
+        GROUP BY parent_slot_id, kind"""
+    return {(slot, kind): count for slot, kind, count in fetch(sql)}
+
+
+def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
+    """Links to or from each node whose other end the actor may see."""
+    own = quoted(rows)
+    sql = f"""SELECT tree_id, source, target FROM loom_link
+        WHERE (source IN ({own}) OR target IN ({own})) AND removed_at IS NULL"""
+    found = fetch(sql)
+    counts: Counter[int] = Counter()
+    if not found:
+        return counts
+    seen = set(trees_for(actor).values_list("id", flat=True))
+    asked = {row.id for row in rows}
+    for home, source, target in found:
+        for end, other in ((source, target), (target, source)):
+            key = addresses.node_id(end)
+            if key in asked and home in seen and _tree_of(other) in seen:
+                counts[key] += 1
+    return counts
+
+
+def _tree_of(address: str) -> int | None:
+    """The tree an address lies in: a node's id carries it in its upper bits."""
+    node = addresses.node_id(address)
+    return addresses.tree_id(address) if node is None else node >> ORDINAL_BITS
+
+
+# Nodes as the API shows them (docs/model.md §14.3.8): many at once, or one for its event.
+
+
+Body = dict[str, Any]
+
+BEGINNING = 80  # characters of a text that its event keeps, for lists of what happened
+
+
+def node_bodies(
+    actor: Actor, tree: Tree, rows: Sequence[NodeRow], *, descendants: bool = False
+) -> list[Body]:
+    """The full bodies of nodes of one tree, in their order; a fixed number of queries.
+
+    `descendants` adds the number of visible text slots below each: one walk for each row.
+    """
+    facts = facts_of(tree.pk, rows)
+    tallies = tallies_of(actor, rows, facts, descendants=descendants)
+    bodies = []
+    for row in rows:
+        body = _body(row, tree.uid, facts)
+        body["counts"] = tallies[row.id]
+        bodies.append(body)
+    return bodies
+
+
+def event_body(node: Node) -> Body:
+    """The node as its event `node.added` carries it: as in the API, without counts."""
+    row = row_of(node)
+    return _body(row, node.tree.uid, facts_of(node.tree_id, [row]))
+
+
+def event_bodies(tree: Tree, rows: Sequence[NodeRow]) -> list[Body]:
+    """The same for many nodes of one tree at once, in their order."""
+    facts = facts_of(tree.pk, rows)
+    return [_body(row, tree.uid, facts) for row in rows]
+
+
+def without_text(body: Body) -> Body:
+    """The body of a node as its event stores it: the node itself holds the text, and the event
+    names it by id and hash, with its length and its first characters."""
+    text, proof = body["text"], body["proof"]
+    kept = {key: value for key, value in body.items() if key not in ("text", "content")}
+    kept["proof"] = {key: value for key, value in proof.items() if key != "content"}
+    return {**kept, "length": len(text), "begins": text[:BEGINNING]}
+
+
+def with_texts(bodies: Sequence[Body]) -> list[Body]:
+    """Stored bodies as they were before `without_text`, their texts read from the nodes. One
+    that holds its text (an old event that did not fit its node) comes back as it is.
+
+    One query for each tree that the bodies are of: one where they come from one stream.
+    """
+    wanted: dict[str, list[str]] = {}
+    for body in bodies:
+        if "text" not in body:
+            wanted.setdefault(body["tree"], []).append(body["id"])
+    texts: dict[tuple[str, str], tuple[str, Any]] = {}
+    for uid, ids in wanted.items():
+        rows = Node.objects.filter(tree__uid=uid, local_id__in=ids).order_by()
+        for name, text, blocks in rows.values_list("local_id", "text", "blocks"):
+            texts[uid, name] = (text, blocks)
+    return [_with_text(body, texts.get((body["tree"], body["id"]))) for body in bodies]
+
+
+def _with_text(body: Body, found: tuple[str, Any] | None) -> Body:
+    """A node that is gone is one of a tree that is being erased: its beginning stays."""
+    if "text" in body:
+        return body
+    kept = {key: value for key, value in body.items() if key not in ("length", "begins")}
+    text, blocks = found or (body["begins"], None)
+    content = [{"type": "text", "text": text}] if blocks is None else blocks
+    proof = {**body["proof"], "content": content}
+    return {**kept, "text": text, "content": content, "proof": proof}
+
+
+def proof_of(row: NodeRow, more: Rest, edited_hash: str) -> Body:
+    """The values the row's hash is taken of, as docs/model.md §11 lists them."""
+    return {
+        "author": more.proof_author or row.author_uid,
+        "call": more.call_uid or None,
+        "configuration": more.configuration or None,
+        "content": row.content,
+        "created_at": row.at,
+        "edited_from": edited_hash or None,
+        "kind": row.kind,
+        "parent": row.parent_hash or None,
+    }
+
+
+def _body(row: NodeRow, tree_uid: str, facts: Facts) -> Body:
+    more, flags, key = row.more, row.flags, row.id
+    edited = facts.edited.get(more.edited_from_id or 0, (None, ""))
+    proof = proof_of(row, more, edited[1])
+    return {
+        "id": row.local_id,
+        "tree": tree_uid,
+        "kind": row.kind,
+        "form": more.form,
+        "text": row.text,
+        "content": proof["content"],
+        "author": {"id": row.author_uid, "name": row.author_name, "kind": row.author_kind},
+        "parent": facts.local_ids.get(row.parent_slot_id or 0),
+        "slot": facts.local_ids[row.slot_id],
+        "depth": row.depth,
+        "versions": facts.versions.get(row.slot_id) or [row.local_id],
+        "edited_from": edited[0],
+        "sources": facts.sources.get(key, []),
+        "created_at": row.at,
+        "pruned": bool(flags & (PRUNED | VERSION_PRUNED)),
+        "excluded": bool(flags & EXCLUDED),
+        "hidden": row.slot_id in facts.hidden,
+        "sandbox": bool(flags & SANDBOX),
+        "resolved": bool(flags & RESOLVED),
+        "finish": more.finish,
+        "generation": more.generation_uid or None,
+        "call": more.call_uid or None,
+        "summary": more.summary,
+        "bookmarks": facts.bookmarks.get(key, []),
+        "tags": facts.tags.get(key, []),
+        "hash": row.hash,
+        "proof": proof,
+    }

@@ -1,0 +1,342 @@
+"""What belongs to the nodes of a path: siblings, versions, annotations, links, marks, counts."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from loom.access import Actor, home_of, trees_for
+from loom.models import Link, Node, Tree
+from loom.queries import lookup
+from loom.queries.links import ERASED, erased_among
+from loom.queries.node_rows import fetch, listed
+from loom.rules import addresses
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How much hangs at a node: visible continuations, annotations, links, versions."""
+
+    continuations: int
+    annotations: int
+    links: int
+    versions: int
+
+
+def counts_of(actor: Actor, node: Node) -> Counts:
+    """The counts of one node; four queries."""
+    return Counts(
+        continuations=lookup.slots_below(node.slot_id).count(),
+        annotations=annotations_of(node).count(),
+        links=sum(not one.is_broken for one in links_of(actor, node)),
+        versions=Node.objects.filter(slot=node.slot_id).count(),
+    )
+
+
+def annotations_of(node: Node) -> QuerySet[Node]:
+    """The annotations directly on a node that are not pruned, oldest first; of each its
+    newest wording."""
+    newer = Node.objects.filter(slot=OuterRef("slot"), id__gt=OuterRef("id"), version_pruned=False)
+    notes = lookup.rows().filter(parent_slot=node.slot_id, kind="annotation", slot__pruned=False)
+    return notes.filter(~Exists(newer), version_pruned=False).order_by("slot_id")
+
+
+def versions_of(node: Node) -> QuerySet[Node]:
+    """All versions of the node's slot, oldest first."""
+    return lookup.rows().filter(slot=node.slot_id)
+
+
+def siblings_of(node: Node) -> QuerySet[Node]:
+    """First versions of the text slots beside the node's own."""
+    if node.parent_slot_id is None:
+        return lookup.rows().none()
+    return lookup.slots_below(node.parent_slot_id).exclude(pk=node.slot_id)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A link from one item's side: its type as read from there, and the other end."""
+
+    type: str
+    node: Node | None
+    tree_title: str
+    note: str
+    tree_uid: str = ""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the other end was erased."""
+        return not self.tree_uid
+
+    @property
+    def shown(self) -> str:
+        """The type in words."""
+        return self.type.replace("_", " ")
+
+
+def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
+    """The links of a node or tree from its side, oldest first; ends the actor may not see
+    left out."""
+    is_tree = isinstance(item, Tree)
+    own = addresses.of_tree(item.pk) if is_tree else addresses.of_node(item.pk)
+    rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
+    rows = rows.filter(tree__in=trees_for(actor))
+    seen = []
+    for link in rows:
+        outward = link.source == own
+        kind = link.type if outward else addresses.reverse_of(link.type)
+        end = _end(actor, link.target if outward else link.source)
+        if end is not None:
+            seen.append(Seen(kind, end[0], end[1], link.note, end[2]))
+    return seen
+
+
+def _end(actor: Actor, address: str) -> tuple[Node | None, str, str] | None:
+    """(node, "", its tree's id) or (None, a tree's title, its id) at an address, the id being
+    "" where that was erased; None where it may not be seen."""
+    trees = trees_for(actor)
+    node_id = addresses.node_id(address)
+    if node_id is not None:
+        node = lookup.rows().filter(pk=node_id, tree__in=trees).first()
+        return (node, "", node.tree.uid) if node else _broken(address)
+    tree = trees.filter(pk=addresses.tree_id(address) or 0).first()
+    return (None, tree.title, tree.uid) if tree else _broken(address)
+
+
+def _broken(address: str) -> tuple[None, str, str] | None:
+    home = home_of(address)
+    return (None, ERASED, "") if home is not None and erased_among({home}) else None
+
+
+# What stands in the margin of nodes: siblings, versions, notes, marks and links.
+
+
+_SHOWN = "('text', 'annotation')"
+
+# All versions of the slots, of those above and below them, and of the replies to their notes.
+# Each branch walks one index; kinds are named so that SQLite takes that of what is below.
+_AROUND = f"""
+    WITH own(slot, above) AS (
+        SELECT id, parent_slot_id FROM loom_node WHERE id IN ({{slots}})
+    ), near(slot) AS (
+        SELECT slot FROM own
+        UNION SELECT above FROM own WHERE above IS NOT NULL
+        UNION SELECT b.id FROM loom_node b WHERE b.slot_id = b.id AND b.kind IN {_SHOWN}
+            AND b.parent_slot_id IN (SELECT slot FROM own UNION SELECT above FROM own)
+        UNION SELECT r.id FROM loom_node b JOIN loom_node r ON r.parent_slot_id = b.id
+            AND r.slot_id = r.id AND r.kind = 'annotation'
+            WHERE b.slot_id = b.id AND b.kind = 'annotation'
+            AND b.parent_slot_id IN (SELECT slot FROM own)
+    )
+    SELECT v.id, v.local_id, v.slot_id, v.parent_slot_id, v.kind, v.hash,
+        v.parent_hash, v.version_pruned,
+        s.pruned, s.resolved_at IS NOT NULL
+    FROM near JOIN loom_node v ON v.slot_id = near.slot JOIN loom_node s ON s.id = near.slot
+    ORDER BY v.id
+"""
+_MARKS = """
+    SELECT m.kind, m.label, m.item, p.uid FROM loom_mark m
+    JOIN loom_participant p ON p.id = m.participant_id
+    WHERE m.tree_id = %s AND m.item IN ({items}) AND m.removed_at IS NULL ORDER BY m.id
+"""
+# The other end of each link: the node it is, and the tree that it is or lies in.
+_LINKS = """
+    SELECT l.own, l.type, l.outward, f.local_id, t.grove_id FROM (
+        SELECT id, type, source AS own, target AS far, 1 AS outward FROM loom_link
+        WHERE source IN ({items}) AND removed_at IS NULL
+        UNION ALL SELECT id, type, target, source, 0 FROM loom_link
+        WHERE target IN ({items}) AND removed_at IS NULL
+    ) l
+    LEFT JOIN loom_node f ON f.id =
+        CASE WHEN substr(l.far, 1, 1) = 'n' THEN CAST(substr(l.far, 2) AS BIGINT) END
+    LEFT JOIN loom_tree t ON t.erasing_at IS NULL AND t.id = COALESCE(f.tree_id,
+        CASE WHEN substr(l.far, 1, 1) = 't' THEN CAST(substr(l.far, 2) AS BIGINT) END)
+    ORDER BY l.outward DESC, l.id
+"""
+
+
+class Near(NamedTuple):
+    """One version that stands somewhere around. `is_pruned` and `is_resolved` are its slot's."""
+
+    id: int
+    local_id: str
+    slot_id: int
+    parent_slot_id: int | None
+    kind: str
+    hash: str
+    parent_hash: str
+    version_pruned: bool
+    is_pruned: bool
+    is_resolved: bool
+
+
+class Note(NamedTuple):
+    """An annotation in its newest wording, with the newest wordings of its replies."""
+
+    wording: Near
+    replies: tuple[Near, ...]
+
+
+class LinksOf(NamedTuple):
+    """So many links of one type; `only` is the local id of the other end where there is just
+    one and it is a node."""
+
+    type: str
+    many: int
+    only: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The type in words."""
+        return self.type.replace("_", " ")
+
+
+@dataclass
+class Margin:
+    """Beside one node; all ids are local.
+
+    `place` of `of` siblings (text slots, pruned ones left out but for its own), `before` and
+    `after` the newest versions beside; `versions` oldest first, pruned ones left out; `notes`
+    oldest first. `wordings` are the versions above that the node goes on from, or was accepted
+    below; None: all of them. Below any other it is marked as written after an older wording.
+    `links` lead to items of the same grove, which everybody who reads the tree may read;
+    `is_linked_out` says that others lead to other groves.
+    """
+
+    place: int = 1
+    of: int = 1
+    before: str = ""
+    after: str = ""
+    versions: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    bookmarks: list[tuple[str, str]] = field(default_factory=list)  # label, participant
+    tags: list[str] = field(default_factory=list)
+    children: int = 0
+    wordings: tuple[str, ...] | None = None
+    links: tuple[LinksOf, ...] = ()
+    is_linked_out: bool = False
+
+
+Margins = dict[int, Margin]
+
+
+class Spot(NamedTuple):
+    """A version on a path, by its row id, with its slot."""
+
+    id: int
+    slot_id: int
+
+
+class Around:
+    """What `_AROUND` found, by slot and by the slot above."""
+
+    def __init__(self, slots: Iterable[int]) -> None:
+        self.versions: dict[int, list[Near]] = defaultdict(list)
+        self.below: dict[int, list[Near]] = defaultdict(list)  # first versions
+        for found in fetch(_AROUND.format(slots=listed(slots))):
+            near = Near._make((*found[:7], *map(bool, found[7:])))
+            self.versions[near.slot_id].append(near)
+            if near.id == near.slot_id and near.parent_slot_id is not None:
+                self.below[near.parent_slot_id].append(near)
+
+    def newest(self, slot: int) -> Near:
+        """The newest version that is not pruned, else the newest."""
+        all_of = self.versions[slot]
+        return next((one for one in reversed(all_of) if not one.version_pruned), all_of[-1])
+
+    def texts(self, above: int | None, *, own: int = 0) -> list[int]:
+        """The text slots below one that are not pruned, in order; `own` is never left out."""
+        found = self.below[above] if above is not None else []
+        return [
+            one.slot_id
+            for one in found
+            if one.kind == "text" and (not one.is_pruned or one.slot_id == own)
+        ]
+
+    def notes(self, slot: int) -> list[Near]:
+        """The annotations on a slot in their newest wording, oldest first, pruned ones left out."""
+        seen = []
+        for one in self.below[slot]:
+            wording = self.newest(one.slot_id)
+            if one.kind == "annotation" and not one.is_pruned and not wording.version_pruned:
+                seen.append(wording)
+        return seen
+
+
+def margins_of(tree: Tree, spots: Sequence[Spot]) -> Margins:
+    """The margin of each version, by row id. Three queries."""
+    around = Around({spot.slot_id for spot in spots})
+    margins = {spot.id: _margin(around, spot) for spot in spots}
+    accepted = _put_marks(tree, margins)
+    for spot in spots:
+        margins[spot.id].wordings = _wordings(around, spot, accepted[spot.id])
+    _put_links(tree, margins)
+    return margins
+
+
+def _margin(around: Around, spot: Spot) -> Margin:
+    versions = around.versions[spot.slot_id]
+    margin = Margin(
+        versions=[one.local_id for one in versions if not one.version_pruned],
+        children=len(around.texts(spot.slot_id)),
+        notes=[
+            Note(note, tuple(around.notes(note.slot_id))) for note in around.notes(spot.slot_id)
+        ],
+    )
+    beside = around.texts(versions[0].parent_slot_id, own=spot.slot_id)
+    if spot.slot_id in beside:
+        at = beside.index(spot.slot_id)
+        margin.place, margin.of = at + 1, len(beside)
+        margin.before = around.newest(beside[at - 1]).local_id if at else ""
+        margin.after = around.newest(beside[at + 1]).local_id if at + 1 < len(beside) else ""
+    return margin
+
+
+def _wordings(around: Around, spot: Spot, accepted: set[str]) -> tuple[str, ...] | None:
+    """The versions above that the one here goes on from, or was accepted below; None: all."""
+    own = next(one for one in around.versions[spot.slot_id] if one.id == spot.id)
+    if own.parent_slot_id is None or not own.parent_hash:
+        return None
+    hashes = accepted | {own.parent_hash}
+    above = around.versions[own.parent_slot_id]
+    fits = tuple(one.local_id for one in above if one.hash in hashes)
+    return None if len(fits) == len(above) else fits
+
+
+def _put_marks(tree: Tree, margins: Margins) -> dict[int, set[str]]:
+    """Bookmarks and tags; returns the hashes above that somebody accepted, by row id."""
+    by_address = {addresses.of_node(key): key for key in margins}
+    accepted: dict[int, set[str]] = defaultdict(set)
+    sql = _MARKS.format(items=_quoted(by_address))
+    for kind, label, item, by in fetch(sql, [tree.pk]):
+        margin = margins[by_address[item]]
+        if kind == "bookmark":
+            margin.bookmarks.append((label, by))
+        elif kind == "tag" and label not in margin.tags:
+            margin.tags.append(label)
+        elif kind == "read":
+            accepted[by_address[item]].add(label)
+    return accepted
+
+
+def _put_links(tree: Tree, margins: Margins) -> None:
+    """The links of each node by type, those from it first; broken ones are left out."""
+    by_address = {addresses.of_node(key): key for key in margins}
+    ends: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for own, kind, outward, local_id, grove in fetch(_LINKS.format(items=_quoted(by_address))):
+        key = by_address[own]
+        if grove == tree.grove_id:
+            shown = kind if outward else addresses.reverse_of(kind)
+            ends[key, shown].append(local_id or "")
+        elif grove is not None:
+            margins[key].is_linked_out = True
+    for (key, shown), names in ends.items():
+        only = "" if names[1:] else names[0]
+        margins[key].links = (*margins[key].links, LinksOf(shown, len(names), only))
+
+
+def _quoted(found: Iterable[str]) -> str:
+    """Addresses as the inside of an SQL list; made of row ids, so nothing to escape."""
+    return ",".join(f"'{address}'" for address in found) or "NULL"

@@ -1,0 +1,250 @@
+"""Groves and trees as wholes: their bodies and sizes, marks, and the skeleton without texts."""
+
+from typing import Any, NamedTuple
+
+from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from loom.access import Actor
+from loom.models import (
+    ORDINAL_BITS,
+    Grove,
+    Membership,
+    Node,
+    Participant,
+    Stream,
+    Tree,
+    User,
+    UserSession,
+    Workspace,
+)
+from loom.queries import links, lookup
+from loom.queries.node_rows import EXCLUDED, PRUNED, VERSION_PRUNED, fetch, flag_bits, walked
+from loom.rules.hashes import instant
+
+
+def browsers_of(user: User) -> "QuerySet[UserSession]":
+    """The browsers in which the user is signed in now, the latest seen first."""
+    alive = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    return UserSession.objects.filter(user=user, session_key__in=alive).order_by("-seen_at", "-id")
+
+
+def grove_body(actor: Actor, grove: Grove) -> dict[str, Any]:
+    """A grove as the API shows it to a member."""
+    heads = Stream.objects.filter(name=f"grove:{grove.uid}").values_list("head", flat=True)
+    return {
+        "id": grove.uid,
+        "name": grove.name,
+        "settings": grove.settings,
+        "role": actor.role,
+        "participant": actor.participant.uid,
+        "members": Membership.objects.filter(grove=grove).count(),
+        "seq": heads.first() or 0,
+        "created_at": instant(grove.created_at),
+    }
+
+
+# A tree as the API shows it (docs/model.md §14.3.7), and its size.
+
+
+# A slot counts as seen when neither it nor one above is pruned. `hidden` is what hangs
+# below pruned slots: empty in most trees, and then this is one pass over the tree.
+_SIZE = """
+    WITH RECURSIVE hidden(slot) AS (
+        SELECT id FROM loom_node WHERE tree_id = %s AND pruned
+        UNION
+        SELECT n.id FROM hidden
+        JOIN loom_node n ON n.parent_slot_id = hidden.slot AND n.kind = 'text'
+            AND n.slot_id = n.id AND NOT n.pruned
+        WHERE {walked}
+    ), seen AS (
+        SELECT id, parent_slot_id, depth FROM loom_node
+        WHERE tree_id = %s AND id = slot_id AND kind = 'text'
+            AND id NOT IN (SELECT slot FROM hidden)
+    )
+    SELECT COUNT(*) - COUNT(DISTINCT parent_slot_id), COALESCE(MAX(depth), 0) FROM seen
+"""
+
+
+class Size(NamedTuple):
+    """`nodes` counts all kinds, all versions, pruned ones and the root; `branches` leaves
+    that are seen; `depth` of the deepest text that is seen, the root has 0."""
+
+    nodes: int
+    branches: int
+    depth: int
+
+
+def size_of(actor: Actor, tree: Tree) -> Size:
+    """How big the tree is, as its stream keeps it; one query, however big it is."""
+    stream = Stream.objects.get(name=f"tree:{tree.uid}")
+    if (
+        stream.leaves is None or stream.deepest is None
+    ):  # grown by an import that is not done, or before this was kept
+        return Size(stream.items, *measured(tree.pk))
+    return Size(stream.items, stream.leaves, stream.deepest)
+
+
+def measured(tree_id: int) -> tuple[int, int]:
+    """The branches and the depth of a tree, by one pass over it. Every text but the root hangs
+    below a text, so that leaves are the texts less those that are a text's parent."""
+    leaves, depth = fetch(_SIZE.format(walked=walked("hidden.slot")), [tree_id] * 2)[0]
+    return leaves, depth
+
+
+def grown(size: tuple[int, int], node: Node) -> tuple[int, int]:
+    """The branches and the depth of a tree of this size once a stored node has come to it."""
+    leaves, depth = size
+    if node.kind != "text" or node.slot_id != node.pk or node.parent_slot_id is None:
+        return size
+    beside = lookup.slots_below(node.parent_slot_id).exclude(pk=node.pk)
+    return leaves + bool(beside.values_list("pk")[:1]), max(depth, node.depth)
+
+
+def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
+    """The tree for somebody; `workspace` is the caller's own (None: he has none yet)."""
+    size = size_of(actor, tree)
+    return {
+        "id": tree.uid,
+        "grove": tree.grove.uid,
+        "title": tree.title,
+        "mode": tree.mode,
+        "description": tree.description,
+        "system_context": tree.system_context,
+        "summary": tree.summary,
+        "truncation": tree.truncation,
+        "root": lookup.root_of(tree).local_id,
+        "node_count": size.nodes,
+        "branch_count": size.branches,
+        "depth": size.depth,
+        "seq": head_of(tree),
+        "created_at": instant(tree.created_at),
+        "archived_at": instant(tree.archived_at) if tree.archived_at else None,
+        "workspace": workspace_part(tree, workspace),
+    }
+
+
+def head_of(tree: Tree) -> int:
+    """The last seq of the tree's stream; 0 where nothing happened yet."""
+    heads = Stream.objects.filter(name=f"tree:{tree.uid}").values_list("head", flat=True)
+    return heads.first() or 0
+
+
+def workspace_part(tree: Tree, workspace: Workspace | None) -> dict[str, Any] | None:
+    """Id and position of a workspace; the position is the nearest node that is not hidden."""
+    if workspace is None:
+        return None
+    return {"id": workspace.uid, "position": position_of(tree, workspace)}
+
+
+def position_of(tree: Tree, workspace: Workspace) -> str:
+    """Where the workspace stands: a local id, with its tree where that is another one."""
+    stands = lookup.rows().get(pk=workspace.position_id)
+    node = lookup.visible_at_or_above(stands, workspace)
+    if node.tree_id == tree.pk:
+        return node.local_id
+    return f"tree:{node.tree.uid} node:{node.local_id}"
+
+
+# The bookmarks and tags of a whole tree.
+
+
+_ON = """SELECT uid, kind, label, item FROM loom_mark
+    WHERE tree_id = %s AND kind IN ('bookmark', 'tag') AND removed_at IS NULL ORDER BY id"""
+
+
+def marks_of(actor: Actor, tree: Tree) -> list[tuple[str, str, str, str]]:
+    """(id, kind, label, local id) of what is on nodes of the tree, oldest first. Two queries."""
+    rows = fetch(_ON, [tree.pk])
+    shown = links.written((item for *_, item in rows), tree.pk)
+    return [
+        (uid, kind, label, shown[item]) for uid, kind, label, item in rows if item.startswith("n")
+    ]
+
+
+# A whole tree without its texts: in columns for pages, in pages of rows for API clients.
+
+
+MAX_ROWS = 1000
+
+
+def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
+    """The columns of docs/model.md §14.3.9, in order of creation; `parents` and `slots` are indexes
+    (a parent is the first version of the slot above; the root has null).
+
+    `flags` are bits: 1 pruned, 2 excluded, 4 sandbox (of the slot), 8 this version pruned,
+    16 resolved. `seq` is read first: events after it bring the columns up to date.
+    """
+    seq = heads_of(tree)[0]
+    sql = f"""SELECT v.id, v.local_id, v.parent_slot_id, v.slot_id, v.kind, v.author_id,
+        {flag_bits("v")}, v.length FROM loom_node v WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
+    rows = fetch(sql, _span(tree))
+    index = {row[0]: place for place, row in enumerate(rows)}
+    authors, participants = _participants([row[5] for row in rows])
+    return {
+        "seq": seq,
+        "ids": [row[1] for row in rows],
+        "parents": [index.get(row[2]) for row in rows],
+        "slots": [index[row[3]] for row in rows],
+        "kinds": [row[4] for row in rows],
+        "authors": [authors[row[5]] for row in rows],
+        "participants": participants,
+        "flags": [
+            row[6] if row[3] == row[0] else row[6] | rows[index[row[3]]][6] & ~VERSION_PRUNED
+            for row in rows
+        ],
+        "lengths": [row[7] for row in rows],
+    }
+
+
+def heads_of(tree: Tree) -> tuple[int, int]:
+    """The last seqs of the tree's stream and of its grove's, whose names it shows."""
+    names = (f"tree:{tree.uid}", f"grove:{tree.grove.uid}")
+    heads = dict(Stream.objects.filter(name__in=names).values_list("name", "head"))
+    return heads.get(names[0], 0), heads.get(names[1], 0)
+
+
+def _span(tree: Tree) -> list[int]:
+    """The first and last row id that a node of the tree can have."""
+    return [tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1]
+
+
+def _participants(authors: list[int]) -> tuple[dict[int, int], list[dict[str, str]]]:
+    """Place by row id, and the participants in the order of their first node."""
+    places = {key: place for place, key in enumerate(dict.fromkeys(authors))}
+    rows = Participant.objects.in_bulk(list(places))
+    found = [rows[key] for key in places]
+    return places, [{"id": one.uid, "name": one.name, "kind": one.kind} for one in found]
+
+
+def page(actor: Actor, tree: Tree, *, after: int = 0, limit: int = MAX_ROWS) -> dict[str, Any]:
+    """`{count, next, results}`: rows of nodes in order of creation, after the ordinal
+    `after`; `next` is the next `after`, null at the end."""
+    sql = f"""SELECT v.id, v.local_id, v.kind, p.local_id, s.local_id, a.uid,
+            {flag_bits("s")}, v.length
+        FROM loom_node v JOIN loom_node s ON s.id = v.slot_id
+        JOIN loom_participant a ON a.id = v.author_id
+        LEFT JOIN loom_node p ON p.id = v.parent_slot_id
+        WHERE v.id BETWEEN %s AND %s ORDER BY v.id LIMIT %s"""
+    first, last = _span(tree)
+    rows = fetch(sql, [min(first + after + 1, last), last, limit + 1])
+    count = Stream.objects.values_list("items", flat=True).get(name=f"tree:{tree.uid}")
+    shown = rows[:limit]
+    return {
+        "count": count,
+        "next": shown[-1][0] - first if len(rows) > limit else None,
+        "results": [
+            {
+                "id": local_id,
+                "kind": kind,
+                "parent": parent,
+                "slot": slot,
+                "author": author,
+                "pruned": bool(flags & (PRUNED | VERSION_PRUNED)),
+                "excluded": bool(flags & EXCLUDED),
+                "length": length,
+            }
+            for _, local_id, kind, parent, slot, author, flags, length in shown
+        ],
+    }

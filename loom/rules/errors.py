@@ -1,0 +1,91 @@
+"""Why something is refused: the closed list of codes and what they mean to a caller."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Code = Literal[
+    "NOT_FOUND",
+    "PERMISSION_DENIED",
+    "INVALID_SYNTAX",
+    "LIMIT_EXCEEDED",
+    "CROSS_TREE",
+    "CONFLICT",
+    "MODEL_ERROR",
+    "UNAUTHENTICATED",
+    "LOOP",
+    "REJECTED",
+    "UNAVAILABLE",
+]
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """HTTP status, and whether trying again can help."""
+
+    status: int
+    retryable: bool
+
+
+CODES: dict[Code, Meaning] = {
+    "NOT_FOUND": Meaning(404, False),
+    "PERMISSION_DENIED": Meaning(403, False),
+    "INVALID_SYNTAX": Meaning(400, True),
+    "LIMIT_EXCEEDED": Meaning(429, True),
+    "CROSS_TREE": Meaning(409, True),
+    "CONFLICT": Meaning(409, True),
+    "MODEL_ERROR": Meaning(502, False),
+    "UNAUTHENTICATED": Meaning(401, False),
+    "LOOP": Meaning(409, False),
+    "REJECTED": Meaning(409, False),
+    "UNAVAILABLE": Meaning(503, True),
+}
+
+
+class CommandError(Exception):
+    """A refusal with its code, a plain sentence, and what to do about it.
+
+    `status` overrides the code's own (413 for sizes, 405, 415); `retryable` likewise
+    (MODEL_ERROR by its reason).
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        *,
+        hint: str,
+        status: int | None = None,
+        retryable: bool | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.status = CODES[code].status if status is None else status
+        self.retryable = CODES[code].retryable if retryable is None else retryable
+
+    @property
+    def reply(self) -> str:
+        """The `✗` text of docs/model.md §5.2."""
+        head = f"✗ {self.code}: {self.message}"
+        return f"{head}\n  hint: {self.hint}" if self.hint else head
+
+    @property
+    def body(self) -> dict[str, object]:
+        """The error body of docs/model.md §14.3."""
+        return {
+            "ok": False,
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "retryable": self.retryable,
+        }
+
+
+# What may not be seen is told in the same words as what is not there.
+LOOK_AGAIN = "check how it is written; what is not shared with you is not found either"
+
+
+def not_found(what: str, hint: str = LOOK_AGAIN) -> CommandError:
+    """The refusal for what does not exist or may not be seen: one sentence for both."""
+    return CommandError("NOT_FOUND", f"{what} was not found.", hint=hint)

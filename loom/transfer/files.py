@@ -1,0 +1,351 @@
+"""Foreign files: checked first, then read event by event within bounds."""
+
+import mmap
+import re
+from codecs import utf_8_decode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import ijson
+
+from loom.rules.errors import CommandError
+from loom.transfer.records import MAX_TEXT_BYTES, Report, too_long, unreadable
+
+Event = tuple[str, Any]
+MAX_DEPTH = 64
+FIELD = 256 * 1024  # characters that one field of a node may bring along
+_STARTS = ("start_map", "start_array")
+_ENDS = ("end_map", "end_array")
+_SECRET_NAME = re.compile(
+    r"api.?key|secret|passw|credential|authorization|bearer|(access|auth|refresh|private).?(token|key)"
+    r"|^(key|token|pwd|auth|cookie|organi[sz]ation)$",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(
+    r"\b(sk|pk|rk)-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{20,}|\bAIza[A-Za-z0-9_-]{30,}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{30,}|\bBearer\s+[A-Za-z0-9._~+/-]{16,}|-----BEGIN [A-Z ]*PRIVATE KEY"
+)
+
+
+class TooMuch(Exception):
+    """A value is too large or nested too deep to be kept; it was read to its end."""
+
+
+def value_of(first: Event, events: Iterator[Event], *, most: int = FIELD) -> Any:
+    """The value that begins with `first`, of at most `most` characters and 64 levels."""
+    event, value = first
+    if event not in _STARTS:
+        if value.__class__ is str and len(value) > most:
+            raise TooMuch
+        return _plain(value)
+    top: Any = {} if event == "start_map" else []
+    stack, key, left = [top], "", most
+    while stack:
+        event, value = next(events)
+        left -= len(value) + 1 if value.__class__ is str else 1
+        if left < 0 or len(stack) > MAX_DEPTH:
+            _pass_over(events, len(stack) + _step(event))
+            raise TooMuch
+        if event == "map_key":
+            key = value
+        elif event in _ENDS:
+            stack.pop()
+        else:
+            made: Any = {} if event == "start_map" else [] if event == "start_array" else None
+            made = _plain(value) if made is None else made
+            _put(stack[-1], key, made)
+            if event in _STARTS:
+                stack.append(made)
+    return top
+
+
+def skip(first: Event, events: Iterator[Event]) -> None:
+    """Reads a value to its end and keeps nothing."""
+    _pass_over(events, _step(first[0]))
+
+
+def _put(inside: Any, key: str, made: Any) -> None:
+    if isinstance(inside, dict):
+        inside[key] = made
+    else:
+        inside.append(made)
+
+
+def _step(event: str) -> int:
+    return 1 if event in _STARTS else -1 if event in _ENDS else 0
+
+
+def _pass_over(events: Iterator[Event], depth: int) -> None:
+    while depth > 0:
+        depth += _step(next(events)[0])
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that JSON can hold; one beyond all bounds is kept as it is written."""
+    if not isinstance(value, Decimal):
+        return value
+    number = float(value)
+    return str(value) if number in (float("inf"), float("-inf")) else number
+
+
+def without_secrets(name: str, value: Any, report: Report) -> tuple[bool, Any]:
+    """Whether anything is left of a field, and what: keys are dropped and reported by name."""
+    if _SECRET_NAME.search(name.rpartition(".")[2]) or (
+        isinstance(value, str) and _SECRET.search(value)
+    ):
+        if value in (None, "", [], {}):
+            return True, value
+        report.dropped[name] += 1
+        return False, None
+    if isinstance(value, dict):
+        pairs = ((key, without_secrets(f"{name}.{key}", one, report)) for key, one in value.items())
+        return True, {key: one for key, (is_left, one) in pairs if is_left}
+    if isinstance(value, list):
+        every = (without_secrets(name, one, report) for one in value)
+        return True, [one for is_left, one in every if is_left]
+    return True, value
+
+
+def kept(name: str, first: Event, events: Iterator[Event], report: Report, *, most: int) -> Any:
+    """A field's value without keys; TooMuch, with a warning, where it is too large to keep."""
+    try:
+        return value_of(first, events, most=most)
+    except TooMuch:
+        report.dropped[name] += 1
+        report.warn(f"{name[:80]} is too large or nested too deep to be kept, and was left out.")
+        raise
+
+
+def text_of(value: Any, most: int) -> str:
+    """A short text of a field; "" where it is none."""
+    return value[:most] if isinstance(value, str) else ""
+
+
+def drained(events: Iterator[Event]) -> None:
+    """Reads on to the end: what stands behind a value may be wrong, too."""
+    for _ in events:
+        pass
+
+
+# Walking nested `children` event by event: no recursion, and no whole file in memory.
+
+
+@dataclass
+class Frame:
+    """An object of the tree: its number in reading order, the number above, its fields."""
+
+    number: int
+    parent: int
+    fields: dict[str, Any] = field(default_factory=dict)
+    in_children: bool = False
+
+
+def nodes(events: Iterator[Event], report: Report) -> Iterator[Frame]:
+    """The nodes of a tree whose outermost object has just begun, each as it ends: children
+    before parents, the outermost last. Numbers are in reading order."""
+    stack = [Frame(0, -1)]
+    count = 1
+    while stack:
+        top = stack[-1]
+        event, name = next(events)
+        if top.in_children:
+            if event == "start_map":
+                stack.append(Frame(count, top.number))
+                count += 1
+            elif event == "end_array":
+                top.in_children = False
+            else:
+                raise unreadable(f"Among the children of node {top.number:,} is no node.")
+        elif event == "end_map":
+            yield stack.pop()
+        else:
+            _field(top, name, events, report)
+
+
+def _field(top: Frame, name: str, events: Iterator[Event], report: Report) -> None:
+    first = next(events)
+    if name == "children":
+        if first[0] not in ("start_array", "null"):
+            raise unreadable(f"The children of node {top.number:,} are no list.")
+        top.in_children = first[0] == "start_array"
+        return
+    most = MAX_TEXT_BYTES + 1 if name == "text" else FIELD
+    try:
+        top.fields[name] = kept(name, first, events, report, most=most)
+    except TooMuch:
+        if name == "text":
+            raise too_long(f"The text of node {top.number:,}") from None
+
+
+# Looking at a file's bytes before anything is made of them: UTF-8, whole characters, and which
+# format it is. Told by content, never by the file's name.
+
+
+MAX_FILE = 256 * 1024 * 1024
+BOM = b"\xef\xbb\xbf"
+_PIECE = 1024 * 1024
+_LONGEST = 6 * MAX_TEXT_BYTES  # a text of 4 MiB in which every byte is written as an escape
+_HALF = re.compile(rb"\\u[dD]([89a-fA-F])[0-9a-fA-F]{2}")
+_LOW = re.compile(rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+# Nothing is tried twice: digits are counted from where they begin, and a string that never
+# ends takes the rest of the file with it.
+_DIGITS = re.compile(rb"(?<![0-9])[0-9]{4000}")
+_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|(?<![0-9])([0-9]{4000})', re.DOTALL)
+_TELLING = {"heddle": "heddle", "root": "pyloom", "children": "pyloom-simple"}
+_BACKSLASH = 92
+Tell = Callable[[int], None]
+
+
+class Source:
+    """The file as a reader sees it: without a byte order mark; `tell` hears how far it is."""
+
+    def __init__(self, path: Path, tell: Tell) -> None:
+        self._file = path.open("rb")
+        self._tell = tell
+        self._first = len(BOM) if self._file.read(len(BOM)) == BOM else 0
+        self.seek(0)
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        self._tell(self._file.tell())
+        return self._file.read(size)
+
+    def seek(self, offset: int) -> None:
+        """Goes to a place, counted from behind the mark."""
+        self._file.seek(offset + self._first)
+
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def demand_readable(path: Path, tell: Tell) -> None:
+    """Refuses a file that is empty or too big, that is not UTF-8, or holds U+0000, half a
+    character, or a text that no node may hold."""
+    size = path.stat().st_size
+    if size > MAX_FILE:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"The file has {size:,} bytes; at most {MAX_FILE:,} are read.",
+            hint="export a part of the tree",
+            status=413,
+        )
+    if size == 0:
+        raise unreadable("The file is empty.")
+    _demand_utf8(path, tell)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        _demand_whole(data, tell)
+        _demand_short_numbers(data)
+
+
+def _demand_utf8(path: Path, tell: Tell) -> None:
+    at, rest, run = 0, b"", 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            if b"\0" in piece:
+                raise unreadable(
+                    f"Byte {at + piece.index(0):,} of the file is U+0000.", "save it as UTF-8"
+                )
+            run = run + len(piece) if b'"' not in piece else len(piece) - piece.rindex(b'"')
+            if run > _LONGEST:
+                raise too_long("A text of the file")
+            data = rest + piece
+            try:
+                _, used = utf_8_decode(data, "strict", len(piece) < _PIECE)
+            except UnicodeDecodeError as error:
+                where = at - len(rest) + error.start
+                raise unreadable(
+                    f"Byte {where:,} of the file is not UTF-8.", "save it as UTF-8"
+                ) from None
+            rest, at = data[used:], at + len(piece)
+            tell(at)
+
+
+def _demand_whole(data: mmap.mmap, tell: Tell) -> None:
+    """Refuses escapes for half a character: the parser would turn them into question marks."""
+    whole = 0
+    for count, found in enumerate(_HALF.finditer(data)):
+        if count % 10_000 == 0:
+            tell(found.start())
+        if not _is_escape(data, found.start()):
+            continue
+        if found[1] in b"89abAB":
+            if not _LOW.match(data, found.end()):
+                raise _half(found.start())
+            whole = found.end()
+        elif found.start() != whole:
+            raise _half(found.start())
+
+
+def _demand_short_numbers(data: mmap.mmap) -> None:
+    """Refuses numbers of thousands of digits: they crash the parser, and with it the worker.
+    Strings are told apart only where there are as many digits at all."""
+    if _DIGITS.search(data) is None:
+        return
+    for found in _NUMBER.finditer(data):
+        if found[1] is not None:
+            raise unreadable(
+                f"Byte {found.start():,} of the file begins a number of thousands of digits.",
+                "write it as a string",
+            )
+
+
+def _is_escape(data: mmap.mmap, at: int) -> bool:
+    """Whether the backslash there begins an escape, and is not itself escaped."""
+    first = at
+    while first > 0 and data[first - 1] == _BACKSLASH:
+        first -= 1
+    return (at - first) % 2 == 0
+
+
+def _half(at: int) -> CommandError:
+    return unreadable(
+        f"Byte {at:,} of the file begins half a character (a lone surrogate).",
+        "write whole characters",
+    )
+
+
+def format_of(source: Source) -> str:
+    """The format, by the first telling key of the outermost object."""
+    depth = 0
+    for event, value in parsed(source):
+        if depth == 0 and event != "start_map":
+            raise unreadable("The file holds JSON, but no object.")
+        if depth == 1 and event == "map_key" and value in _TELLING:
+            return _TELLING[value]
+        if event in ("start_map", "start_array"):
+            depth += 1
+        elif event in ("end_map", "end_array"):
+            depth -= 1
+    raise unreadable("The file is JSON of a kind that is not read here.")
+
+
+def parsed(source: Source) -> Iterator[tuple[str, Any]]:
+    """The events of the JSON; INVALID_SYNTAX where it is none, or holds U+0000."""
+    with readable_json():
+        for event, value in ijson.basic_parse(source):
+            if value.__class__ is str and "\0" in value:
+                raise unreadable("A text of the file holds U+0000.", "take it out of the file")
+            yield event, value
+
+
+@contextmanager
+def readable_json() -> Iterator[None]:
+    """What a parser says, as a sentence."""
+    try:
+        yield
+    except ijson.IncompleteJSONError as error:
+        raise unreadable(_said(error), "the file may have been cut off") from None
+    except (ijson.JSONError, UnicodeError, ValueError, ArithmeticError) as error:
+        raise unreadable(_said(error), "open it in an editor that checks JSON") from None
+
+
+def _said(error: Exception) -> str:
+    first = str(error).splitlines()[0] if str(error) else "it ends too early"
+    return f"The file is not JSON: {first.removesuffix('.').removeprefix('parse error: ')[:200]}."

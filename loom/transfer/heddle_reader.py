@@ -1,0 +1,330 @@
+"""Reading Heddle's own JSON: the same tree again, with the proofs and calls it came with."""
+
+import base64
+import binascii
+import hashlib
+import zlib
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.db import transaction
+from pydantic import BaseModel, ValidationError
+
+from loom.models import Call
+from loom.rules import addresses
+from loom.rules.hashes import instant
+from loom.rules.ids import looks_like_id
+from loom.transfer.files import Event, TooMuch, skip, value_of
+from loom.transfer.heddle_shapes import (
+    VERSION,
+    CallPart,
+    LinkPart,
+    MarkPart,
+    NodePart,
+    ParticipantPart,
+    TreePart,
+)
+from loom.transfer.records import (
+    MAX_TEXT_BYTES,
+    CallRecord,
+    Head,
+    Link,
+    Mark,
+    Record,
+    Report,
+    too_long,
+    unreadable,
+)
+from loom.transfer.tree_builder import Beat, Growing
+
+MAX_BODY = 64 * 1024 * 1024  # of an answer that was packed; more is no provider's answer
+GZIP = 31  # zlib's word for a gzip header
+_PIECE = 1 << 20
+
+
+def is_sound(part: CallPart) -> bool:
+    """Whether the answer's bytes give its SHA-256. INVALID_SYNTAX where they are no gzip, or
+    grow beyond what anybody would unpack."""
+    digest, size = hashlib.sha256(), 0
+    try:
+        packed = base64.b64decode(part.response, validate=True)
+        unpacking = zlib.decompressobj(GZIP)
+        while packed and not unpacking.eof:
+            piece = unpacking.decompress(packed, _PIECE)
+            packed = unpacking.unconsumed_tail
+            size += len(piece)
+            digest.update(piece)
+            if size > MAX_BODY:
+                raise unreadable(f"The answer of the call {part.id} is too large.")
+        if part.response and (not unpacking.eof or unpacking.unused_data):
+            raise ValueError
+    except (binascii.Error, zlib.error, ValueError):
+        raise unreadable(f"The answer of the call {part.id} cannot be unpacked.") from None
+    return digest.hexdigest() == part.sha256
+
+
+def add_calls(growing: Growing, given: Iterator[CallRecord], beat: Beat) -> None:
+    """Writes the calls, each in a transaction of its own: one may be large."""
+    for one in given:
+        growing.authors.meet([(one.by, one.kind)])
+        with transaction.atomic():
+            beat()
+            call = Call.objects.create(
+                tree=growing.tree,
+                participant=growing.authors.of(one.by, one.kind),
+                origin=one.id,
+                purpose=one.purpose,
+                provider=one.provider,
+                configuration=one.configuration,
+                request=one.request,
+                response=base64.b64decode(one.response),
+                bytes=one.bytes,
+                status=one.status,
+                headers=one.headers,
+                sha256=one.sha256,
+                usage=one.usage,
+                note=one.note,
+                strategy=one.strategy,
+                first_at=_at(one.first_at),
+                sealed_at=_at(one.sealed_at),
+            )
+            # The moment of its making is set by itself, and here it is another.
+            Call.objects.filter(pk=call.pk).update(started_at=_at(one.started_at))
+        growing.report.kept["calls"] += 1
+
+
+def _at(given: str) -> datetime | None:
+    return datetime.fromisoformat(given) if given else None
+
+
+# Reading Heddle's own JSON: the same tree again, with the proofs it came with.
+
+
+Put = Callable[[Record | CallRecord], None]
+P = TypeVar("P", bound=BaseModel)
+MOST = 2 * MAX_TEXT_BYTES  # characters of one part: a node's text, its content, and the rest
+FLAT = "the first version of a slot comes before what builds on it"
+
+
+def read(events: Iterator[Event], put: Put, report: Report) -> Head:
+    """Reads a file of our own to its end; records come in the order they are in."""
+    reader = _Reader(put, report)
+    next(events)
+    for event, name in events:
+        if event == "map_key":
+            reader.take(name, next(events), events)
+    return reader.head()
+
+
+class _Reader:
+    def __init__(self, put: Put, report: Report) -> None:
+        self.put, self.report = put, report
+        report.format = "heddle"
+        self.tree: TreePart | None = None
+        self.kinds: dict[str, str] = {}
+        self.numbers: dict[str, int] = {}
+        self.above: list[int] = []  # by number: the number of the slot above
+        self.first: list[int] = []  # by number: the number of the slot's first version
+        self.calls: set[str] = set()
+        self.marks: list[MarkPart] = []
+        self.links: list[LinkPart] = []
+
+    def take(self, name: str, first: Event, events: Iterator[Event]) -> None:
+        """Takes one key of the outermost object."""
+        if name == "heddle":
+            if first[1] != VERSION:
+                raise unreadable(
+                    f"This file is of version {str(first[1])[:20]} of the format.",
+                    f"version {VERSION} is read here",
+                )
+        elif name == "tree":
+            self.tree = _part(TreePart, _value(first, events, "The tree"), "The tree")
+        elif name == "participants":
+            for one in _list(name, first, events):
+                part = _part(ParticipantPart, one, "A participant")
+                self.kinds[part.name] = part.kind
+        elif name == "nodes":
+            for one in _list(name, first, events):
+                self._node(one)
+        elif name == "marks":
+            self.marks += [_part(MarkPart, one, "A mark") for one in _list(name, first, events)]
+        elif name == "links":
+            self.links += [_part(LinkPart, one, "A link") for one in _list(name, first, events)]
+        elif name == "calls":
+            for one in _list(name, first, events):
+                self.put(self._call(_part(CallPart, one, "A call")))
+        else:
+            self.report.unknown[name] += 1
+            self.report.warn(f"{name[:80]} is no part of the format and was left out.")
+            skip(first, events)
+
+    def head(self) -> Head:
+        """What was said of the whole tree."""
+        if self.tree is None:
+            raise unreadable("The file has no tree.", "it may have been cut off")
+        given = {name: getattr(self.tree, name) for name in TreePart.model_fields}
+        return Head(
+            **{**given, "imported": self.tree.imported or {}},
+            is_own=True,
+            kinds=self.kinds,
+            marks=[self._mark(one) for one in self.marks],
+            links=[_link(one) for one in self.links],
+            settle=self._settle,
+        )
+
+    def _settle(self, record: Record) -> None:
+        record.author_kind = self.kinds.get(record.author, "human")
+
+    def _node(self, given: Any) -> None:
+        number = len(self.first)
+        part = _part(NodePart, given, f"Node {number:,}")
+        if not looks_like_id(part.id) or part.id != part.id.lower() or part.id in self.numbers:
+            raise unreadable(f"The id {part.id[:20]!r} comes twice, or can be none.")
+        slot = self._slot(part, number)
+        parent = self._parent(part, number)
+        if slot != number and (self.above[slot] != parent or parent < 0):
+            raise unreadable(f"The versions of [{part.slot}] hang in different places.")
+        self.numbers[part.id] = number
+        self.first.append(slot)
+        self.above.append(parent)
+        self.put(self._record(part, number, parent=parent, slot=slot))
+
+    def _slot(self, part: NodePart, number: int) -> int:
+        if part.slot is None or part.slot == part.id:
+            return number
+        return self._first(part.slot, f"The slot of [{part.id}]")
+
+    def _parent(self, part: NodePart, number: int) -> int:
+        if number == 0:
+            if part.parent is not None or part.kind != "text" or part.text or part.content:
+                raise unreadable("The first node is not the empty root.", FLAT)
+            return -1
+        return self._first(part.parent or "", f"The node above [{part.id}]")
+
+    def _first(self, name: str, what: str) -> int:
+        found = self.numbers.get(name)
+        if found is None or self.first[found] != found:
+            raise unreadable(f"{what} is not there.", FLAT)
+        return found
+
+    def _record(self, part: NodePart, number: int, *, parent: int, slot: int) -> Record:
+        edited = self.numbers.get(part.edited_from or "", -1)
+        if part.edited_from is not None and edited < 0:
+            raise unreadable(f"What [{part.id}] was edited from is not there.", FLAT)
+        what, proof = f"[{part.id}]", part.proof
+        extra = part.model_extra or {}
+        self.report.unknown.update(list(extra))
+        return Record(
+            number=number,
+            parent=parent,
+            text=_text(part),
+            blocks=part.content,
+            author=part.author,
+            at=_instant(part.created_at, what),
+            imported={**(part.imported or {}), **extra},
+            local_id=part.id,
+            kind=part.kind,
+            form=part.form,
+            slot=slot if slot != number else -1,
+            edited_from=edited,
+            finish=part.finish,
+            call=(proof and proof.call) or "",
+            generation=part.generation or "",
+            configuration=(proof and proof.configuration) or "",
+            summary=part.summary,
+            resolved_at=_instant(part.resolved_at or "", what),
+            flags=_flags(part, slot == number) if number else [],
+            sources=[[one.item, one.role, one.version_seen] for one in part.sources],
+            hash=part.hash or "",
+            parent_hash=(proof and proof.parent) or "",
+            proof_author=(proof and proof.author) or "",
+        )
+
+    def _call(self, part: CallPart) -> CallRecord:
+        if part.id in self.calls:
+            raise unreadable(f"The call {part.id} comes twice.")
+        self.calls.add(part.id)
+        if not is_sound(part):
+            self.report.warn(f"The answer of the call {part.id} does not fit; verifying says so.")
+        what = f"the call {part.id}"
+        fields = part.model_dump(include=set(CallPart.model_fields))
+        return CallRecord(
+            **{
+                **fields,
+                "started_at": _instant(part.started_at, what),
+                "first_at": _instant(part.first_at or "", what),
+                "sealed_at": _instant(part.sealed_at, what),
+            },
+            kind=self.kinds.get(part.by, "model"),
+        )
+
+    def _mark(self, part: MarkPart) -> Mark:
+        number = -1 if part.item == "tree" else self.numbers.get(part.item)
+        if number is None:
+            raise unreadable(f"A mark is on {part.item!r}, which is not there.", FLAT)
+        at = _instant(part.at, "a mark")
+        return Mark(part.kind, part.label, number, by=part.by, at=at)
+
+
+def _flags(part: NodePart, is_first: bool) -> list[str]:
+    """Flags of a slot stand with its first version; a later one has only its own."""
+    return [flag for flag in dict.fromkeys(part.flags) if is_first or flag == "version_pruned"]
+
+
+def _text(part: NodePart) -> str:
+    if part.content is None:
+        text = part.text
+    else:
+        blocks = [one.get("text", "") for one in part.content if one.get("type") == "text"]
+        if not all(isinstance(one, str) for one in blocks):
+            raise unreadable(f"A text in the content of [{part.id}] is no string.")
+        text = "".join(blocks)
+    if len(text.encode()) > MAX_TEXT_BYTES:
+        raise too_long(f"The text of [{part.id}]")
+    return text
+
+
+def _link(part: LinkPart) -> Link:
+    if part.type not in addresses.STORED:
+        raise unreadable(f"There is no link type {part.type!r}.")
+    fields = part.model_dump(include=set(LinkPart.model_fields))
+    return Link(**{**fields, "at": _instant(part.at, "a link")})
+
+
+def _part(shape: type[P], given: Any, what: str) -> P:
+    try:
+        return shape.model_validate(given)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(one) for one in found["loc"]) or "all of it"
+        raise unreadable(f"{what} cannot be read: {where}: {found['msg']}.") from None
+
+
+def _value(first: Event, events: Iterator[Event], what: str) -> Any:
+    try:
+        return value_of(first, events, most=MOST)
+    except TooMuch:
+        raise unreadable(f"{what} is too large or nested too deep.") from None
+
+
+def _list(name: str, first: Event, events: Iterator[Event]) -> Iterator[Any]:
+    if first[0] != "start_array":
+        raise unreadable(f"{name} is no list.")
+    for event in events:
+        if event[0] == "end_array":
+            return
+        yield _value(event, events, f"A part of {name}")
+
+
+def _instant(given: str, what: str) -> str:
+    """A time as it is stored; "" where none was given."""
+    if not given:
+        return ""
+    try:
+        at = datetime.fromisoformat(given)
+        if at.tzinfo is None or not 1000 <= at.year < 9999:
+            raise ValueError
+        return instant(at)
+    except (ValueError, OverflowError):
+        raise unreadable(f"The time {given[:40]!r} of {what} cannot be read.") from None

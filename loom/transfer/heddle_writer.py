@@ -1,0 +1,232 @@
+"""Writing Heddle's own JSON, one node a line, read from the database a thousand at a time."""
+
+import base64
+import json
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from loom.access import Actor, may_read_call
+from loom.models import Call, Link, Mark, Node, NodeSource, Participant, Tree
+from loom.queries.links import written
+from loom.queries.node_rows import in_chunks
+from loom.rules.hashes import instant
+from loom.transfer.heddle_shapes import FLAGS, VERSION, TreePart
+from loom.transfer.records import MAX_TEXT_BYTES
+
+Body = dict[str, Any]
+MOST = 2 * MAX_TEXT_BYTES - 4096  # characters of one call, so that it can be read again
+
+
+def batches(actor: Actor, tree: Tree, nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
+    """The sealed calls that the nodes name and the actor may read, one at a time. One that
+    is too large to be read again is left out: its nodes verify as incomplete there."""
+    named = nodes.exclude(call_uid="").values("call_uid")
+    rows = Call.objects.filter(tree=tree, sealed_at__isnull=False)
+    rows = rows.filter(Q(origin="", uid__in=named) | Q(origin__in=named))
+    for key in list(rows.order_by("id").values_list("pk", flat=True)):
+        call = Call.objects.select_related("participant", "turn").get(pk=key)
+        body = _body(call)
+        if may_read_call(actor, call) and len(json.dumps(body)) <= MOST:
+            yield [body]
+
+
+def _body(call: Call) -> Body:
+    return {
+        "id": call.origin or call.uid,
+        "by": call.participant.name,
+        "purpose": call.purpose,
+        "provider": call.provider,
+        "configuration": call.configuration,
+        "request": call.request,
+        "response": base64.b64encode(bytes(call.response)).decode(),
+        "bytes": call.bytes,
+        "status": call.status,
+        "headers": call.headers,
+        "sha256": call.sha256,
+        "usage": call.usage,
+        "note": call.note,
+        "strategy": call.strategy,
+        "started_at": instant(call.started_at),
+        "first_at": instant(call.first_at) if call.first_at else None,
+        "sealed_at": instant(call.sealed_at) if call.sealed_at else None,
+    }
+
+
+# Writing Heddle's own JSON, one node a line, read from the database a thousand at a time.
+
+
+PAGE = 1000
+
+
+def pieces(actor: Actor, tree: Tree) -> Iterator[bytes]:
+    """The whole tree as pieces of JSON, with the calls that the actor may read. What is
+    written meanwhile is left out or whole."""
+    nodes = Node.objects.filter(tree=tree)
+    last = nodes.order_by("-id").values_list("id", flat=True)[0]
+    nodes = nodes.filter(id__lte=last)
+    marks = Mark.objects.filter(tree=tree, removed_at=None)
+    links = Link.objects.filter(tree=tree, removed_at=None)
+    head = {
+        "heddle": VERSION,
+        "tree": {name: getattr(tree, name) for name in TreePart.model_fields},
+    }
+    yield _json(head)[:-1] + b',\n"participants": '
+    yield _json(_participants(nodes, marks, links)) + b',\n"nodes": [\n'
+    yield from _joined(_nodes(tree, nodes))
+    yield b'\n],\n"marks": [\n'
+    yield from _joined(_marks(tree, marks, last))
+    yield b'\n],\n"links": [\n'
+    yield from _joined(_links(tree, links, last))
+    yield b'\n],\n"calls": [\n'
+    yield from _joined(batches(actor, tree, nodes))
+    yield b"\n]}\n"
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def _joined(batches: Iterator[list[Body]]) -> Iterator[bytes]:
+    separator = b""
+    for batch in batches:
+        if batch:
+            yield separator + b",\n".join(map(_json, batch))
+            separator = b",\n"
+
+
+def _participants(
+    nodes: "QuerySet[Node]", marks: "QuerySet[Mark]", links: "QuerySet[Link]"
+) -> list[Body]:
+    ids = set(
+        chain(
+            nodes.order_by().values_list("author_id", flat=True).distinct(),
+            marks.order_by().values_list("participant_id", flat=True).distinct(),
+            links.order_by().values_list("by_id", flat=True).distinct(),
+        )
+    )
+    rows = Participant.objects.filter(id__in=ids).order_by("name")
+    return [{"name": one.name, "kind": one.kind} for one in rows]
+
+
+# As values: with instances of five models for each node it took three times as long.
+_COLUMNS = """id local_id slot_id slot__local_id parent_slot__local_id kind form text blocks
+    author__name author__uid created_at edited_from__local_id finish generation_uid summary
+    pruned version_pruned excluded sandbox resolved_at imported proof_author call_uid
+    configuration parent_hash hash""".split()
+
+
+def _nodes(tree: Tree, nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
+    for ids in in_chunks(_sized(nodes), count=PAGE):
+        sources = _sources(tree, ids)
+        rows = nodes.filter(id__in=ids).order_by("id").values(*_COLUMNS)
+        yield [_node(row, sources.get(row["id"], [])) for row in rows]
+
+
+def _sized(nodes: "QuerySet[Node]") -> Iterator[tuple[int, int]]:
+    after = 0
+    sized = nodes.order_by("id").values_list("id", "length")
+    while page := list(sized.filter(id__gt=after)[:PAGE]):
+        yield from page
+        after = page[-1][0]
+
+
+def _node(row: Body, sources: list[Body]) -> Body:
+    """The node, without what is as usual."""
+    is_first = row["id"] == row["slot_id"]
+    body = {
+        "id": row["local_id"],
+        "slot": row["slot__local_id"],
+        "parent": row["parent_slot__local_id"],
+        "kind": row["kind"],
+        "form": row["form"],
+        "text": row["text"] if row["blocks"] is None else "",
+        "content": row["blocks"],
+        "author": row["author__name"],
+        "created_at": instant(row["created_at"]),
+        "edited_from": row["edited_from__local_id"],
+        "finish": row["finish"],
+        "generation": row["generation_uid"],
+        "summary": row["summary"],
+        # Flags of a slot stand with its first version.
+        "flags": [one for one in FLAGS if row[one] and (is_first or one == "version_pruned")],
+        "resolved_at": instant(row["resolved_at"]) if row["resolved_at"] else None,
+        "sources": sources,
+        "imported": row["imported"] or None,
+    }
+    proof = {
+        "author": row["proof_author"] or row["author__uid"],
+        "call": row["call_uid"] or None,
+        "configuration": row["configuration"] or None,
+        "parent": row["parent_hash"] or None,
+    }
+    told = {key: value for key, value in body.items() if value not in (None, "", [])}
+    return {**told, "proof": proof, "hash": row["hash"]}
+
+
+def _sources(tree: Tree, ids: list[int]) -> dict[int, list[Body]]:
+    rows = list(NodeSource.objects.filter(node__in=ids).order_by("id"))
+    shown = _names(tree, (row.item for row in rows))
+    found: dict[int, list[Body]] = {}
+    for row in rows:
+        body = {"item": shown[row.item], "role": row.role, "version_seen": row.version_seen}
+        found.setdefault(row.node_id, []).append(body)
+    return found
+
+
+def _names(tree: Tree, items: Any) -> dict[str, str]:
+    """Addresses as the file writes them: the tree itself is `tree`."""
+    own = f"tree:{tree.uid}"
+    return {key: "tree" if name == own else name for key, name in written(items, tree.pk).items()}
+
+
+def _marks(tree: Tree, rows: "QuerySet[Mark]", last: int) -> Iterator[list[Body]]:
+    for batch in _pages(rows.select_related("participant")):
+        shown = _names(tree, (row.item for row in batch))
+        yield [
+            {
+                "kind": row.kind,
+                "label": row.label,
+                "item": shown[row.item],
+                "by": row.participant.name,
+                "at": instant(row.at),
+            }
+            for row in batch
+            if _is_known(row.item, last)
+        ]
+
+
+def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]]:
+    for batch in _pages(rows.select_related("by")):
+        shown = _names(tree, (item for row in batch for item in (row.source, row.target)))
+        yield [
+            {
+                "type": row.type,
+                "source": shown[row.source],
+                "target": shown[row.target],
+                "note": row.note,
+                "confidence": row.confidence,
+                "by": row.by.name,
+                "at": instant(row.at),
+            }
+            for row in batch
+            if _is_known(row.source, last) and _is_known(row.target, last)
+        ]
+
+
+def _is_known(item: str, last: int) -> bool:
+    """Whether an item was there when the export began (nodes of other trees are)."""
+    from loom.models import ORDINAL_BITS
+    from loom.rules.addresses import node_id
+
+    key = node_id(item)
+    return key is None or key >> ORDINAL_BITS != last >> ORDINAL_BITS or key <= last
+
+
+def _pages(rows: "QuerySet[Any]") -> Iterator[list[Any]]:
+    after = 0
+    while page := list(rows.filter(pk__gt=after).order_by("pk")[:PAGE]):
+        after = page[-1].pk
+        yield page

@@ -1,0 +1,90 @@
+"""Participants as the page draws them: a name, initials and a colour each; and shown words."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext, gettext_noop
+
+from loom.access import Actor
+from loom.models import Grove, Participant
+
+WORDS = (
+    *(gettext_noop("dialogue"), gettext_noop("buffer")),
+    *(gettext_noop("reader"), gettext_noop("writer"), gettext_noop("owner")),
+    *(gettext_noop("note"), gettext_noop("question"), gettext_noop("suggestion")),
+    *(gettext_noop("warning"), gettext_noop("objection")),
+    *(gettext_noop("human"), gettext_noop("model")),
+    *(gettext_noop("collaborator"), gettext_noop("analysis"), gettext_noop("subject")),
+    *(gettext_noop("editor"), gettext_noop("auditor")),
+    *(gettext_noop("quick"), gettext_noop("standard"), gettext_noop("thorough")),
+)
+
+
+# Participants as the page draws them: a name, initials, and one colour each; tags have a colour
+# where an owner chose one.
+
+
+COLOURS = 8
+# The threads of the style sheet by names; their order is that of the threads.
+TAG_COLOURS = (
+    gettext_noop("ink"),
+    gettext_noop("blue"),
+    gettext_noop("teal"),
+    gettext_noop("rust"),
+    gettext_noop("green"),
+    gettext_noop("plum"),
+    gettext_noop("amber"),
+    gettext_noop("rose"),
+)
+
+
+@dataclass(frozen=True)
+class Who:
+    """One participant. `colour` is an index into the style sheet's threads."""
+
+    uid: str
+    name: str
+    kind: str
+    colour: int
+    initials: str
+    is_me: bool
+    model: str
+    is_archived: bool
+
+    @property
+    def shown(self) -> str:
+        """The name, or You."""
+        return gettext("You") if self.is_me else self.name
+
+
+def _initials(participant: Participant) -> str:
+    words = participant.name.split() or ["?"]
+    if participant.kind == "human":
+        return words[0][0].upper()
+    return words[0][:2].capitalize()
+
+
+def cast_of(actor: Actor) -> dict[str, Who]:
+    """All participants of the grove by uid, archived ones too, in order of coming.
+
+    A colour follows from the place in that order, so that it stays for good.
+    """
+    everybody = Participant.objects.filter(grove=actor.grove).order_by("id")
+    return {
+        one.uid: Who(
+            uid=one.uid,
+            name=one.name,
+            kind=one.kind,
+            colour=place % COLOURS,
+            initials=_initials(one),
+            is_me=one.pk == actor.participant.pk,
+            model=one.model_ref,
+            is_archived=one.archived_at is not None,
+        )
+        for place, one in enumerate(everybody)
+    }
+
+
+def tint_of(grove: Grove, tag: str) -> int | None:
+    """The thread of a tag, where an owner chose one."""
+    chosen = grove.settings.get("tag_colours", {}).get(tag)
+    return TAG_COLOURS.index(chosen) if chosen in TAG_COLOURS else None

@@ -1,0 +1,323 @@
+"""Continuations below the position, and the forms that ask for them."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST
+
+from loom import access
+from loom.access import Actor
+from loom.commands.continuing import Continue, continue_
+from loom.commands.execute import Answer, Request, execute, run_command
+from loom.commands.generation_lifecycle import places
+from loom.commands.nodes import Respond, respond
+from loom.commands.registry import checked
+from loom.grammar.refs import Ref
+from loom.models import Generation, Node, Tree, Workspace
+from loom.queries import lookup
+from loom.queries.lookup import NEAREST, asked_on
+from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.path import path_ids, selected_versions
+from loom.rules.errors import CommandError
+from loom.web.avatars import Who
+from loom.web.node_parts import age_of, broken_reason
+from loom.web.requests import PersonRequest, person, text_of
+
+_COMMAND = re.compile(r" {0,2}(→|->)")
+
+
+def quoted(text: str) -> str:
+    """A quoted string of the line's grammar."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def continue_args(request: PersonRequest) -> list[Continue]:
+    """What asks for continuations with the form's settings: one for all models that are to
+    write the same number. Raises Refused for a number that is none."""
+    form = request.POST
+    shared = {
+        name: value for name in ("tokens", "temperature") if (value := form.get(name, "").strip())
+    }
+    usual = form.get("n", "").strip()
+    by_count: dict[str, list[Ref]] = {}
+    for name in form.getlist("using"):
+        count = form.get(f"n:{name}", "").strip() or usual
+        by_count.setdefault(count, []).append(Ref("agent", name=name))
+    return [
+        checked(Continue, {**shared, **({"n": count} if count else {}), "using": tuple(agents)})
+        for count, agents in (by_count or {usual: []}).items()
+    ]
+
+
+@require_POST
+@person
+def run(request: PersonRequest, uid: str) -> HttpResponse:
+    """Runs what the form says, and leads back to where that leaves the reader."""
+    actor, tree = access.get_tree(request.user, uid)
+    text = text_of(request, "text")
+    at = request.POST.get("at", "")
+    try:
+        for one in _asked(request, text):
+            answer = _run(actor, tree, one, at)
+            at = str(answer.body["position"])
+            messages.success(request, answer.reply)
+    except CommandError as refused:
+        messages.error(request, refused.reply)
+    return HttpResponseRedirect(
+        f"/trees/{tree.uid}?node={quote(at)}" if at else f"/trees/{tree.uid}"
+    )
+
+
+def _asked(request: PersonRequest, text: str) -> list[str | Respond | Continue]:
+    """A line, or what the form's text and button mean."""
+    if _COMMAND.match(text):
+        return [text]
+    asked: list[str | Respond | Continue] = [Respond(content=text)] if text else []
+    if request.POST.get("action") == "continue":
+        asked += continue_args(request)
+    return asked or [Respond(content="")]
+
+
+def _run(actor: Actor, tree: Tree, one: str | Respond | Continue, at: str) -> Answer:
+    if isinstance(one, str):
+        return execute(actor, tree, Request(line=one, at=at))
+    if isinstance(one, Respond):
+        return run_command(actor, tree, respond, one, request=Request("", at=at))
+    return run_command(actor, tree, continue_, one, request=Request("", at=at))
+
+
+# What hangs below the position: the weave of continuations, finished and still coming.
+
+
+MAX_CARDS = 60
+FAILED_FOR = timedelta(minutes=10)
+MAX_CARD_TEXT = 700
+
+
+@dataclass(frozen=True)
+class Card:
+    """One continuation: a node, or a generation that is still coming (`generation` set)."""
+
+    who: Who
+    text: str
+    is_cut: bool
+    key: int = 0
+    id: str = ""
+    generation: str = ""
+    chunk: int = 0
+    age: str = ""
+    children: int = 0
+    broken: str = ""
+    note: str = ""
+    failed: str = ""
+    hint: str = ""  # what to do about it
+    again: str = ""  # the line that asks for a failed one again; "": that would not help
+    is_excluded: bool = False
+    is_mine: bool = False  # asked for by the reader
+    before: int = 0  # candidates that begin before this one
+    same: str = ""  # the whole text of a finished one
+    alike: tuple["Card", ...] = ()  # others of the same text, folded into this one
+
+    @property
+    def keys(self) -> str:
+        """The keys that take this card: its own and those of the folded ones."""
+        return " ".join(str(card.key) for card in (self, *self.alike))
+
+
+@dataclass(frozen=True)
+class Weave:
+    """The continuations of one node. `more` are those past the last card; `asked` whom the
+    reader asked last on this path, `asked_here` whether here."""
+
+    point: str
+    cards: tuple[Card, ...]
+    total: int
+    coming: int
+    is_root: bool
+    asked: dict[str, int] = field(default_factory=dict)
+    asked_here: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many candidates the cards stand for."""
+        return sum(1 + len(card.alike) for card in self.cards)
+
+    @property
+    def asked_json(self) -> str:
+        """`asked`, for the page's scripts."""
+        return json.dumps(self.asked)
+
+    @property
+    def more(self) -> int:
+        """How many finished ones are not drawn."""
+        return max(0, self.total - MAX_CARDS)
+
+
+def weave_of(
+    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node, cast: dict[str, Who]
+) -> Weave:
+    """What hangs below `node`, in the order in which it was begun.
+
+    A candidate keeps its place, and so its key, when it ends before one asked for earlier.
+    """
+    slots = list(lookup.slots_below(node.slot_id).values_list("id", flat=True))
+    shown = slots[:MAX_CARDS]
+    standing = selected_versions(shown, workspace)
+    rows = rows_of([standing[slot][0] for slot in shown if slot in standing])
+    children = _children(shown)
+    begun = _begun(shown)
+    cards = [
+        (_order(row, begun), _card(row, cast, children.get(row.slot_id, 0), begun)) for row in rows
+    ]
+    coming = _coming(tree, node)
+    before = places(one for one in coming if one.status == "queued")
+    cards += [
+        ((one.created_at, one.pk), _stream(actor, one, cast, before.get(one.pk, 0)))
+        for one in coming
+    ]
+    cards += [((one.created_at, one.pk), _lost(one, cast)) for one in _failed(actor, tree, node)]
+    ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
+    path = [version for _, version in path_ids(actor, tree, workspace, node, most=NEAREST)]
+    asked_at, asked = asked_on(actor, tree, path)
+    return Weave(
+        point=node.local_id,
+        cards=folded([replace(card, key=key) for key, card in enumerate(ordered, 1)]),
+        total=len(slots),
+        coming=len(coming),
+        is_root=node.parent_slot_id is None,
+        asked=asked,
+        asked_here=asked_at == node.pk,
+    )
+
+
+def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
+    """The cards with those of one text shown once: as the one that goes on, else the first.
+    All of them stay nodes, and keep their keys."""
+    groups: dict[str, list[Card]] = {}
+    for card in cards:
+        if card.same:
+            groups.setdefault(card.same, []).append(card)
+    shown: dict[int, Card] = {}
+    for alike in groups.values():
+        first = max(alike, key=lambda card: (card.children, -card.key))
+        rest = tuple(card for card in alike if card is not first)
+        shown[first.key] = replace(first, alike=rest)
+    return tuple(shown.get(card.key, card) for card in cards if not card.same or card.key in shown)
+
+
+def _children(slots: list[int]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    below = Node.objects.filter(parent_slot__in=slots, kind="text", pruned=False)
+    for parent, slot, own in below.values_list("parent_slot_id", "slot_id", "id"):
+        counts[parent] = counts.get(parent, 0) + (slot == own)
+    return counts
+
+
+def _begun(slots: list[int]) -> dict[int, Generation]:
+    """The generation that made the first version of a slot, by slot."""
+    found = Generation.objects.filter(node__in=slots).only("node_id", "created_at", "note")
+    return {one.node_id: one for one in found if one.node_id is not None}
+
+
+def _order(row: NodeRow, begun: dict[int, Generation]) -> tuple[datetime, int]:
+    generation = begun.get(row.slot_id)
+    if generation is None:
+        return row.created_at, row.id
+    return generation.created_at, generation.pk
+
+
+def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: dict[int, Generation]) -> Card:
+    generation = begun.get(row.slot_id)
+    return Card(
+        who=cast[row.author_uid],
+        text=row.text[:MAX_CARD_TEXT],
+        is_cut=row.length > MAX_CARD_TEXT,
+        id=row.local_id,
+        age=age_of(row.created_at),
+        children=below,
+        broken=broken_reason(row.finish),
+        note=generation.note if generation else "",
+        is_excluded=bool(row.excluded),
+        same="" if row.excluded else row.text,
+    )
+
+
+def _coming(tree: Tree, node: Node) -> list[Generation]:
+    # The rounds of a turn are drawn with it.
+    rows = Generation.objects.filter(
+        tree=tree,
+        point__slot=node.slot_id,
+        status__in=("queued", "running"),
+        discard=False,
+        round=0,
+    )
+    return list(rows.select_related("participant").order_by("id"))
+
+
+def _failed(actor: Actor, tree: Tree, node: Node) -> list[Generation]:
+    """What the reader asked for here lately and did not get, so that he can ask again."""
+    rows = Generation.objects.filter(
+        tree=tree,
+        point__slot=node.slot_id,
+        status__in=("failed", "interrupted"),
+        node__isnull=True,
+        asked_by=actor.participant,
+        discard=False,
+        round=0,
+        ended_at__gt=timezone.now() - FAILED_FOR,
+    )
+    return list(rows.select_related("participant").order_by("id"))
+
+
+def _lost(one: Generation, cast: dict[str, Who]) -> Card:
+    error = one.error or {}
+    pays = error.get("retryable", True)
+    return Card(
+        who=cast[one.participant.uid],
+        text="",
+        is_cut=False,
+        generation=one.uid,
+        failed=str(error.get("message") or gettext("Nothing came.")),
+        hint=str(error.get("hint") or ""),
+        again=_again(one) if pays else "",
+    )
+
+
+def _again(one: Generation) -> str:
+    """The line that asks the same participant for one more, with the same settings."""
+    name = one.participant.name.replace("\\", "\\\\").replace('"', '\\"')
+    tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
+    temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
+    return f'continue n:1{tokens}{temperature} using agent:"{name}"'
+
+
+def _stream(actor: Actor, one: Generation, cast: dict[str, Who], before: int) -> Card:
+    return Card(
+        who=cast[one.participant.uid],
+        text=one.text,
+        is_cut=False,
+        generation=one.uid,
+        chunk=one.chunk,
+        note=one.note,
+        is_mine=one.asked_by_id == actor.participant.pk,
+        before=before,
+    )
+
+
+def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
+    """The models that may be asked, for the composer."""
+    return [
+        {"id": who.uid, "name": who.name, "model": who.model, "colour": who.colour}
+        for who in cast.values()
+        if who.kind == "model" and not who.is_archived
+    ]

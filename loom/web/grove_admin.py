@@ -1,0 +1,224 @@
+"""A grove's settings, members, invitations and money."""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from loom import access
+from loom.access import Actor
+from loom.commands import groves
+from loom.models import Grove, Invitation, Mark, Membership
+from loom.queries import usage
+from loom.queries.usage import limit_of, today
+from loom.rules.errors import CommandError
+from loom.rules.permissions import ROLES
+from loom.rules.prices import NANO, dollars
+from loom.web.avatars import TAG_COLOURS, cast_of
+from loom.web.groves import frame
+from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
+
+MAX_TAGS = 60
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The settings; a POST by an owner changes them."""
+    actor, grove = access.get_grove(request.user, uid)
+    if request.method == "POST":
+        access.demand_role(actor, "owner")
+        try:
+            groves.change_grove(actor, name=text_of(request, "name"), settings=_given(request))
+            messages.success(request, gettext("Saved."))
+        except CommandError as refused:
+            messages.error(request, f"{refused.message} {refused.hint}".strip())
+        return HttpResponseRedirect(f"/groves/{grove.uid}/settings")
+    chosen = grove.settings.get("tag_colours", {})
+    context = {
+        **frame(request, actor, "settings"),
+        "limit": limit_of(grove) / NANO or "",
+        "tags": [(tag, chosen.get(tag, "")) for tag in _tags(grove)],
+        "colours": [(name, gettext(name)) for name in TAG_COLOURS],
+    }
+    return render(request, "pages/grove_settings.html", context)
+
+
+def _tags(grove: Grove) -> list[str]:
+    """The tags that are used in the grove, and those that have a colour."""
+    rows = Mark.objects.filter(tree__grove=grove, kind="tag", removed_at__isnull=True)
+    used = rows.values_list("label", flat=True).distinct().order_by("label")[:MAX_TAGS]
+    return sorted({*used, *grove.settings.get("tag_colours", {})})
+
+
+def _given(request: PersonRequest) -> dict[str, Any]:
+    """The settings of the form."""
+    names = request.POST.getlist("tag")
+    chosen = request.POST.getlist("colour")
+    colours = {tag: colour for tag, colour in zip(names, chosen, strict=False) if colour}
+    if any(colour not in TAG_COLOURS for colour in colours.values()):
+        raise CommandError(
+            "INVALID_SYNTAX", "There is no such colour.", hint=" or ".join(TAG_COLOURS)
+        )
+    limit = number_of(request, "limit") if word_of(request, "limit") else 0
+    return {"tag_colours": colours, "daily_budget_usd": limit}
+
+
+# Who belongs to a grove: members, roles, invitations.
+
+
+@never_cache
+@require_GET
+@person
+def members_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """Members and, for owners, invitations."""
+    actor, _ = access.get_grove(request.user, uid)
+    return render(request, "pages/people.html", _context(request, actor))
+
+
+def _context(request: PersonRequest, actor: Actor) -> dict[str, object]:
+    cast = cast_of(actor)
+    members = Membership.objects.filter(grove=actor.grove).select_related("user", "participant")
+    open_ones = Invitation.objects.filter(
+        grove=actor.grove,
+        revoked_at__isnull=True,
+        expires_at__gt=timezone.now(),
+        uses_left__gt=0,
+    )
+    return {
+        **frame(request, actor, "people"),
+        "members": [(one, cast[one.participant.uid]) for one in members],
+        "invitations": open_ones if actor.is_owner else [],
+        "roles": ROLES,
+    }
+
+
+def _role(request: PersonRequest, actor: Actor) -> str:
+    member = groves.change_role(actor, word_of(request, "user"), request.POST.get("role", ""))
+    words = {"name": member.participant.name, "role": gettext(member.role)}
+    return gettext("%(name)s is %(role)s now.") % words
+
+
+def _remove(request: PersonRequest, actor: Actor) -> str:
+    name = word_of(request, "user")
+    groves.remove_member(actor, name)
+    return gettext("%(name)s is no member any more; what was written stays.") % {"name": name}
+
+
+def _revoke(request: PersonRequest, actor: Actor) -> str:
+    groves.revoke_invitation(actor, word_of(request, "invitation"))
+    return gettext("The invitation is revoked.")
+
+
+_DEEDS: dict[str, Callable[[PersonRequest, Actor], str]] = {
+    "role": _role,
+    "remove": _remove,
+    "revoke": _revoke,
+}
+
+
+@never_cache
+@require_POST
+@person
+def change_members(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+    """Does one of the forms of the page, and shows the page again."""
+    actor, grove = access.get_grove(request.user, uid, role="owner")
+    if deed == "invite":
+        return _invite(request, actor)
+    run = _DEEDS.get(deed)
+    if run is None:
+        raise CommandError("NOT_FOUND", "There is no such form.", hint="Open the page again.")
+    try:
+        messages.success(request, run(request, actor))
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+    return HttpResponseRedirect(f"/groves/{grove.uid}/people")
+
+
+def _invite(request: PersonRequest, actor: Actor) -> HttpResponse:
+    """The page with a fresh invitation's link, shown this once."""
+    try:
+        made, secret = groves.make_invitation(
+            actor,
+            role=request.POST.get("role", ""),
+            days=number_of(request, "days") or 7,
+            uses=whole_of(request, "uses") or 1,
+        )
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        return HttpResponseRedirect(f"/groves/{actor.grove.uid}/people")
+    link = request.build_absolute_uri(f"/invitations/{secret}")
+    context = {**_context(request, actor), "fresh": made, "fresh_link": link}
+    return render(request, "pages/people.html", context)
+
+
+# A grove's money: what was spent by whom on what. The limit stands in the grove's settings.
+
+
+SPANS = {
+    "day": (0, gettext_noop("Today")),
+    "week": (6, gettext_noop("7 days")),
+    "month": (29, gettext_noop("30 days")),
+}
+
+
+@never_cache
+@require_GET
+@person
+def money_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """What was spent today, in `?span=week` or `?span=month`."""
+    actor, _ = access.get_grove(request.user, uid)
+    span = request.GET.get("span", "day")
+    back, _ = SPANS.get(span, SPANS["day"])
+    first, last = _days(back)
+    spent = usage.of_grove(actor, first, last)
+    cast = cast_of(actor)
+    context: dict[str, object] = {
+        **frame(request, actor, "money"),
+        "span": span if span in SPANS else "day",
+        "spans": [(name, gettext(said)) for name, (_, said) in SPANS.items()],
+        "limit": _shown(spent["limit_usd"]) if spent["limit_usd"] else "",
+        "total": _row(spent["total"]),
+        "shares": [
+            {**_row(one), "who": cast[one["person"]], "model": cast[one["participant"]]}
+            for one in spent["shares"]
+        ],
+        "people": [{**_left(one), "who": cast[one["participant"]]} for one in spent["people"]],
+        "trees": [{**_row(one), "uid": one["tree"]} for one in spent["trees"][:20]],
+        "days": [_row(one) for one in sorted(spent["days"], key=_day, reverse=True)],
+    }
+    return render(request, "pages/money.html", context)
+
+
+def _days(back: int) -> tuple[date, date]:
+    return today() - timedelta(days=back), today()
+
+
+def _day(one: dict[str, Any]) -> str:
+    return str(one["day"])
+
+
+def _row(one: dict[str, Any]) -> dict[str, Any]:
+    """Sums with the money as it is read; a dash where no price was known."""
+    counts = {name: f"{value:,}" for name, value in one.items() if isinstance(value, int)}
+    return {**one, **counts, "money": "–" if one["usd"] is None else _shown(one["usd"])}
+
+
+def _left(one: dict[str, Any]) -> dict[str, Any]:
+    left = one["today"]["left_usd"]
+    return {
+        "spent": _shown(one["usd"]),
+        "reserved": _shown(one["today"]["reserved_usd"]),
+        "left": gettext("no limit") if left is None else _shown(left),
+    }
+
+
+def _shown(usd: float) -> str:
+    return dollars(round(usd * NANO))

@@ -1,0 +1,246 @@
+"""A grove's page: its trees, a new one, search over all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_GET, require_POST
+
+from loom import access
+from loom.access import Actor, visible_groves
+from loom.commands import trees as tree_commands
+from loom.events.announce import present
+from loom.models import ORDINAL_BITS, Mark, Node, Stream, Tree
+from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
+from loom.rules import addresses
+from loom.rules.errors import CommandError
+from loom.web.avatars import Who, cast_of
+from loom.web.node_parts import age_of
+from loom.web.requests import PersonRequest, person, text_of
+from loom.web.search import around
+
+WORDS = 200
+MAX_TAGS = 40
+
+
+@dataclass(frozen=True)
+class TreeShown:
+    """One row of the list. `words` are the description, else the first text."""
+
+    uid: str
+    title: str
+    mode: str
+    words: str
+    nodes: int
+    age: str
+    at: str
+    tags: tuple[str, ...]
+    here: tuple[Who, ...]
+
+
+def tags_of(actor: Actor) -> list[str]:
+    """The tags on trees of the grove, at most 40, by name."""
+    labels = _tags(actor).values_list("label", flat=True).distinct()
+    return sorted(labels[:MAX_TAGS], key=str.casefold)
+
+
+def trees_tagged(actor: Actor, tag: str) -> list[int]:
+    """The keys of the trees of the grove that have a tag."""
+    return list(_tags(actor).filter(label__iexact=tag).values_list("tree_id", flat=True))
+
+
+def _tags(actor: Actor) -> QuerySet[Mark]:
+    on_trees = Mark.objects.filter(tree__grove=actor.grove, kind="tag", removed_at__isnull=True)
+    return on_trees.filter(item__startswith=addresses.of_tree(0)[0]).order_by("label")
+
+
+def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
+    """The rows; four queries more, whatever their number."""
+    names = {tree.pk: f"tree:{tree.uid}" for tree in trees}
+    counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
+    openings = [(tree.pk << ORDINAL_BITS) + 2 for tree in trees]
+    firsts = dict(Node.objects.filter(pk__in=openings).values_list("tree_id", "text"))
+    tags = _tags_by_tree(trees)
+    here = here_in(actor, trees)
+    return [
+        TreeShown(
+            uid=tree.uid,
+            title=tree.title,
+            mode=tree.mode,
+            words=" ".join((tree.description or firsts.get(tree.pk, ""))[:WORDS].split()),
+            nodes=counts.get(names[tree.pk], 0),
+            age=age_of(tree.touched_at),
+            at=tree.touched_at.isoformat(),
+            tags=tags.get(tree.pk, ()),
+            here=here[tree.uid],
+        )
+        for tree in trees
+    ]
+
+
+def tags_on(tree: Tree) -> tuple[str, ...]:
+    """The tags on the tree itself, by name."""
+    return _tags_by_tree([tree]).get(tree.pk, ())
+
+
+def _tags_by_tree(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
+    items = [addresses.of_tree(tree.pk) for tree in trees]
+    marks = Mark.objects.filter(item__in=items, kind="tag", removed_at__isnull=True)
+    found: dict[int, tuple[str, ...]] = {}
+    for key, label in marks.order_by("label").values_list("tree_id", "label"):
+        found[key] = (*found.get(key, ()), label)
+    return found
+
+
+def here_in(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:
+    """Who has each tree open now, by the tree's uid; the reader's own other tabs left out."""
+    names = {f"tree:{tree.uid}": tree.uid for tree in trees}
+    told = present(names)
+    cast = cast_of(actor)
+    return {
+        uid: tuple(cast[who] for who in told.get(name, ()) if who in cast and not cast[who].is_me)
+        for name, uid in names.items()
+    }
+
+
+# A grove's page: its trees, a new one, search over all of them.
+
+
+PAGE = 50
+MAX_HITS = 30
+
+
+@require_GET
+@person
+def home(request: PersonRequest) -> HttpResponse:
+    """The first grove's page; without a grove, what to do about it."""
+    grove = visible_groves(request.user).first()
+    if grove is None:
+        return render(request, "pages/no_grove.html")
+    return _page(request, access.get_actor(request.user, grove))
+
+
+@require_GET
+@person
+def grove_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """One grove's trees; `?q=` searches them, `?archived=1` shows the archive."""
+    actor, _ = access.get_grove(request.user, uid)
+    return _page(request, actor)
+
+
+@require_GET
+@person
+def here(request: PersonRequest, uid: str) -> HttpResponse:
+    """Who has the trees of the same part of the list open now."""
+    actor, _ = access.get_grove(request.user, uid)
+    listed = _listed(request, actor)
+    shown = here_in(actor, list(listed.trees[listed.offset : listed.offset + PAGE]))
+    return render(request, "parts/here.html", {"here": shown.items()})
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The trees that a page of the list is a part of."""
+
+    trees: QuerySet[Tree]
+    offset: int
+    archived: bool
+    tag: str
+
+
+def _listed(request: PersonRequest, actor: Actor) -> Listed:
+    """What the address asks for: `?archived=1`, `?tag=`, `?offset=`."""
+    archived = request.GET.get("archived") == "1"
+    tag = request.GET.get("tag", "").strip().removeprefix("#").replace("\0", "")
+    asked = request.GET.get("offset", "")
+    trees = Tree.objects.filter(
+        grove=actor.grove, erasing_at__isnull=True, archived_at__isnull=not archived
+    )
+    if tag:
+        trees = trees.filter(pk__in=trees_tagged(actor, tag))
+    offset = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
+    return Listed(trees, offset, archived, tag)
+
+
+def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
+    listed = _listed(request, actor)
+    trees, offset = listed.trees, listed.offset
+    context = {
+        **frame(request, actor, "trees"),
+        "trees": rows_shown(actor, list(trees[offset : offset + PAGE])),
+        "archived": listed.archived,
+        "tag": listed.tag,
+        "tags": tags_of(actor),
+        "has_archive": Tree.objects.filter(
+            grove=actor.grove, erasing_at__isnull=True, archived_at__isnull=False
+        ).exists(),
+        "offset": offset,
+        "next": offset + PAGE if trees.count() > offset + PAGE else 0,
+        "before": max(0, offset - PAGE) if offset else None,
+        "may_write": "W" in actor.letters,
+        "cast": list(cast_of(actor).values()),
+        **_found(request, actor),
+    }
+    return render(request, "pages/grove.html", context)
+
+
+def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, object]:
+    """What every page of a grove shows around its own part."""
+    return {
+        "grove": actor.grove,
+        "groves": list(visible_groves(request.user)),
+        "current": current,
+        "is_owner": actor.is_owner,
+    }
+
+
+def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
+    """What `?q=` finds in the trees of the grove."""
+    query = request.GET.get("q", "")
+    if not query.strip():
+        return {}
+    only = _only(request)
+    found = find_in_grove(actor, query, limit=MAX_HITS, only=only)
+    hits = [
+        {
+            "tree": hit.tree,
+            "node": hit.node.local_id if hit.node else "",
+            "by": hit.node.author_name if hit.node else "",
+            "text": around(hit) if hit.node else "",
+        }
+        for hit in found.hits
+    ]
+    return {"query": query, "hits": hits, "total": found.total, "only": only}
+
+
+def _only(request: PersonRequest) -> Filters:
+    """The filters beside the search; what cannot be read lets everything through."""
+    given = request.GET
+    day = parse_since(given.get("since", ""))
+    kind, sort = given.get("type", ""), given.get("sort", "best")
+    return Filters(
+        type=kind if kind in get_args(Kind) else "",  # type: ignore[arg-type]
+        tag=given.get("tag", "").strip().removeprefix("#").replace("\0", ""),
+        author=given.get("author", "").replace("\0", ""),
+        since=day,
+        archived={"yes": True, "no": False}.get(given.get("in", "")),
+        sort=sort if sort in get_args(Sort) else "best",  # type: ignore[arg-type]
+    )
+
+
+@require_POST
+@person
+def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
+    """Makes a tree and opens it."""
+    actor, grove = access.get_grove(request.user, uid, role="writer")
+    try:
+        title, mode = text_of(request, "title")[:300], request.POST.get("mode", "dialogue")
+        made = tree_commands.make_tree(actor, tree_commands.NewTree(title=title, mode=mode))
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        return HttpResponseRedirect(f"/groves/{grove.uid}")
+    return HttpResponseRedirect(f"/trees/{made.uid}")

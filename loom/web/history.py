@@ -1,0 +1,293 @@
+"""What was done in a tree: the history panel and the time slider."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.access import Actor
+from loom.commands import node_writer
+from loom.models import Event, Step, Tree, Turn
+from loom.models.generations import OPEN_TURN
+from loom.queries import event_log
+from loom.queries.node_rows import NodeRow
+from loom.queries.turns import turns
+from loom.rules.errors import CommandError, not_found
+from loom.rules.hashes import instant
+from loom.web import markdown
+from loom.web.avatars import Who, cast_of
+from loom.web.candidates import quoted
+from loom.web.node_parts import MAX_SHOWN, age_of
+from loom.web.places import known_node
+from loom.web.requests import PersonRequest, person
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One event in words. `node` is the local id it leads to; empty: none."""
+
+    seq: int
+    by: str
+    colour: int
+    words: str
+    node: str
+    text: str
+    age: str
+
+
+Words = tuple[str, str, str]  # words, node, text
+
+_FLAGS = {
+    ("pruned", True): gettext_noop("pruned"),
+    ("pruned", False): gettext_noop("restored"),
+    ("version_pruned", True): gettext_noop("pruned the version"),
+    ("version_pruned", False): gettext_noop("restored the version"),
+    ("excluded", True): gettext_noop("hid from models"),
+    ("excluded", False): gettext_noop("shows to models again"),
+}
+
+
+def _added(payload: dict[str, Any]) -> Words:
+    node = payload["node"]
+    text = node["begins"] if "begins" in node else node["text"]
+    if node["kind"] == "annotation":
+        return gettext("annotated, as"), node["id"], text
+    if node["slot"] != node["id"]:
+        return gettext("wrote the version"), node["id"], text
+    return gettext("wrote"), node["id"], text
+
+
+def _flagged(payload: dict[str, Any]) -> Words:
+    key = (payload["flag"], bool(payload["value"]))
+    words = gettext("changed %(flag)s of") % {"flag": payload["flag"]}
+    return gettext(_FLAGS[key]) if key in _FLAGS else words, payload["node"], ""
+
+
+def _marked(payload: dict[str, Any]) -> Words:
+    mark = payload["mark"]
+    verb = {"bookmark": gettext("bookmarked"), "tag": gettext("tagged")}.get(
+        mark["kind"], mark["kind"]
+    )
+    return verb, mark["item"], mark["label"]
+
+
+def _unmarked(payload: dict[str, Any]) -> Words:
+    mark = payload["mark"]
+    words = gettext("took a tag off") if mark["kind"] == "tag" else gettext("took the bookmark off")
+    return words, mark["item"], mark["label"]
+
+
+_WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
+    "tree.created": lambda _: (gettext("made the tree"), "", ""),
+    "tree.changed": lambda _: (gettext("changed the tree's title or settings"), "", ""),
+    "node.added": _added,
+    "node.flagged": _flagged,
+    "mark.added": _marked,
+    "mark.removed": _unmarked,
+    "annotation.resolved": lambda p: (gettext("resolved the annotation"), p["node"], ""),
+    "annotation.reopened": lambda p: (gettext("opened the annotation again"), p["node"], ""),
+    "link.added": lambda _: (gettext("linked two items"), "", ""),
+    "link.removed": lambda _: (gettext("took a link away"), "", ""),
+    "import.finished": lambda _: (gettext("imported the tree"), "", ""),
+}
+
+
+def sentence_of(event: Event, cast: dict[str, Who]) -> Sentence | None:
+    """The event as a sentence; None for those that say nothing to a reader."""
+    words_of = _WORDS.get(event.kind)
+    if words_of is None:
+        return None
+    words, node, text = words_of(event.payload)
+    who = cast.get(event.actor)
+    return Sentence(
+        seq=event.seq,
+        by=who.shown if who else "Heddle",
+        colour=who.colour if who else 0,
+        words=words,
+        node="" if ":" in node else node,
+        text=text[:80],
+        age=age_of(event.at),
+    )
+
+
+# What was done in a tree, by whom, and what of it the reader may undo from here.
+
+
+MAX_HISTORY = 40
+MAX_TURNS = 20
+MAX_WORDS = 90
+
+
+@dataclass(frozen=True)
+class Action:
+    """A step, or a whole turn, and the line that takes it back; empty: it is undone."""
+
+    who: Who
+    words: str
+    age: str
+    undo: str
+
+
+@require_GET
+@person
+def history(request: PersonRequest, uid: str) -> HttpResponse:
+    """What the reader did here, and where he may undo it what others and turns did; and what
+    everybody's changes were."""
+    actor, tree = access.get_tree(request.user, uid)
+    cast = cast_of(actor)
+    rows = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("-seq")
+    events = list(rows[:MAX_HISTORY])
+    me = actor.participant.uid
+    context = {
+        "steps": _deeds(_steps(tree).filter(workspace__participant__uid=me), cast),
+        "others": _others(actor, tree, cast),
+        "turns": _turns(actor, tree, cast),
+        "events": [one for event in events if (one := sentence_of(event, cast)) is not None],
+        "head": events[0].seq if events else 1,
+        "tree": tree,
+        "can": access.abilities(actor, tree),
+    }
+    return render(request, "parts/history.html", context)
+
+
+def _steps(tree: Tree) -> QuerySet[Step]:
+    """The steps that changed this tree, those of turns left out, newest first."""
+    rows = Step.objects.filter(stream=f"tree:{tree.uid}", outcome="ok", inverse__isnull=False)
+    rows = rows.filter(undoes__isnull=True, turn_uid="")
+    return rows.select_related("actor").order_by("-id")
+
+
+def _deeds(rows: QuerySet[Step], cast: dict[str, Who]) -> list[Action]:
+    return [
+        Action(
+            who=cast[step.actor.uid],
+            words=step.canonical[:MAX_WORDS],
+            age=age_of(step.at),
+            undo="" if step.is_undone else _line(step, cast[step.actor.uid]),
+        )
+        for step in rows[:MAX_HISTORY]
+    ]
+
+
+def _line(step: Step, who: Who) -> str:
+    return f"undo step:{step.seq}" + ("" if who.is_me else f" by:{quoted(who.name)}")
+
+
+def _others(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
+    """What others did: an owner may undo it."""
+    if not actor.is_owner:
+        return []
+    return _deeds(_steps(tree).exclude(workspace__participant=actor.participant), cast)
+
+
+def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
+    """The turns that have ended and whose undoing is the reader's: inviter or owner."""
+    rows = turns().filter(tree=tree).exclude(status__in=OPEN_TURN).order_by("-id")
+    if not actor.is_owner:
+        rows = rows.filter(invoked_by=actor.participant)
+    ended = list(rows[:MAX_TURNS])
+    left = _left(ended)
+    return [
+        Action(
+            who=cast[turn.participant.uid],
+            words=(turn.input_node.text if turn.input_node else turn.invoked_at.text)[:MAX_WORDS],
+            age=age_of(turn.created_at),
+            undo=f"undo turn:{turn.uid}" if turn.uid in left else "",
+        )
+        for turn in ended
+    ]
+
+
+def _left(ended: Sequence[Turn]) -> set[str]:
+    """The turns of which something is left to undo."""
+    steps = Step.objects.filter(turn_uid__in=[turn.uid for turn in ended], outcome="ok")
+    steps = steps.filter(inverse__isnull=False, undoes__isnull=True, is_undone=False)
+    nodes = {turn.uid for turn in ended if turn.node is not None and not turn.node.slot.pruned}
+    return nodes | set(steps.values_list("turn_uid", flat=True))
+
+
+# The time slider: what happened at a seq, and the path as it was then.
+
+
+@dataclass(frozen=True)
+class TextShown:
+    """A text as it was: no tools, since nothing is done in the past."""
+
+    id: str
+    who: Who
+    at: str
+    body: SafeString
+    is_cut: bool
+    is_pruned: bool
+
+
+@require_GET
+@person
+def moment(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{seq, head, at, by, words, node, last, flags: [[node, flag, value]]}` of `?seq=`.
+
+    `last` is the newest node there was; `flags` those that were otherwise than now.
+    """
+    actor, tree = access.get_tree(request.user, uid)
+    at = event_log.moment(actor, tree, _seq(request))
+    told = sentence_of(at.event, cast_of(actor))
+    return JsonResponse(
+        {
+            "seq": at.seq,
+            "head": at.head,
+            "at": instant(at.event.at),
+            "by": told.by if told else "",
+            "words": told.words if told else _("something that is not shown"),
+            "node": told.node if told else "",
+            "last": at.last_id,
+            "flags": [[node, flag, value] for (node, flag), value in at.flags.items()],
+        }
+    )
+
+
+@require_GET
+@person
+def path(request: PersonRequest, uid: str) -> HttpResponse:
+    """The path to `?node=` as it was at `?seq=`, read only."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, request.GET.get("node", ""))
+    if node is None:
+        raise not_found(_("This node"))
+    at = event_log.moment(actor, tree, _seq(request))
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    seen = event_log.sight(actor, tree, workspace, at=at, node=node)
+    cast = cast_of(actor)
+    context = {
+        "tree": tree,
+        "nodes": [_text(tree, row, cast, seen.pruned) for row in seen.rows],
+        "above": seen.rows[0].local_id if seen.has_above else "",
+        "below": [_text(tree, row, cast, set()) for row in seen.below],
+    }
+    return render(request, "parts/past.html", context)
+
+
+def _text(tree: Tree, row: NodeRow, cast: dict[str, Who], pruned: set[str]) -> TextShown:
+    draw = markdown.plain if tree.mode == "buffer" else markdown.rendered
+    return TextShown(
+        id=row.local_id,
+        who=cast[row.author_uid],
+        at=row.at,
+        body=draw(row.text[:MAX_SHOWN]),
+        is_cut=row.length > MAX_SHOWN,
+        is_pruned=row.local_id in pruned,
+    )
+
+
+def _seq(request: PersonRequest) -> int:
+    given = request.GET.get("seq", "")
+    if not (given.isascii() and given.isdecimal()) or len(given) > 15:
+        raise CommandError("INVALID_SYNTAX", _("seq is a whole number."), hint="?seq=1")
+    return int(given)

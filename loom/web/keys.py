@@ -1,0 +1,183 @@
+"""The keys of a page in words, and the template tags that draw them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.template import Library
+from django.utils.html import format_html, format_html_join, json_script
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop
+
+from loom.models import User
+from loom.rules import preferences
+from loom.web.avatars import tint_of
+from loom.web.pages import script_catalogue
+
+GROUPS = (
+    (gettext_noop("Anywhere"), ("command", "keys", "send", "stop", "undo", "redo")),
+    (
+        gettext_noop("Moving"),
+        (
+            *(move.id for move in preferences.MOVES),
+            *("bookmark-before", "bookmark-after", "walk", "hoist"),
+        ),
+    ),
+    (
+        gettext_noop("Moving while you type"),
+        tuple(f"{move.id}-typing" for move in preferences.MOVES),
+    ),
+    (
+        gettext_noop("On a node"),
+        (
+            *("continue", "edit", "respond", "annotate", "link", "bookmark", "prune", "split"),
+            *("compare", "more"),
+            *(f"take-{number}" for number in range(1, 10)),
+        ),
+    ),
+)
+WORDS = {
+    "command": gettext_noop("search and commands"),
+    "keys": gettext_noop("these keys"),
+    "send": gettext_noop("send and continue"),
+    "stop": gettext_noop("stop what is coming, close what is open"),
+    "undo": gettext_noop("undo your last change of the tree"),
+    "redo": gettext_noop("redo it"),
+    "parent": gettext_noop("parent"),
+    "child": gettext_noop("the child last visited"),
+    "sibling-before": gettext_noop("sibling before"),
+    "sibling-after": gettext_noop("next sibling"),
+    "root": gettext_noop("root"),
+    "leaf": gettext_noop("follow to the leaf"),
+    "bookmark-before": gettext_noop("bookmark before"),
+    "bookmark-after": gettext_noop("next bookmark"),
+    "walk": gettext_noop("random walk: one step down"),
+    "hoist": gettext_noop("hoist: this subtree alone on the map"),
+    "continue": gettext_noop("continue"),
+    "edit": gettext_noop("edit"),
+    "respond": gettext_noop("write below"),
+    "annotate": gettext_noop("annotate"),
+    "link": gettext_noop("link to another node"),
+    "bookmark": gettext_noop("bookmark"),
+    "prune": gettext_noop("prune"),
+    "split": gettext_noop("split"),
+    "compare": gettext_noop("compare with what stands beside it"),
+    "more": gettext_noop("more continuations like these"),
+}
+
+
+@dataclass(frozen=True)
+class KeyShown:
+    """One action: its words, its combo now and at first."""
+
+    id: str
+    words: str
+    combo: str
+    first: str
+
+
+@dataclass(frozen=True)
+class GroupShown:
+    """Some actions under one heading."""
+
+    name: str
+    keys: tuple[KeyShown, ...]
+
+
+def _words(name: str) -> str:
+    if name.startswith("take-"):
+        return gettext("take candidate %(number)s") % {"number": name.removeprefix("take-")}
+    return gettext(WORDS[name.removesuffix("-typing")])
+
+
+def groups_for(user: User) -> list[GroupShown]:
+    """Every action under its heading, with the person's own keys."""
+    combos = preferences.bound(user.likes.keys)
+    return [
+        GroupShown(
+            gettext(name),
+            tuple(
+                KeyShown(one, _words(one), combos[one], preferences.BY_ID[one].combo) for one in ids
+            ),
+        )
+        for name, ids in GROUPS
+    ]
+
+
+# Keys of the editor itself, which are where other editors have them.
+IN_A_BUFFER = (
+    ("Tab", gettext_noop("take the text at the caret")),
+    ("Ctrl Space", gettext_noop("continue at the caret")),
+)
+
+
+def for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
+    """The same for the page's scripts: `[{name, keys: [{id, words, combo, where}]}]`."""
+    own = [
+        {"id": "editor", "words": gettext(words), "combo": combo, "where": "typing"}
+        for combo, words in IN_A_BUFFER
+    ]
+    fixed = [{"name": gettext("In a buffer"), "keys": own}] if mode == "buffer" else []
+    return fixed + [
+        {
+            "name": group.name,
+            "keys": [
+                {
+                    "id": one.id,
+                    "words": one.words,
+                    "combo": one.combo,
+                    "where": preferences.BY_ID[one.id].where,
+                }
+                for one in group.keys
+            ],
+        }
+        for group in groups_for(user)
+    ]
+
+
+# What templates may ask for besides their context: the reader's own keys.
+
+
+register = Library()
+
+_DRAWN = {
+    **{"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓"},
+    **{"Escape": "Esc", "Mod": "Ctrl"},
+}
+
+
+def caps_of(combo: str) -> list[str]:
+    """The combo as the caps of a keyboard; a script makes ⌘ of Ctrl where that is the key."""
+    *held, key = combo.split("+") if combo != "+" else ["+"]
+    shown = key.upper() if held and len(key) == 1 else key
+    return [_DRAWN.get(cap, cap) for cap in (*held, shown)] if combo else []
+
+
+@register.simple_tag(takes_context=True)
+def key(context: dict[str, Any], action: str) -> SafeString:
+    """The reader's key for an action, as `<kbd>`; nothing where it has none."""
+    user = context["request"].user
+    own = user.likes.keys if isinstance(user, User) else {}
+    return combo(preferences.bound(own)[action])
+
+
+@register.simple_tag(takes_context=True)
+def tint(context: dict[str, Any], tag: str) -> SafeString:
+    """The thread of a tag of this grove, as an attribute; nothing where it has none."""
+    grove = context["grove"] if "grove" in context else context["tree"].grove
+    found = tint_of(grove, tag)
+    return SafeString("") if found is None else format_html(' data-who="{}"', found)
+
+
+@register.simple_tag
+def script_words() -> SafeString:
+    """The catalogue for scripts, for languages other than English."""
+    words = script_catalogue()
+    return json_script(words, "words") if words else SafeString("")
+
+
+@register.simple_tag
+def combo(combo: str) -> SafeString:
+    """A combo as `<kbd>`s."""
+    caps = [(" data-mod" if cap in ("Ctrl", "Alt") else "", cap) for cap in caps_of(combo)]
+    drawn = format_html_join(" ", "<kbd{}>{}</kbd>", caps)
+    return format_html("{}", drawn)

@@ -1,0 +1,214 @@
+"""Text of nodes as safe HTML, with coloured code. The only place that turns text into markup."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import nh3
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Token as CodeToken
+from pygments.token import _TokenType
+from pygments.util import ClassNotFound
+
+MAX_COLOURED = 10_000  # characters of code that are coloured in one text
+PIECE = 1_000  # characters that are read at once; what spans two pieces may be coloured wrongly
+_BLANKS = re.compile(r"\s{41}")  # deeper than code is indented
+
+# Languages that are read; one nobody knows is shown plain.
+LANGUAGES = frozenset(
+    "bash c cpp cs css diff docker go haskell html ini java javascript js json jsx kotlin lua"
+    " make markdown md perl php py python r rb ruby rs rust sh sql swift toml ts tsx typescript"
+    " xml yaml yml zsh".split()
+)
+_ALIASES = {"rs": "rust", "md": "markdown"}
+
+# The first that holds a token's type gives its class.
+_CLASSES: tuple[tuple[_TokenType, str], ...] = (
+    (CodeToken.Comment, "c-note"),
+    (CodeToken.Keyword, "c-key"),
+    (CodeToken.Operator.Word, "c-key"),
+    (CodeToken.Literal.String, "c-text"),
+    (CodeToken.Literal.Number, "c-number"),
+    (CodeToken.Name.Function, "c-name"),
+    (CodeToken.Name.Class, "c-name"),
+    (CodeToken.Name.Tag, "c-name"),
+    (CodeToken.Name.Decorator, "c-name"),
+    (CodeToken.Name.Builtin, "c-built"),
+    (CodeToken.Name.Attribute, "c-built"),
+    (CodeToken.Generic.Inserted, "c-new"),
+    (CodeToken.Generic.Deleted, "c-gone"),
+    (CodeToken.Generic.Heading, "c-key"),
+    (CodeToken.Generic.Subheading, "c-key"),
+)
+CLASSES = frozenset(name for _, name in _CLASSES)
+
+
+def coloured(code: str, language: str) -> str:
+    """The code as escaped HTML with spans; plain for a language that is not known, and where
+    it is long or holds long runs of blanks."""
+    lexer = _lexer(language)
+    if lexer is None or len(code) > MAX_COLOURED:
+        return str(escape(code))
+    parts: list[tuple[str, list[str]]] = []
+    for piece in pieces(code):
+        for name, text in _classed(piece, lexer):
+            if parts and parts[-1][0] == name:
+                parts[-1][1].append(text)
+            else:
+                parts.append((name, [text]))
+    return "".join(_marked("".join(texts), name) for name, texts in parts)
+
+
+def _marked(text: str, name: str) -> str:
+    return f'<span class="{name}">{escape(text)}</span>' if name else str(escape(text))
+
+
+def pieces(code: str) -> Iterator[str]:
+    """The code cut at line ends, after a blank line where there is one in the second half of
+    a piece. A piece has at most PIECE characters, unless it is one line."""
+    lines: list[str] = []
+    size = 0
+    for line in code.splitlines(keepends=True):
+        if lines and size + len(line) > PIECE:
+            cut = _cut(lines)
+            yield "".join(lines[:cut])
+            lines = lines[cut:]
+            size = sum(map(len, lines))
+            if lines and size + len(line) > PIECE:
+                yield "".join(lines)
+                lines, size = [], 0
+        lines.append(line)
+        size += len(line)
+    if lines:
+        yield "".join(lines)
+
+
+def _cut(lines: list[str]) -> int:
+    """After how many of the lines to cut."""
+    blank = (at for at in range(len(lines) - 1, len(lines) // 2, -1) if not lines[at].strip())
+    return next(blank, len(lines) - 1) + 1
+
+
+def _classed(piece: str, lexer: Lexer) -> Iterator[tuple[str, str]]:
+    """The class and the text of each part of a piece."""
+    if len(piece) > PIECE or _BLANKS.search(piece):
+        yield "", piece
+        return
+    # Not get_tokens: it would change line ends and blanks.
+    for _, kind, text in lexer.get_tokens_unprocessed(piece):
+        yield _class_of(kind), text
+
+
+def _lexer(language: str) -> Lexer | None:
+    words = language[:40].lower().split()
+    return _lexer_named(words[0]) if words and words[0] in LANGUAGES else None
+
+
+@cache
+def _lexer_named(name: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(_ALIASES.get(name, name))
+    except ClassNotFound:
+        return None
+
+
+@cache
+def _class_of(kind: _TokenType) -> str:
+    return next((name for parent, name in _CLASSES if kind in parent), "")
+
+
+# Text of nodes as safe HTML. The only place that turns text into markup.
+
+
+# Longer texts are shown plain: parsing megabytes would hold up everybody.
+MAX_RENDERED = 40_000
+
+# A table is as wide as its head in every row, however short the row: so wide heads above
+# many rows would make of a text the square of it. Such texts are shown without tables.
+MAX_CELLS = 20_000
+
+_TAGS = set(
+    "p br hr strong em s code pre span blockquote ul ol li h3 h4 h5 h6 a"
+    " table thead tbody tr th td".split()
+)
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "pre": {"tabindex"}}
+
+
+class _Renderer(RendererHTML):
+    """Draws an image as its words, and headings below those of the page; colours so much
+    code of a text, and shows the rest plain."""
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        env["coloured"] = env.get("coloured", 0) + len(tokens[idx].content)
+        if env["coloured"] > MAX_COLOURED:
+            options = OptionsDict({**options, "highlight": None})  # type: ignore[typeddict-item]
+        return super().fence(tokens, idx, options, env)
+
+    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        words = tokens[idx].content or str(tokens[idx].attrs.get("src", ""))
+        return escape(f"[image: {words}]")
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f"<h{_level(tokens[idx])}>"
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f"</h{_level(tokens[idx])}>\n"
+
+
+def _level(token: Token) -> int:
+    return min(int(token.tag[1]) + 2, 6)
+
+
+def _coloured(code: str, language: str, _attributes: str) -> str:
+    return coloured(code, language)
+
+
+def _parser(*rules: str) -> MarkdownIt:
+    return MarkdownIt(
+        "commonmark",
+        {"html": False, "breaks": True, "linkify": False, "highlight": _coloured},
+        renderer_cls=_Renderer,
+    ).enable([*rules, "strikethrough"])
+
+
+_with_tables, _without_tables = _parser("table"), _parser()
+
+
+def _parser_for(text: str) -> MarkdownIt:
+    lines = text.split("\n")
+    cells = max(line.count("|") + 1 for line in lines) * len(lines)
+    return _with_tables if cells <= MAX_CELLS else _without_tables
+
+
+@lru_cache(maxsize=512)
+def _rendered(text: str) -> str:
+    return nh3.clean(
+        # Wide code scrolls, which must go by keys too. No other <pre> can be there.
+        _parser_for(text).render(text).replace("<pre>", '<pre tabindex="0">'),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        allowed_classes={"span": set(CLASSES)},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        strip_comments=True,
+    )
+
+
+def rendered(text: str) -> SafeString:
+    """The text as HTML: Markdown without raw HTML and images; plain above MAX_RENDERED."""
+    if len(text) > MAX_RENDERED:
+        return plain(text)
+    return mark_safe(_rendered(text))  # noqa: S308  (it has passed the allow-list)
+
+
+def plain(text: str) -> SafeString:
+    """The text as it is, every blank and line kept by the style sheet."""
+    return mark_safe(f'<span class="plain">{escape(text)}</span>')  # noqa: S308  (escaped)

@@ -1,0 +1,399 @@
+"""Nodes as the page draws them: each drawn once for everybody, and kept until it changes.
+
+What one reader sees otherwise than another (own name, own bookmarks, own keys, the version
+chosen above, ages) is put around a drawn node, or in its marked places, by `Drawn`.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache as once
+from inspect import getsource
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from django.core.cache import cache
+from django.template.loader import get_template, render_to_string
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext, gettext_noop
+
+from loom.access import Actor
+from loom.models import Tree
+from loom.queries.authorship import pieces_of
+from loom.queries.node_context import Margin, Spot, margins_of
+from loom.queries.node_rows import NodeRow, rows_of
+from loom.rules import preferences
+from loom.rules.authorship import Pieces
+from loom.rules.hashes import digest
+from loom.web import markdown
+from loom.web.avatars import Who, tint_of
+from loom.web.keys import combo
+
+log = logging.getLogger("heddle.web")
+
+KEPT_S = 60 * 60 * 24
+# What a page shows of one text; the rest comes when it is asked for.
+MAX_SHOWN = 20_000
+
+REASONS = {
+    "money": gettext_noop("cut where today's money was used up; what had come is kept"),
+    "stopped": gettext_noop("stopped; what had come is kept"),
+    "length": gettext_noop("cut at the token limit"),
+    "worker lost": gettext_noop("cut off when the worker went away; what had come is kept"),
+    "worker stopped": gettext_noop("cut off when Heddle was stopped; what had come is kept"),
+    "worker error": gettext_noop("cut off by an error of Heddle's own; what had come is kept"),
+    "too long": gettext_noop("cut where a node can hold no more"),
+    "network": gettext_noop("cut off when the connection broke; what had come is kept"),
+    "timeout": gettext_noop("cut off when nothing more came in time; what had come is kept"),
+    "server": gettext_noop("cut off when the provider failed; what had come is kept"),
+    "rate": gettext_noop("cut off when the provider asked to wait; what had come is kept"),
+    "credit": gettext_noop("cut off where the provider's credit ended; what had come is kept"),
+    "filtered": gettext_noop("cut off by the provider's filter; what had come is kept"),
+}
+
+
+@dataclass(frozen=True)
+class NoteShown:
+    """An annotation in the margin, with its replies."""
+
+    id: str
+    who: Who
+    form: str
+    at: str
+    body: SafeString
+    is_resolved: bool
+    replies: tuple["NoteShown", ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeShown:
+    """A node as its templates draw it, for everybody alike. `older` and `newer` are the
+    versions beside its own; empty: there is none."""
+
+    id: str
+    who: Who
+    at: str
+    body: SafeString
+    length: int
+    rest: int
+    margin: Margin
+    version: int
+    older: str
+    newer: str
+    notes: tuple[NoteShown, ...]
+    open_notes: int
+    is_pruned: bool
+    is_excluded: bool
+    is_imported: bool
+    broken: str
+    summary: str
+
+
+def age_of(at: datetime, now: datetime | None = None) -> str:
+    """How long ago, in a few letters: now, 3m ago, 2h ago, 5d ago, else the date."""
+    seconds = ((now or datetime.now(UTC)) - at).total_seconds()
+    if seconds < 60:
+        return gettext("now")
+    if seconds < 3600:
+        return gettext("%(n)sm ago") % {"n": int(seconds // 60)}
+    if seconds < 86400:
+        return gettext("%(n)sh ago") % {"n": int(seconds // 3600)}
+    if seconds < 86400 * 30:
+        return gettext("%(n)sd ago") % {"n": int(seconds // 86400)}
+    return f"{at:%-d %b %Y}"
+
+
+def _pieces(row: NodeRow, pieces: Pieces, cast: dict[str, Who]) -> SafeString:
+    """A text of a buffer: what somebody else than its author wrote is his."""
+    if row.length > MAX_SHOWN or pieces == ((row.author_uid, row.length),):
+        return _body(row.text, "buffer")
+    edges = [0, *accumulate(length for _, length in pieces)]
+    parts = [
+        (cast[author].colour, cast[author].kind, row.text[start:end])
+        for (author, _), start, end in zip(pieces, edges, edges[1:], strict=False)
+    ]
+    spans = format_html_join("", '<span data-who="{}" data-kind="{}">{}</span>', parts)
+    return format_html('<span class="plain">{}</span>', spans)
+
+
+def _body(text: str, mode: str) -> SafeString:
+    shown = text[:MAX_SHOWN]
+    if mode == "buffer" or len(text) > MAX_SHOWN:
+        return markdown.plain(shown)
+    return markdown.rendered(shown)
+
+
+def _note(row: NodeRow, cast: dict[str, Who], replies: Sequence[NodeRow] = ()) -> NoteShown:
+    return NoteShown(
+        id=row.local_id,
+        who=cast[row.author_uid],
+        form=row.form or "note",
+        at=row.at,
+        body=_body(row.text, "dialogue"),
+        is_resolved=row.resolved,
+        replies=tuple(_note(reply, cast) for reply in replies),
+    )
+
+
+def broken_reason(finish: str) -> str:
+    """In words, why a text ends where it does; "" where it is complete."""
+    if not finish.startswith("interrupted"):
+        return ""
+    reason = finish.partition(":")[2]
+    if reason in REASONS:
+        return gettext(REASONS[reason])
+    return f"{gettext('interrupted')}: {reason}" if reason else gettext("interrupted")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What nodes are drawn from, read for all of them at once: their rows and those of their
+    notes by row id, their margins, and who wrote which piece of a buffer's texts."""
+
+    tree: Tree
+    cast: Mapping[str, Who]
+    rows: Mapping[int, NodeRow]
+    margins: Mapping[int, Margin]
+
+    def node(self, key: int) -> NodeShown:
+        """The node of that row id."""
+        row, margin = self.rows[key], self.margins[key]
+        cast = dict(self.cast)
+        notes = tuple(
+            _note(self.rows[one.wording.id], cast, [self.rows[reply.id] for reply in one.replies])
+            for one in margin.notes
+        )
+        known = row.local_id in margin.versions
+        at = margin.versions.index(row.local_id) if known else len(margin.versions)
+        return NodeShown(
+            id=row.local_id,
+            who=cast[row.author_uid],
+            at=row.at,
+            body=self._body(row, cast),
+            length=row.length,
+            rest=max(0, row.length - MAX_SHOWN),
+            margin=margin,
+            version=at + 1,
+            older=margin.versions[at - 1] if at > 0 else "",
+            newer=margin.versions[at + 1] if at + 1 < len(margin.versions) else "",
+            notes=notes,
+            open_notes=sum(not note.is_resolved for note in notes),
+            is_pruned=bool(row.pruned or row.version_pruned),
+            is_excluded=bool(row.excluded),
+            is_imported=row.imported,
+            broken=broken_reason(row.finish),
+            summary=row.summary,
+        )
+
+    def _body(self, row: NodeRow, cast: dict[str, Who]) -> SafeString:
+        if self.tree.mode == "buffer":
+            return _pieces(row, pieces_of([row])[row.id], cast)
+        return _body(row.text, self.tree.mode)
+
+    def revision(self, key: int) -> str:
+        """A digest of all that the node is drawn from: it changes exactly when that does.
+
+        A text never changes, so its node's hash says enough of it.
+        """
+        margin = self.margins[key]
+        notes = [part.id for one in margin.notes for part in (one.wording, *one.replies)]
+        drawn = [self.rows[one] for one in (key, *notes)]
+        seen = {row.author_uid for row in drawn}
+        made_of: list[Any] = [
+            _drawn_by(),
+            get_language(),
+            [self.tree.uid, self.tree.mode],
+            [[*row._replace(text=""), row.length] for row in drawn],
+            asdict(margin),
+            [asdict(self.cast[uid]) | {"is_me": False} for uid in sorted(seen)],
+            [tint_of(self.tree.grove, tag) for tag in margin.tags],
+        ]
+        return digest(json.dumps(made_of, ensure_ascii=False, default=str))
+
+
+@once
+def _drawn_by() -> str:
+    """A digest of the templates and the code that draw: what an older Heddle drew is drawn
+    again by a newer one."""
+    names = ("node", "node_tools", "node_foot", "portals", "note")
+    templates: list[Any] = [get_template(f"parts/{name}.html") for name in names]
+    sources = [Path(str(one.origin)).read_text("utf-8") for one in templates]
+    return digest("".join([*sources, getsource(markdown)]))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """For whom a page is: the participant, and the user's own keys."""
+
+    uid: str
+    keys: Mapping[str, str]
+
+
+def reader_of(actor: Actor) -> Reader:
+    """Whoever asks, as a reader."""
+    return Reader(actor.participant.uid, actor.user.likes.keys)
+
+
+_PERSONAL = re.compile(
+    r'data-by="(?P<by>[^"]*)">[^<]*<|<time datetime="(?P<at>[^"]*)"></time>'
+    r'|<kbd data-key="(?P<key>[^"]*)"></kbd>|(?P<out>data-portals-out="[^"]*">)'
+)
+
+
+def personal(drawn: str, reader: Reader, portals: str = "") -> SafeString:
+    """Drawn markup for one reader: "You" for the own name, ages as of now, the own keys, and
+    the portals that lead where others may not look."""
+
+    def fill(found: re.Match[str]) -> str:
+        if found["by"] is not None:
+            you = escape(gettext("You"))
+            return f'data-by="{found["by"]}">{you}<' if found["by"] == reader.uid else found[0]
+        if found["key"] is not None:
+            return combo(preferences.bound(reader.keys)[found["key"]])
+        if found["out"] is not None:
+            return found["out"] + portals
+        age = age_of(datetime.fromisoformat(found["at"]))
+        return f'<time datetime="{found["at"]}">{escape(age)}</time>'
+
+    return mark_safe(_PERSONAL.sub(fill, drawn))  # noqa: S308  (texts in it are escaped)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One node of a path, drawn for everybody. `wordings` as in a Margin."""
+
+    id: str
+    by: str
+    name: str
+    colour: int
+    kind: str
+    is_run: bool
+    classes: str
+    bookmarked_by: tuple[str, ...]
+    wordings: tuple[str, ...] | None
+    is_linked_out: bool
+    key: int
+    inside: str
+
+    def element(
+        self, reader: Reader | None = None, *, above: str = "", portals: str = ""
+    ) -> SafeString:
+        """The node's element; for one reader, with the version that stands above and the
+        portals that lead out of the grove, or for everybody: then a script puts these."""
+        classes, name, inside = self.classes, self.name, SafeString(self.inside)
+        if reader is not None:
+            name = gettext("You") if self.by == reader.uid else name
+            inside = personal(inside, reader, portals)
+            if reader.uid in self.bookmarked_by:
+                classes += " bookmarked"
+            if self.wordings is not None and above and above not in self.wordings:
+                classes += " reworded"
+        if self.is_run:
+            return format_html(
+                '<span class="{}" id="n-{}" data-id="{}" data-who="{}" data-kind="{}">{}</span>',
+                *(classes, self.id, self.id, self.colour, self.kind, inside),
+            )
+        return format_html(
+            '<article class="{}" id="n-{}" data-id="{}" data-who="{}" data-kind="{}"{}'
+            ' tabindex="-1" aria-label="{}, {}">\n{}</article>\n',
+            *(classes, self.id, self.id, self.colour, self.kind, self._facts()),
+            *(self.id, name, inside),
+        )
+
+    def _facts(self) -> SafeString:
+        """From what a script knows how this node looks to its reader."""
+        wordings = (
+            format_html(' data-wordings="{}"', " ".join(self.wordings))
+            if self.wordings is not None
+            else ""
+        )
+        by = " ".join(self.bookmarked_by)
+        bookmarked = format_html(' data-bookmarked-by="{}"', by) if by else ""
+        return format_html(' data-writer="{}"{}{}', self.by, bookmarked, wordings)
+
+
+def found_for(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> Found:
+    """What the nodes at these spots are drawn from. Four queries."""
+    margins = margins_of(tree, spots)
+    notes = [
+        part.id
+        for margin in margins.values()
+        for one in margin.notes
+        for part in (one.wording, *one.replies)
+    ]
+    rows = {row.id: row for row in rows_of([*(spot.id for spot in spots), *notes])}
+    return Found(tree, cast, rows, margins)
+
+
+def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list[Drawn]:
+    """The nodes at these spots of a tree as they are drawn, in their order.
+
+    Four queries; a node that was drawn before, here or in another process, is not drawn
+    again until something in it changes.
+    """
+    found = found_for(tree, spots, cast)
+    keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
+    kept = _kept(list(keys_of.values()))
+    fresh = {key: _inside(found, one) for one, key in keys_of.items() if key not in kept}
+    _keep(fresh)
+    inside = kept | fresh
+    return [_drawn(found, spot.id, inside[keys_of[spot.id]]) for spot in spots]
+
+
+def _inside(found: Found, key: int) -> str:
+    node = found.node(key)
+    if found.tree.mode == "buffer":
+        return str(node.body)
+    return render_to_string(
+        "parts/node.html", {"node": node, "tree": found.tree, "grove": found.tree.grove}
+    )
+
+
+def _drawn(found: Found, key: int, inside: str) -> Drawn:
+    row, margin = found.rows[key], found.margins[key]
+    who = found.cast[row.author_uid]
+    is_run = found.tree.mode == "buffer"
+    flags = {
+        "excluded": row.excluded,
+        "pruned": row.pruned or row.version_pruned,
+        "fork": is_run and margin.of > 1,
+        "marked": is_run and bool(margin.notes),
+    }
+    return Drawn(
+        id=row.local_id,
+        by=who.uid,
+        name=who.name,
+        colour=who.colour,
+        kind=who.kind,
+        is_run=is_run,
+        classes=" ".join(["run" if is_run else "node", *(one for one in flags if flags[one])]),
+        bookmarked_by=tuple(dict.fromkeys(by for _, by in margin.bookmarks)),
+        wordings=margin.wordings,
+        is_linked_out=margin.is_linked_out,
+        key=key,
+        inside=inside,
+    )
+
+
+def _kept(names: list[str]) -> dict[str, str]:
+    """What is in the cache; nothing while that is away."""
+    try:
+        found: dict[str, str] = cache.get_many(names)
+    except Exception:
+        log.warning("cannot read drawn nodes", exc_info=True)
+        return {}
+    return found
+
+
+def _keep(fresh: dict[str, str]) -> None:
+    if not fresh:
+        return
+    try:
+        cache.set_many(fresh, KEPT_S)
+    except Exception:
+        log.warning("cannot keep drawn nodes", exc_info=True)

@@ -1,0 +1,207 @@
+"""Pages about the program itself: about, guide, offline, script words, and error pages."""
+
+import gettext
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, to_locale
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_GET
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from loom.rules.errors import CommandError
+from loom.web.requests import PersonRequest, person, refusal
+
+# Formulas of plurals repeat after two hundred, as far as anybody knows.
+COUNTED = 200
+
+
+def script_catalogue() -> dict[str, Any]:
+    """Text by text; texts for several things as lists, and under "" which form 0 to 199 take.
+
+    Empty for English, which the scripts have themselves.
+    """
+    language = get_language() or "en"
+    return {} if language == "en" else _catalogue(to_locale(language), tuple(settings.LOCALE_PATHS))
+
+
+@lru_cache(maxsize=64)
+def _catalogue(locale: str, folders: tuple[Path, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for folder in folders:
+        try:
+            words = gettext.translation("djangojs", localedir=folder, languages=[locale])
+        except OSError:
+            continue
+        found = {**_entries(words), **found}
+    return found
+
+
+def _entries(words: gettext.NullTranslations) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    entries: dict[Any, str] = getattr(words, "_catalog", {})
+    for key, text in sorted(entries.items(), key=lambda one: str(one[0])):
+        if isinstance(key, tuple):
+            made.setdefault(key[0], []).append(text)
+        elif key:
+            made[key] = text
+    plural = getattr(words, "plural", lambda n: int(n != 1))
+    made[""] = "".join(str(plural(n)) for n in range(COUNTED))
+    return made
+
+
+# The guide as a page: the file that is read on the web as well, with pictures of both themes.
+
+
+class _Renderer(RendererHTML):
+    """Draws each picture twice, for the style sheet to choose, and links within the program."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        name = Path(str(tokens[idx].attrs["src"])).name.removesuffix("-light.png")
+        return "".join(
+            format_html(
+                '<img class="only-{}" src="{}" alt="{}" loading="lazy">',
+                theme,
+                static(f"pictures/{name}-{theme}.png"),
+                tokens[idx].content,
+            )
+            for theme in ("light", "dark")
+        )
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        # The reference lies beside the guide; in the program it is the API's own page.
+        target = str(tokens[idx].attrs["href"])
+        return str(
+            format_html('<a href="{}">', "/api/docs/" if target == "commands.md" else target)
+        )
+
+
+@lru_cache(maxsize=1)
+def rendered() -> SafeString:
+    """The guide as HTML."""
+    text = (Path(settings.BASE_DIR) / "docs" / "guide.md").read_text()
+    parser = MarkdownIt("commonmark", renderer_cls=_Renderer)
+    markup = str(parser.render(text))
+    return mark_safe(markup)  # noqa: S308  (a file of the program itself)
+
+
+# Pages for what goes wrong outside a view: unknown addresses, bad requests, faults.
+
+
+def _answer(request: HttpRequest, refused: CommandError) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse(refused.body, status=refused.status)
+    return refusal(request, refused)
+
+
+def bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    """400: a body or header that Django itself could not take."""
+    return _answer(
+        request,
+        CommandError(
+            "INVALID_SYNTAX", "The request could not be read.", hint="Go back and try again."
+        ),
+    )
+
+
+def forbidden(request: HttpRequest, exception: Any = None, reason: str = "") -> HttpResponse:
+    """403: usually a form whose page was opened before signing in or out."""
+    return _answer(
+        request,
+        CommandError(
+            "PERMISSION_DENIED",
+            "This form was opened before you signed in or out, or comes from another site.",
+            hint="Reload the page and send it again.",
+        ),
+    )
+
+
+def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    """404."""
+    return _answer(
+        request,
+        CommandError(
+            "NOT_FOUND", "There is no page at this address.", hint="Go back to your trees."
+        ),
+    )
+
+
+def fault(request: HttpRequest) -> HttpResponse:
+    """500: says so without leaning on anything that may be broken itself."""
+    refused = CommandError(
+        "UNAVAILABLE",
+        "Something went wrong inside Heddle; nothing was changed.",
+        hint="Try again. If it stays, tell whoever runs this Heddle.",
+        status=500,
+    )
+    return _answer(request, refused)
+
+
+# Pages about the program itself: what it is, the guide, and what it says without a network.
+
+
+# What the page stands on, with the licence of each.
+PARTS = (
+    ("Django", "django", "BSD-3-Clause", "https://www.djangoproject.com/"),
+    ("Channels", "channels", "BSD-3-Clause", "https://channels.readthedocs.io/"),
+    (
+        "Django REST framework",
+        "djangorestframework",
+        "BSD-3-Clause",
+        "https://www.django-rest-framework.org/",
+    ),
+    ("Celery", "celery", "BSD-3-Clause", "https://docs.celeryq.dev/"),
+    ("LiteLLM", "litellm", "MIT", "https://docs.litellm.ai/"),
+    ("xllamacpp", "xllamacpp", "Apache-2.0", "https://github.com/xorbitsai/xllamacpp"),
+    ("CodeMirror", "", "MIT", "https://codemirror.net/"),
+    ("htmx", "", "0BSD", "https://htmx.org/"),
+    ("EB Garamond, Inter, JetBrains Mono", "", "OFL-1.1", "https://fontsource.org/"),
+)
+
+
+@require_GET
+@person
+def about(request: PersonRequest) -> HttpResponse:
+    """Version, licence, and what it stands on."""
+    parts = [(name, _version(package), licence, link) for name, package, licence, link in PARTS]
+    context = {"version": settings.SPECTACULAR_SETTINGS["VERSION"], "parts": parts}
+    return render(request, "pages/house/about.html", context)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package) if package else ""
+    except PackageNotFoundError:
+        return ""
+
+
+@require_GET
+@person
+def guide(request: PersonRequest) -> HttpResponse:
+    """Five minutes to a first tree: docs/guide.md, with its pictures in both themes."""
+    return render(request, "pages/house/guide.html", {"guide": rendered()})
+
+
+@require_GET
+def offline(request: HttpRequest) -> HttpResponse:
+    """What the browser shows where it cannot reach Heddle: the same for everybody."""
+    return render(request, "pages/house/offline.html")
+
+
+@require_GET
+@cache_control(no_cache=True)
+def worker(request: HttpRequest) -> HttpResponse:
+    """The script that keeps the offline page. It stands at the top, for that is what it rules."""
+    built = Path(settings.BASE_DIR) / "static" / "dist" / "offline.js"
+    return HttpResponse(built.read_bytes(), content_type="text/javascript; charset=utf-8")

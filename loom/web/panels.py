@@ -1,0 +1,256 @@
+"""Parts beside the path: portals, one node's details, bookmarks, provenance."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.access import Actor
+from loom.commands import node_writer
+from loom.models import Generation, Mark, Node, Tree, Workspace
+from loom.queries import node_context
+from loom.queries.links import Portal, portals_of
+from loom.queries.node_context import Margin, Seen, Spot, links_of
+from loom.queries.path import selected_versions
+from loom.queries.provenance import call_of, provenance_of
+from loom.rules import addresses
+from loom.rules.errors import not_found
+from loom.web import markdown
+from loom.web.avatars import cast_of
+from loom.web.groves import frame
+from loom.web.node_parts import MAX_SHOWN, Drawn, age_of, found_for, personal, reader_of
+from loom.web.places import known_node
+from loom.web.requests import PersonRequest, person
+
+MOST = 50
+
+
+@dataclass(frozen=True)
+class EndShown:
+    """One linked item. `tree` and `tree_title` are empty for this tree; `id` for a whole one."""
+
+    id: str
+    by: str
+    body: SafeString
+    note: str
+    tree: str
+    tree_title: str
+    portals: tuple[Portal, ...]
+    is_cut: bool
+    is_pruned: bool
+
+
+@require_GET
+@person
+def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """What `?type=` leads to from a node, at most 50 items, oldest link first."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    kind = request.GET.get("type", "")
+    ends = [one for one in links_of(actor, node) if one.type == kind and not one.is_broken]
+    context = {
+        "ends": [_end(actor, tree, one) for one in ends[:MOST]],
+        "rest": max(0, len(ends) - MOST),
+    }
+    return render(request, "parts/portal.html", context)
+
+
+def portals_out(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, str]:
+    """What leads from nodes out of their grove, drawn for the actor, by local id."""
+    found = portals_of(actor, [one.key for one in nodes], outside=tree.grove) if nodes else {}
+    return {
+        one.id: render_to_string(
+            "parts/portals.html", {"portals": found[one.key], "of": one.id, "in": tree.uid}
+        )
+        for one in nodes
+        if one.key in found
+    }
+
+
+@require_GET
+@person
+def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The portals of a node that lead out of its grove, for who asks alone."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    found = portals_of(actor, [node.pk], outside=tree.grove).get(node.pk, ())
+    return render(
+        request, "parts/portals.html", {"portals": found, "of": node.local_id, "in": tree.uid}
+    )
+
+
+def _end(actor: Actor, tree: Tree, seen: Seen) -> EndShown:
+    if seen.node is None:
+        empty = markdown.plain("")
+        return EndShown("", "", empty, seen.note, seen.tree_uid, seen.tree_title, (), False, False)
+    node: Node = seen.node
+    elsewhere = node.tree_id != tree.pk
+    return EndShown(
+        id=node.local_id,
+        by=node.author.name,
+        body=markdown.rendered(node.text[:MAX_SHOWN]),
+        note=seen.note,
+        tree=node.tree.uid,
+        tree_title=(node.tree.title or node.tree.uid) if elsewhere else "",
+        portals=portals_of(actor, [node.pk]).get(node.pk, ()),
+        is_cut=node.length > MAX_SHOWN,
+        is_pruned=node.slot.pruned or node.version_pruned,
+    )
+
+
+# Parts beside the path: one node's details, bookmarks, a whole text.
+
+
+MAX_BOOKMARKS = 500
+
+
+@dataclass(frozen=True)
+class VersionShown:
+    """One version of a slot."""
+
+    id: str
+    by: str
+    colour: int
+    age: str
+    text: str
+    stands: bool
+    is_pruned: bool
+
+
+def _panel_node(tree: Tree, local_id: str) -> Node:
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    return node
+
+
+@require_GET
+@person
+def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """One node: what may be done with it, its versions, links and provenance."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = _panel_node(tree, local_id)
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    cast = cast_of(actor)
+    stands = selected_versions([node.slot_id], workspace).get(node.slot_id, (0, ""))[0]
+    versions = [
+        VersionShown(
+            id=one.local_id,
+            by=cast[one.author.uid].shown,
+            colour=cast[one.author.uid].colour,
+            age=age_of(one.created_at),
+            text=one.text[:160],
+            stands=one.pk == stands,
+            is_pruned=one.version_pruned,
+        )
+        for one in node_context.versions_of(node)
+    ]
+    found = found_for(tree, [Spot(node.pk, node.slot_id)], cast)
+    me = actor.participant.uid
+    context = {
+        "node": found.node(node.pk),
+        "margin": found.margins[node.pk],
+        "is_bookmarked": any(by == me for _, by in found.margins[node.pk].bookmarks),
+        "is_reworded": _is_reworded(found.margins[node.pk], node, workspace),
+        "row": node,
+        "is_root": node.parent_slot_id is None,
+        "versions": versions,
+        "links": node_context.links_of(actor, node),
+        "generation": Generation.objects.filter(uid=node.generation_uid).first(),
+        "call": call_of(node),
+        "tree": tree,
+        "can": access.abilities(actor, tree),
+    }
+    drawn = render_to_string("parts/details.html", context, request)
+    return HttpResponse(personal(drawn, reader_of(actor)))
+
+
+def _is_reworded(margin: Margin, node: Node, workspace: Workspace) -> bool:
+    """Whether another wording stands above the node, for this reader, than it goes on from."""
+    if margin.wordings is None or node.parent_slot_id is None:
+        return False
+    above = selected_versions([node.parent_slot_id], workspace)[node.parent_slot_id][1]
+    return above not in margin.wordings
+
+
+@require_GET
+@person
+def whole(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The whole text of a node, byte for byte."""
+    _, tree = access.get_tree(request.user, uid)
+    return HttpResponse(_panel_node(tree, local_id).text, content_type="text/plain; charset=utf-8")
+
+
+@dataclass(frozen=True)
+class BookmarkShown:
+    """A bookmark in the left pane."""
+
+    id: str
+    label: str
+    by: str
+    colour: int
+    text: str
+
+
+@require_GET
+@person
+def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
+    """The bookmarks of the tree, newest first."""
+    actor, tree = access.get_tree(request.user, uid)
+    cast = cast_of(actor)
+    marks = list(
+        Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
+        .select_related("participant")
+        .order_by("-at", "-id")[:MAX_BOOKMARKS]
+    )
+    ids = {addresses.node_id(mark.item) or 0 for mark in marks}
+    nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, tree=tree)}
+    shown = []
+    for mark in marks:
+        node = nodes.get(addresses.node_id(mark.item) or 0)
+        if node is not None:
+            who = cast[mark.participant.uid]
+            shown.append(
+                BookmarkShown(node.local_id, mark.label, who.shown, who.colour, node.text[:120])
+            )
+    return render(request, "parts/bookmarks.html", {"bookmarks": shown, "tree": tree})
+
+
+# The page of one node's provenance: its call, its hash, and what it rests on.
+
+
+@require_GET
+@person
+def provenance_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """Where a node came from, for people; the same as the API's `…/provenance`."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    found = provenance_of(actor, tree, node_writer.workspace_of(actor.participant, tree), node)
+    call = found.call.body() if found.call else None
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": tree,
+        "origin": found,
+        "node": found.node,
+        "call": call,
+        "sent": _pretty(call["request"]) if call else "",
+        "usage": _pretty(call["usage"]) if call else "",
+        "proof": _pretty(found.node["proof"]),
+    }
+    return render(request, "pages/provenance.html", context)
+
+
+def _pretty(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

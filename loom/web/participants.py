@@ -1,0 +1,230 @@
+"""The participants of a grove, and the form by which owners add and change models."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from loom import access
+from loom.access import Actor
+from loom.commands import participants
+from loom.commands.participants import Changes, Listing, Source
+from loom.models import Participant
+from loom.rules.errors import CommandError
+from loom.rules.provider_kinds import KINDS, LOCAL, kind_of
+from loom.web import agent_forms
+from loom.web.avatars import cast_of
+from loom.web.groves import frame
+from loom.web.node_parts import age_of
+from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
+
+PATIENCE = timedelta(seconds=90)
+gettext_noop("OpenAI's shape, elsewhere")
+gettext_noop("the embedded model")
+
+
+@never_cache
+@sensitive_post_parameters("api_key")
+@require_POST
+@person
+def ask(request: PersonRequest, uid: str) -> HttpResponse:
+    """Has a worker ask which models there are; the part says so. For owners."""
+    actor, _ = access.get_grove(request.user, uid, role="owner")
+    given = (word_of(request, name) for name in ("kind", "base_url", "api_key"))
+    source = Source(*given)
+    try:
+        listing = participants.ask_models(actor, source, anew=bool(request.POST.get("anew")))
+    except CommandError as refused:
+        return render(request, "parts/models_there.html", {"there_refused": refused})
+    return _part(request, actor, listing)
+
+
+@never_cache
+@require_GET
+@person
+def look(request: PersonRequest, uid: str, listing: str) -> HttpResponse:
+    """How far it is."""
+    actor, _ = access.get_grove(request.user, uid, role="owner")
+    return _part(request, actor, participants.listing_of(actor, listing))
+
+
+def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
+    at = datetime.fromisoformat(listing["at"])
+    is_late = listing["status"] == "queued" and timezone.now() - at > PATIENCE
+    context = {
+        "grove": actor.grove,
+        "listing": listing,
+        "is_late": is_late,
+        "waits": listing["status"] == "queued" and not is_late,
+        "age": age_of(at),
+    }
+    return render(request, "parts/models_there.html", context)
+
+
+def kinds_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
+    """What a new participant's form offers; nothing for one that is there."""
+    if one is not None:
+        return {}
+    shown = [kind for kind in KINDS if kind.name != LOCAL or settings.LOCAL_MODEL_URL]
+    return {
+        "kinds": [{"kind": kind, "title": gettext(kind.title)} for kind in shown],
+        "chosen": request.POST.get("kind", "openai"),
+    }
+
+
+def address_of(request: HttpRequest) -> dict[str, str]:
+    """The model_ref and base_url of the form: of a kind and a name, or as they were written."""
+    written, base_url = word_of(request, "model_ref"), word_of(request, "base_url")
+    if written:
+        return {"model_ref": written, "base_url": base_url}
+    kind, name = kind_of(word_of(request, "kind")), word_of(request, "model")
+    if not name:
+        raise CommandError("INVALID_SYNTAX", "Which model?", hint="Choose or write its name.")
+    default = "" if kind.own else kind.url
+    if not (base_url or default or kind.own):
+        raise CommandError("INVALID_SYNTAX", "Where is it?", hint="Write its base URL.")
+    return {"model_ref": f"{kind.name}:{name}", "base_url": base_url or default}
+
+
+# The participants of a grove, and the form by which owners add and change models.
+
+
+ENDPOINTS = ("chat", "completion")
+
+
+@never_cache
+@require_GET
+@person
+def page(request: PersonRequest, uid: str) -> HttpResponse:
+    """Who takes part: people and models."""
+    actor, grove = access.get_grove(request.user, uid)
+    cast = cast_of(actor)
+    rows = Participant.objects.filter(grove=grove, archived_at__isnull=True).order_by("kind", "id")
+    context = {
+        **frame(request, actor, "participants"),
+        "models": [(one, cast[one.uid]) for one in rows if one.kind == "model"],
+        "people": [(one, cast[one.uid]) for one in rows if one.kind == "human"],
+    }
+    return render(request, "pages/participants.html", context)
+
+
+@never_cache
+@sensitive_post_parameters("api_key")
+@require_http_methods(["GET", "POST"])
+@person
+def add(request: PersonRequest, uid: str) -> HttpResponse:
+    """The form of a new model participant."""
+    actor, _ = access.get_grove(request.user, uid, role="owner")
+    return _form(request, actor, None)
+
+
+@never_cache
+@sensitive_post_parameters("api_key")
+@require_http_methods(["GET", "POST"])
+@person
+def change(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
+    """The form of one that is there."""
+    access.get_grove(request.user, uid, role="owner")
+    actor, one = access.get_participant(request.user, participant, role="owner")
+    return _form(request, actor, one)
+
+
+@require_POST
+@person
+def archive(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
+    """Takes a model out of the grove."""
+    actor, one = access.get_participant(request.user, participant, role="owner")
+    participants.archive_participant(actor, one)
+    words = gettext("%(name)s takes part no more; what it wrote stays.")
+    messages.success(request, words % {"name": one.name})
+    return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants")
+
+
+def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> HttpResponse:
+    context: dict[str, object] = {
+        **frame(request, actor, "participants"),
+        "one": one,
+        "endpoints": ENDPOINTS,
+        "given": _shown(one),
+        **agent_forms.permission_form(request, one),
+        **agent_forms.price_form(request, one),
+        **agent_forms.probe_form(request, one),
+        **kinds_of(request, one),
+    }
+    if request.method == "POST":
+        try:
+            made = _store(request, actor, one)
+            messages.success(request, gettext("%(name)s is saved.") % {"name": made.name})
+            return HttpResponseRedirect(_next(request, actor, one, made))
+        except CommandError as refused:
+            context |= {"refused": refused, "given": request.POST}
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/participant.html", context, status=status)
+
+
+def _next(request: HttpRequest, actor: Actor, one: Participant | None, made: Participant) -> str:
+    """Where a saved form leads: to the list, or to what a new one's endpoint can do."""
+    people = f"/groves/{actor.grove.uid}/participants"
+    if one is not None or not request.POST.get("probe"):
+        return people
+    participants.ask_probe(actor, made)
+    return f"{people}/{made.uid}#probe"
+
+
+def _shown(one: Participant | None) -> dict[str, object]:
+    if one is None:
+        return {"endpoint": "chat", "context_limit": 4096}
+    names = "name model_ref base_url endpoint persona temperature max_tokens context_limit".split()
+    return {
+        **{name: getattr(one, name) for name in names},
+        "stop": "\n".join(str(stop).replace("\n", "\\n") for stop in one.stop),
+    }
+
+
+def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Participant:
+    key = word_of(request, "api_key")
+    fields = {
+        **_fields(request, one),
+        **agent_forms.permission_fields(request),
+        **agent_forms.price_fields(request),
+    }
+    names = agent_forms.permissions_of(request)
+    changes = Changes(fields=fields, api_key=key or None, permissions=names)
+    if one is None:
+        return participants.make_participant(actor, changes)
+    return participants.change_participant(actor, one, changes)
+
+
+def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
+    endpoint = request.POST.get("endpoint", "chat")
+    temperature = number_of(request, "temperature")
+    limit = whole_of(request, "context_limit") or 4096
+    most = whole_of(request, "max_tokens")
+    if endpoint not in ENDPOINTS:
+        raise CommandError(
+            "INVALID_SYNTAX", "There is no such endpoint.", hint="chat or completion"
+        )
+    if temperature is not None and not 0 <= temperature <= 2:
+        raise CommandError("LIMIT_EXCEEDED", "A temperature is from 0 to 2.", hint="0.9 is usual")
+    if not 256 <= limit <= 10_000_000 or (most is not None and not 1 <= most <= 1_000_000):
+        raise CommandError("LIMIT_EXCEEDED", "These token limits are out of range.", hint="4096")
+    stops = text_of(request, "stop").split("\n")
+    return {
+        "name": word_of(request, "name"),
+        **address_of(request),
+        "endpoint": endpoint,
+        "persona": text_of(request, "persona"),
+        "temperature": temperature,
+        "max_tokens": most,
+        "context_limit": limit,
+        "stop": [stop.replace("\\n", "\n") for stop in stops if stop],
+        "capabilities": agent_forms.capabilities_of(request, one),
+    }

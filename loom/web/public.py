@@ -1,0 +1,168 @@
+"""A tree for anybody who has a link to it: read only, with nothing else of its grove.
+
+And, for owners, the page where such links are made and ended.
+"""
+
+import logging
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from loom import access
+from loom.access import Actor
+from loom.commands import trees as tree_commands
+from loom.models import Tree
+from loom.queries import public
+from loom.queries.node_context import Margin
+from loom.queries.node_rows import NodeRow
+from loom.rules.errors import CommandError, not_found
+from loom.rules.hashes import digest
+from loom.rules.ids import looks_like_id
+from loom.web import markdown
+from loom.web.groves import frame
+from loom.web.node_parts import MAX_SHOWN, age_of
+from loom.web.requests import PersonRequest, anybody, number_of, person, word_of
+
+log = logging.getLogger("heddle.web")
+
+A_MINUTE = 120
+EXCERPT = 160
+COLOURS = 8
+MOST_INDENT = 12
+
+
+@dataclass(frozen=True)
+class TextShown:
+    """A text as the public page draws it: who wrote it, and no more of who there is."""
+
+    id: str
+    by: str
+    colour: int
+    at: str
+    age: str
+    body: SafeString
+    is_cut: bool
+    margin: Margin
+
+
+@never_cache
+@require_GET
+@anybody
+def page(request: HttpRequest, secret: str) -> HttpResponse:
+    """The path to `?node=` and what hangs below, for anybody; 404 when the link has ended."""
+    _demand_room(request)
+    actor, link = access.get_public_tree(secret)
+    named = request.GET.get("node", "").lower()
+    if named and not looks_like_id(named):
+        raise not_found(f"[{named[:20]}]", "Open the link without it.")
+    found = public.reading(actor, link.tree, named)
+    lines, is_cut = public.lines_of(actor, link.tree)
+    colours = _colours([*(row for _, row in lines), *found.rows, *found.below])
+    context = {
+        "tree": link.tree,
+        "link": link,
+        "node": found.node.local_id,
+        "nodes": [_text(row, found.margins[row.id], colours) for row in found.rows],
+        "above": found.rows[0].local_id if found.has_above else "",
+        "below": [(row, _words(row), colours[row.author_uid]) for row in found.below],
+        "has_more": found.has_more,
+        "lines": [
+            (min(level, MOST_INDENT), row, _words(row), colours[row.author_uid])
+            for level, row in lines
+        ],
+        "is_cut": is_cut,
+    }
+    answer = render(request, "pages/public.html", context)
+    answer["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    answer["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+def _demand_room(request: HttpRequest) -> None:
+    """So many pages a minute for one address; without the broker, all."""
+    key = f"public:{digest(request.META.get('REMOTE_ADDR', ''))}"
+    try:
+        cache.add(key, 0, 60)
+        count = cache.incr(key)
+    except Exception:
+        log.warning("cannot count readers", exc_info=True)
+        return
+    if count > A_MINUTE:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            _("That is more than %(n)s pages a minute.") % {"n": A_MINUTE},
+            hint=_("Wait a minute."),
+        )
+
+
+def _colours(rows: list[NodeRow]) -> dict[str, int]:
+    authors = dict.fromkeys(row.author_uid for row in rows)
+    return {uid: place % COLOURS for place, uid in enumerate(authors)}
+
+
+def _text(row: NodeRow, margin: Margin, colours: dict[str, int]) -> TextShown:
+    shown = row.text[:MAX_SHOWN]
+    return TextShown(
+        id=row.local_id,
+        by=row.author_name,
+        colour=colours[row.author_uid],
+        at=row.at,
+        age=age_of(row.created_at),
+        body=markdown.rendered(shown),
+        is_cut=row.length > MAX_SHOWN,
+        margin=margin,
+    )
+
+
+def _words(row: NodeRow) -> str:
+    return " ".join(row.text[: EXCERPT * 2].split())[:EXCERPT]
+
+
+@never_cache
+@require_GET
+@person
+def share(request: PersonRequest, uid: str) -> HttpResponse:
+    """Who can read a tree: the grove's people, and the public links to it. For owners."""
+    actor, tree = access.get_tree(request.user, uid, role="owner")
+    return render(request, "pages/share.html", _context(request, actor, tree))
+
+
+def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, object]:
+    links = [
+        (one, one.made_by.name if one.made_by != actor.participant else _("You"))
+        for one in tree_commands.open_links(actor, tree)
+    ]
+    return {**frame(request, actor, "trees"), "tree": tree, "links": links}
+
+
+@never_cache
+@require_POST
+@person
+def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+    """Makes a link, which is shown this once, or ends one."""
+    actor, tree = access.get_tree(request.user, uid, role="owner")
+    try:
+        if deed == "make":
+            days = number_of(request, "days")
+            _made, secret = tree_commands.make_public_link(
+                actor, tree, days=7 if days is None else days
+            )
+            shown = request.build_absolute_uri(f"/public/{secret}")
+            context = {**_context(request, actor, tree), "fresh": shown}
+            return render(request, "pages/share.html", context)
+        if deed != "revoke":
+            raise CommandError(
+                "NOT_FOUND", _("There is no such form."), hint=_("Open the page again.")
+            )
+        tree_commands.revoke_public_link(actor, tree, word_of(request, "link"))
+        messages.success(request, _("The link is revoked; whoever has it finds nothing."))
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+    return HttpResponseRedirect(f"/trees/{tree.uid}/share")

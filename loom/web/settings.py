@@ -1,0 +1,229 @@
+"""A person's own settings: name, how they like the page, keys and browsers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings as conf
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods
+
+from loom.access import visible_groves
+from loom.commands import groves, people
+from loom.rules import preferences
+from loom.rules.errors import CommandError, not_found
+from loom.rules.preferences import CHOICES
+from loom.web import keys
+from loom.web.requests import PersonRequest, number_of, person, text_of, word_of
+
+LOOK = ("prose", "size", "width", "nodes")
+LABELS = {
+    "serif": gettext_noop("with serifs"),
+    "sans": gettext_noop("without serifs"),
+    "small": gettext_noop("small"),
+    "medium": gettext_noop("medium"),
+    "large": gettext_noop("large"),
+    "larger": gettext_noop("larger"),
+    "narrow": gettext_noop("narrow"),
+    "wide": gettext_noop("wide"),
+    "full": gettext_noop("with id, age and marks"),
+    "quiet": gettext_noop("id and age when pointed at"),
+    "plain": gettext_noop("text alone"),
+    "ask": gettext_noop("what I chose last"),
+    "version": gettext_noop("a version: what follows stays"),
+    "fork": gettext_noop("a fork: a new branch beside it"),
+}
+
+
+def choices() -> dict[str, list[tuple[str, str]]]:
+    """The values of each choice with their words, in order."""
+    return {
+        name: [(value, gettext(LABELS[value])) for value in values]
+        for name, values in CHOICES.items()
+    }
+
+
+def look(request: PersonRequest) -> str:
+    """Fonts, sizes and nodes."""
+    people.prefer(request.user, {name: word_of(request, name) for name in LOOK})
+    return gettext("Saved.")
+
+
+def writing(request: PersonRequest) -> str:
+    """What edits mean, how warm models are asked, how much an error says."""
+    given: dict[str, Any] = {
+        "edits": word_of(request, "edits"),
+        "temperature": number_of(request, "temperature"),
+        "verbose": word_of(request, "verbose") == "1",
+    }
+    people.prefer(request.user, given)
+    return gettext("Saved.")
+
+
+def rebind(request: PersonRequest) -> str:
+    """The keys; `reset` puts all back."""
+    if word_of(request, "reset"):
+        people.prefer(request.user, {"keys": {}})
+        return gettext("All keys are as at first.")
+    given = {action.id: word_of(request, action.id) for action in preferences.ACTIONS}
+    people.prefer(request.user, {"keys": given})
+    return gettext("The keys are saved.")
+
+
+# A person's own settings: who he is, how he likes the page, his keys and browsers.
+
+
+THEMES = {
+    "system": gettext_noop("as the system is"),
+    "light": gettext_noop("light"),
+    "dark": gettext_noop("dark"),
+}
+
+SCOPES = {
+    "write": gettext_noop("read and write"),
+    "read": gettext_noop("read only"),
+    "owner": gettext_noop("everything that you may do"),
+}
+KEY_DAYS = (30, 90, 365)
+
+
+def _you(request: PersonRequest) -> dict[str, object]:
+    return {
+        "themes": [(value, gettext(words)) for value, words in THEMES.items()],
+        "languages": conf.LANGUAGES,
+        "has_password": request.user.has_usable_password(),
+        "groves": visible_groves(request.user),
+    }
+
+
+def _look(request: PersonRequest) -> dict[str, object]:
+    return {"likes": request.user.likes, "choices": choices()}
+
+
+def _keys(request: PersonRequest) -> dict[str, object]:
+    return {"groups": keys.groups_for(request.user)}
+
+
+def _access(request: PersonRequest) -> dict[str, object]:
+    return {
+        "keys": request.user.api_keys.filter(revoked_at__isnull=True),
+        "scopes": [(value, gettext(words)) for value, words in SCOPES.items()],
+        "key_days": KEY_DAYS,
+        "browsers": request.user.browsers.all(),
+        "this_browser": request.session.session_key,
+    }
+
+
+_PAGES: dict[str, Callable[[PersonRequest], dict[str, object]]] = {
+    "you": _you,
+    "look": _look,
+    "keys": _keys,
+    "access": _access,
+}
+
+
+def _shown(request: PersonRequest, name: str, **more: object) -> HttpResponse:
+    if name not in _PAGES:
+        raise not_found("This page of the settings")
+    context = {"user": request.user, "current": name, **_PAGES[name](request), **more}
+    return render(request, f"pages/settings/{name}.html", context)
+
+
+@never_cache
+@require_GET
+@person
+def page(request: PersonRequest) -> HttpResponse:
+    """Who somebody is."""
+    return _shown(request, "you")
+
+
+def _profile(request: PersonRequest) -> str:
+    theme, language = word_of(request, "theme") or "system", word_of(request, "language")
+    if language and language not in dict(conf.LANGUAGES):
+        raise CommandError(
+            "NOT_FOUND", gettext("This language is not here."), hint=gettext("Choose.")
+        )
+    people.prefer(request.user, {"language": language})
+    people.show_as(request.user, name=word_of(request, "display_name"), theme=theme)
+    return gettext("Saved.")
+
+
+def _password(request: PersonRequest) -> str:
+    old, new = text_of(request, "old"), text_of(request, "new")
+    people.change_password(request, request.user, old=old, new=new)
+    return gettext("The password is changed, and your other browsers are signed out.")
+
+
+def _end_session(request: PersonRequest) -> str:
+    people.end_session(request.user, word_of(request, "session"))
+    return gettext("That browser is signed out.")
+
+
+def _revoke(request: PersonRequest) -> str:
+    people.revoke_key(request.user, word_of(request, "key"))
+    return gettext("The key is revoked.")
+
+
+def _make_grove(request: PersonRequest) -> str:
+    made = groves.make_grove(request.user, text_of(request, "name"))
+    return gettext("The grove %(name)s is made.") % {"name": made.name}
+
+
+@dataclass(frozen=True)
+class Action:
+    """A form: what it does, and the page it stands on."""
+
+    run: Callable[[PersonRequest], str]
+    page: str = "/settings"
+
+
+_DEEDS = {
+    "profile": Action(_profile),
+    "password": Action(_password),
+    "grove": Action(_make_grove),
+    "look": Action(look, "/settings/look"),
+    "writing": Action(writing, "/settings/look"),
+    "keys": Action(rebind, "/settings/keys"),
+    "end-session": Action(_end_session, "/settings/access"),
+    "revoke-key": Action(_revoke, "/settings/access"),
+}
+
+
+@never_cache
+@sensitive_post_parameters("old", "new")
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def change(request: PersonRequest, deed: str) -> HttpResponse:
+    """One page of the settings; a POST does one of the forms, and shows its page again."""
+    if request.method != "POST":
+        return _shown(request, deed)
+    if deed == "key":
+        return _new_key(request)
+    if deed not in _DEEDS:
+        raise not_found("This form")
+    try:
+        messages.success(request, _DEEDS[deed].run(request))
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+    return HttpResponseRedirect(_DEEDS[deed].page)
+
+
+def _new_key(request: PersonRequest) -> HttpResponse:
+    """The page with a fresh key on it, shown this once: it is never stored or redirected."""
+    try:
+        scope, days = word_of(request, "scope") or "owner", word_of(request, "days")
+        key, secret = people.make_key(
+            request.user,
+            word_of(request, "name"),
+            scope=scope,  # type: ignore[arg-type]
+            days=int(days) if days.isdecimal() and len(days) < 6 else None,
+        )
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        return HttpResponseRedirect("/settings/access")
+    return _shown(request, "access", fresh_key=key, fresh_secret=secret)

@@ -1,0 +1,185 @@
+"""Signing in and out: password, one-time link, invitation; and counting wrong passwords."""
+
+import logging
+from ipaddress import IPv6Address, ip_address, ip_network
+
+from django.contrib.auth import authenticate
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from loom.commands import groves, people
+from loom.models import User
+from loom.rules.errors import CommandError, not_found
+from loom.rules.hashes import digest
+from loom.web.requests import anybody, text_of, word_of
+
+log = logging.getLogger("heddle.web")
+
+MOST = 10  # for one name from one address
+MOST_FROM = 50  # for one address, whatever names it tries
+MOST_FOR = 100  # for one name from everywhere: from then on each address has FEW attempts
+FEW = 3
+MINUTES = 15
+
+
+class Attempt:
+    """One attempt to sign in. Counted when it is made."""
+
+    def __init__(self, request: HttpRequest, name: str) -> None:
+        address, who = _network(request), digest(name.casefold())
+        self._keys = (
+            f"wrong:both:{who}:{digest(address)}",
+            f"wrong:from:{digest(address)}",
+            f"wrong:name:{who}",
+        )
+        try:
+            is_allowed = self._counts()
+        except Exception:  # without the broker nobody could sign in otherwise
+            log.warning("cannot count attempts", exc_info=True)
+            return
+        if not is_allowed:
+            raise CommandError(
+                "LIMIT_EXCEEDED",
+                "Too many attempts went wrong.",
+                hint=f"Wait {MINUTES} minutes, or ask for a one-time link.",
+            )
+
+    def _counts(self) -> bool:
+        """Counts the attempt; whether it is within the limits. One that is not counts no
+        further, so that one address cannot use up the attempts of all."""
+        both, from_here, for_name = self._keys
+        here = _counted(both)
+        if here > MOST or _counted(from_here) > MOST_FROM:
+            return False
+        return here <= (MOST if _counted(for_name) <= MOST_FOR else FEW)
+
+    def succeeded(self) -> None:
+        """Takes the count back: the password was right."""
+        both, *rest = self._keys
+        try:
+            cache.delete(both)
+            for key in rest:
+                cache.decr(key)
+        except Exception:  # a count that has run out meanwhile, or no broker
+            log.info("an attempt could not be taken back")
+
+
+def _counted(key: str) -> int:
+    """The count with this attempt; it lives MINUTES from the first one."""
+    cache.add(key, 0, MINUTES * 60)
+    return cache.incr(key)
+
+
+def _network(request: HttpRequest) -> str:
+    """The address, of IPv6 the /64 that one customer has."""
+    given = request.META.get("REMOTE_ADDR", "")
+    try:
+        address = ip_address(given)
+    except ValueError:
+        return str(given)
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return str(address)
+
+
+# Coming in and going out: password, one-time link, invitation.
+
+
+def _next(request: HttpRequest) -> str:
+    """Where the sender wanted to go, if that is an address of this site."""
+    wanted = request.POST.get("next") or request.GET.get("next") or "/"
+    safe = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()})
+    return wanted if safe else "/"
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@anybody
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """The form for name and password; sent, it leads to where the sender wanted to go."""
+    context: dict[str, object] = {"next": _next(request)}
+    status = 200
+    if request.method == "POST":
+        try:
+            people.sign_in(request, _known(request))
+            return HttpResponseRedirect(_next(request))
+        except CommandError as refused:
+            context |= {"refused": refused, "name": word_of(request, "username")}
+            status = 429 if refused.code == "LIMIT_EXCEEDED" else 400
+    elif request.user.is_authenticated:
+        return HttpResponseRedirect(_next(request))
+    return render(request, "pages/signin.html", context, status=status)
+
+
+def _known(request: HttpRequest) -> User:
+    """Whose name and password the form holds."""
+    name = word_of(request, "username")
+    attempt = Attempt(request, name)
+    user = authenticate(request, username=name, password=text_of(request, "password"))
+    if not isinstance(user, User):
+        raise CommandError(
+            "UNAUTHENTICATED",
+            "This name and password do not go together.",
+            hint="Try again, or ask for a one-time link.",
+        )
+    attempt.succeeded()
+    return user
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@anybody
+def by_link(request: HttpRequest, secret: str) -> HttpResponse:
+    """A one-time link: its button signs in and uses it up."""
+    if request.method == "POST":
+        people.sign_in(request, people.redeem_signin(secret))
+        return HttpResponseRedirect("/")
+    link = people.find_signin_link(secret)
+    if link is None:
+        raise not_found("This sign-in link", "Ask for another one; each works once, for a day.")
+    return render(request, "pages/signin_link.html", {"name": str(link.user)})
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@anybody
+def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
+    """An invitation: somebody new chooses name and password; who is signed in just joins."""
+    found = groves.find_invitation(secret)
+    if found is None:
+        raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
+    context: dict[str, object] = {"grove": found.grove.name, "role": found.role}
+    if request.method == "POST":
+        try:
+            _accept(request, secret)
+            return HttpResponseRedirect(f"/groves/{found.grove.uid}")
+        except CommandError as refused:
+            context |= {"refused": refused, "name": word_of(request, "username")}
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/invitation.html", context, status=status)
+
+
+def _accept(request: HttpRequest, secret: str) -> None:
+    if isinstance(request.user, User):
+        groves.accept(secret, user=request.user)
+        return
+    password = text_of(request, "password")
+    if not password:
+        raise CommandError("INVALID_SYNTAX", "A password is needed.", hint="Choose one.")
+    member = groves.accept(secret, username=word_of(request, "username"), password=password)
+    people.sign_in(request, member.user)
+
+
+@require_POST
+@anybody
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Signs this browser out."""
+    people.sign_out(request)
+    return HttpResponseRedirect("/signin")

@@ -1,0 +1,291 @@
+"""Turns as the page draws them: rounds in order, each line with its answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.access import Actor, closed_steps
+from loom.commands import node_writer, registry
+from loom.commands.continuing import outcome_of
+from loom.events import streams
+from loom.grammar.batches import prose_of, segments_of
+from loom.grammar.lines import read
+from loom.grammar.printing import without_name
+from loom.grammar.tokens import ParseError
+from loom.models import OPEN_TURN, Generation, Node, Participant, Step, Tree, Turn
+from loom.queries.turns import budget_of, lines_of, spent_of, texts_of
+from loom.queries.turns import turns as all_turns
+from loom.rules import budgets
+from loom.rules.permissions import NAMES
+from loom.web.avatars import Who, cast_of
+from loom.web.node_parts import age_of
+from loom.web.places import place_of
+from loom.web.requests import PersonRequest, person
+
+MAX_TEXT = 20_000
+
+
+@dataclass(frozen=True)
+class LineShown:
+    """One line: as it was written, the first line of its answer, and the rest of both."""
+
+    text: str
+    block: str
+    is_ok: bool
+    answer: str
+    more: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class RoundShown:
+    """One round. A live one has `generation` and the text that has come; the prose of one
+    that is over stands without its lines."""
+
+    number: int
+    is_live: bool
+    generation: str
+    chunk: int
+    text: str
+    thoughts: tuple[str, ...]
+    lines: tuple[LineShown, ...]
+
+    @property
+    def thought_lines(self) -> int:
+        """How many lines the thoughts have."""
+        return sum(len(thought.splitlines()) or 1 for thought in self.thoughts)
+
+
+def rounds_of(
+    actor: Actor, turn: Turn, generations: Sequence[Generation]
+) -> tuple[RoundShown, ...]:
+    """The rounds in order, those that ended and the one in hand; without the lines whose
+    texts the reader may not see. Two queries."""
+    over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
+    steps: dict[int, list[Step]] = {}
+    lines = list(lines_of(turn))
+    closed = closed_steps(actor, lines)
+    every = [step for step in lines if step.pk not in closed]
+    texts = texts_of(every)
+    for step in every:
+        steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)
+    return tuple(
+        _round(one, over.get(one.uid), steps.get(one.round, []), turn.ended_at is None, texts)
+        for one in generations
+    )
+
+
+def _round(
+    one: Generation,
+    ended: dict[str, Any] | None,
+    steps: list[Step],
+    is_open: bool,
+    texts: dict[int, str],
+) -> RoundShown:
+    is_live = is_open and one.status in ("queued", "running")
+    text = str(ended.get("prose", "")) if ended else one.text if is_live else _prose(one.text)
+    thoughts = [_thought(step, texts) for step in steps]
+    return RoundShown(
+        number=one.round,
+        is_live=is_live,
+        generation=one.uid,
+        chunk=one.chunk,
+        text=text[:MAX_TEXT],
+        thoughts=tuple(thought for thought in thoughts if thought),
+        lines=tuple(
+            _line(step, texts) for step, thought in zip(steps, thoughts, strict=True) if not thought
+        ),
+    )
+
+
+@lru_cache(maxsize=64)
+def _prose(text: str) -> str:
+    """What a round whose lines are being run says besides them."""
+    return prose_of(segments_of(text, registry.forms(), registry.aliases(), finished=True))
+
+
+def _thought(step: Step, texts: dict[int, str]) -> str:
+    """What a `think` line holds; "" for any other line."""
+    if step.outcome != "ok" or not step.canonical.startswith("→ think"):
+        return ""
+    if step.pk in texts:
+        return texts[step.pk]
+    try:
+        said = read(step.canonical, registry.forms(), registry.aliases())
+    except ParseError:
+        return ""
+    return str(said.values.get("content", ""))
+
+
+def _line(step: Step, texts: dict[int, str]) -> LineShown:
+    text, _, block = step.line.strip("\n").partition("\n")
+    if step.pk in texts:
+        text, block = without_name(text), texts[step.pk][:MAX_TEXT]
+    answer, _, more = _answer(step).partition("\n")
+    is_ok = step.outcome == "ok"
+    return LineShown(
+        text=text,
+        block=block,
+        is_ok=is_ok,
+        answer=answer if is_ok else f"✗ {step.outcome}: {answer}",
+        more=more,
+        hint=step.hint,
+    )
+
+
+def _answer(step: Step) -> str:
+    """What was answered; of a line that asked for candidates, how many of them have ended."""
+    asked = [uid for op in step.inverse or [] for uid in op.get("uids", ())]
+    if step.outcome != "ok" or not asked:
+        return step.message
+    is_over, reply, _ = outcome_of(asked)
+    if is_over:
+        return reply.text
+    open_ones = Generation.objects.filter(uid__in=asked, ended_at__isnull=True).count()
+    return gettext("%(done)s of %(all)s") % {"done": len(asked) - open_ones, "all": len(asked)}
+
+
+# Turns as the page draws them: at their place, rounds in order, each line with its answer.
+
+
+MAX_ENDED = 3
+MAX_ASIDES = 12
+SHOWN_FOR = timedelta(days=1)
+WORDS = {
+    "done": gettext_noop("done"),
+    "stopped": gettext_noop("stopped"),
+    "halted": gettext_noop("halted"),
+    "failed": gettext_noop("failed"),
+    "interrupted": gettext_noop("interrupted"),
+}
+
+
+@dataclass(frozen=True)
+class TurnShown:
+    """One turn. `state` is a word for its status, `budget` the line of what it used; `error`
+    says what went wrong and what to do; `node` is its answer, `asked` what it was asked;
+    `view` the workspace that tells of its lines, and the last event there that is drawn."""
+
+    id: str
+    who: Who
+    by: Who
+    age: str
+    is_open: bool
+    is_aside: bool
+    status: str
+    state: str
+    step: int
+    steps: int
+    budget: str
+    asked: str
+    rounds: tuple[RoundShown, ...]
+    error: str
+    hint: str
+    node: str
+    answer: str
+    stands: str
+    may_stop: bool
+    may_undo: bool
+    view: str
+    view_seq: int
+
+
+@never_cache
+@require_GET
+@person
+def at_node(request: PersonRequest, uid: str) -> HttpResponse:
+    """The turns at `?node=`, those that work elsewhere, and the asides of the tree."""
+    actor, tree = access.get_tree(request.user, uid)
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    place = place_of(actor, tree, workspace, request.GET.get("node", ""))
+    cast = cast_of(actor)
+    here = _at(tree, place.node)
+    elsewhere = all_turns().filter(tree=tree, status__in=OPEN_TURN, form="continuation")
+    elsewhere = elsewhere.exclude(pk__in=[one.pk for one in here])
+    context = {
+        "turns": shown(actor, here, cast),
+        "elsewhere": [(cast[one.participant.uid], one.stands_at.local_id) for one in elsewhere],
+        "asides": shown(actor, _asides(tree), cast),
+        "can": access.abilities(actor, tree),
+    }
+    return render(request, "parts/turns.html", context)
+
+
+def _at(tree: Tree, node: Node) -> list[Turn]:
+    """Those that work here, and the latest that ended here, oldest first."""
+    slot = node.slot_id
+    rows = all_turns().filter(tree=tree, form="continuation")
+    rows = rows.filter(stands_at__slot=slot) | rows.filter(node__slot=slot)
+    working = list(rows.filter(status__in=OPEN_TURN).order_by("id"))
+    ended = rows.exclude(status__in=OPEN_TURN).filter(ended_at__gt=timezone.now() - SHOWN_FOR)
+    return [*reversed(ended.order_by("-id")[:MAX_ENDED]), *working]
+
+
+def _asides(tree: Tree) -> Sequence[Turn]:
+    return list(all_turns().filter(tree=tree, form="aside").order_by("-id")[:MAX_ASIDES])
+
+
+@dataclass(frozen=True)
+class Acting:
+    """An agent that may be asked for a turn, and the budget it has by itself."""
+
+    who: Who
+    budget: str
+
+
+def actors_of(actor: Actor, cast: dict[str, Who]) -> list[Acting]:
+    """The loom-aware agents of the grove."""
+    rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
+    return [Acting(cast[one.uid], one.budget) for one in rows if NAMES["A"] in one.permissions]
+
+
+def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:
+    """The turns for a page of the actor's."""
+    return [_shown(actor, turn, cast) for turn in turns]
+
+
+def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
+    view = node_writer.workspace_of(turn.participant, turn.tree)
+    view_seq = streams.head(streams.name_of(view))  # before what is read: no event is missed
+    budget, spent = budget_of(turn), spent_of(turn, timezone.now())
+    is_open = turn.status in OPEN_TURN
+    error = turn.error or {}
+    is_mine = turn.invoked_by_id == actor.participant.pk
+    return TurnShown(
+        id=turn.uid,
+        who=cast[turn.participant.uid],
+        by=cast[turn.invoked_by.uid],
+        age=age_of(turn.created_at),
+        is_open=is_open,
+        is_aside=turn.form == "aside",
+        status=turn.status,
+        state=gettext("working") if is_open else gettext(WORDS.get(turn.status, turn.status)),
+        step=spent.steps,
+        steps=budget.steps,
+        budget=budgets.shown(budget, spent),
+        asked=turn.input_node.text if turn.input_node and turn.form == "aside" else "",
+        rounds=rounds_of(actor, turn, _generations(turn)),
+        error=str(error.get("message", "")),
+        hint=str(error.get("hint", "")),
+        node=turn.node.local_id if turn.node else "",
+        answer=turn.node.text if turn.node and turn.form == "aside" else "",
+        stands=turn.stands_at.local_id,
+        may_stop=is_open and "G" in actor.letters and not turn.stop_asked,
+        may_undo=not is_open and "W" in actor.letters and (is_mine or actor.is_owner),
+        view=view.uid,
+        view_seq=view_seq,
+    )
+
+
+def _generations(turn: Turn) -> list[Generation]:
+    return list(Generation.objects.filter(turn=turn, round__gt=0).order_by("round", "id"))

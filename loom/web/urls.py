@@ -1,0 +1,89 @@
+"""Addresses of this door."""
+
+from django.urls import URLPattern, URLResolver, path, register_converter
+from django.urls.converters import StringConverter
+
+from loom.web import (
+    agent_forms,
+    candidates,
+    grove_admin,
+    groves,
+    history,
+    pages,
+    panels,
+    participants,
+    public,
+    search,
+    settings,
+    sign_in,
+    trees,
+    turns,
+)
+
+
+class Uid(StringConverter):
+    """An opaque id of ours: nothing else reaches the database."""
+
+    regex = "[a-z0-9]{1,32}"
+
+
+class LocalId(StringConverter):
+    """The local id of a node."""
+
+    regex = "[A-Za-z0-9]{1,8}"
+
+
+register_converter(Uid, "uid")
+register_converter(LocalId, "local")
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", groves.home),
+    path("signin", sign_in.sign_in),
+    path("signin/<str:secret>", sign_in.by_link),
+    path("signout", sign_in.sign_out),
+    path("invitations/<str:secret>", sign_in.by_invitation),
+    path("about", pages.about),
+    path("guide", pages.guide),
+    path("offline", pages.offline),
+    path("offline.js", pages.worker),
+    path("settings", settings.page),
+    path("settings/<slug:deed>", settings.change),
+    path("groves/<uid:uid>", groves.grove_page),
+    path("groves/<uid:uid>/here", groves.here),
+    path("groves/<uid:uid>/settings", grove_admin.settings_page),
+    path("groves/<uid:uid>/trees", groves.make_tree),
+    path("groves/<uid:uid>/people", grove_admin.members_page),
+    path("groves/<uid:uid>/people/<slug:deed>", grove_admin.change_members),
+    path("groves/<uid:uid>/money", grove_admin.money_page),
+    path("groves/<uid:uid>/participants", participants.page),
+    path("groves/<uid:uid>/participants/new", participants.add),
+    path("groves/<uid:uid>/participants/models", participants.ask),
+    path("groves/<uid:uid>/participants/models/<slug:listing>", participants.look),
+    path("groves/<uid:uid>/participants/<uid:participant>", participants.change),
+    path("groves/<uid:uid>/participants/<uid:participant>/probe", agent_forms.probe),
+    path("groves/<uid:uid>/participants/<uid:participant>/archive", participants.archive),
+    path("trees/<uid:uid>", trees.tree_page),
+    path("trees/<uid:uid>/about", trees.about_page),
+    path("trees/<uid:uid>/about/<slug:deed>", trees.change_tree),
+    path("trees/<uid:uid>/share", public.share),
+    path("trees/<uid:uid>/share/<slug:deed>", public.change),
+    path("public/<str:secret>", public.page),
+    path("trees/<uid:uid>/past", history.moment),
+    path("trees/<uid:uid>/past/path", history.path),
+    path("trees/<uid:uid>/path", trees.path),
+    path("trees/<uid:uid>/above", trees.above),
+    path("trees/<uid:uid>/weave", trees.weave),
+    path("trees/<uid:uid>/buffer", search.text),
+    path("trees/<uid:uid>/turns", turns.at_node),
+    path("trees/<uid:uid>/line", candidates.run),
+    path("trees/<uid:uid>/search", search.search),
+    path("trees/<uid:uid>/excerpts", search.excerpts),
+    path("trees/<uid:uid>/marks", search.marks),
+    path("trees/<uid:uid>/bookmarks", panels.bookmarks),
+    path("trees/<uid:uid>/history", history.history),
+    path("trees/<uid:uid>/nodes/<local:local_id>", panels.details),
+    path("trees/<uid:uid>/nodes/<local:local_id>/provenance", panels.provenance_page),
+    path("trees/<uid:uid>/nodes/<local:local_id>/text", panels.whole),
+    path("trees/<uid:uid>/nodes/<local:local_id>/portal", panels.portal),
+    path("trees/<uid:uid>/nodes/<local:local_id>/portals", panels.out),
+]

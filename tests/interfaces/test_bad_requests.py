@@ -1,0 +1,259 @@
+"""Every malformed body, query, id and header gets the error body, and changes nothing."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
+from django.db import DataError, IntegrityError, OperationalError, connection
+from rest_framework.exceptions import APIException, ParseError
+from rest_framework.test import APIClient
+
+from loom.api.bodies import MAX_BYTES, MAX_DEPTH, read_json
+from loom.models import User
+from loom.rules.errors import CommandError
+from tests.interfaces.matrix import ROWS
+from tests.interfaces.world import counted, person, world  # noqa: F401 (a fixture)
+
+pytestmark = pytest.mark.django_db
+Client = Callable[..., APIClient]
+World = dict[str, str]
+TAKING = [row for row in ROWS if row.body]
+OPTIONAL = ("old", "grove", "days")
+FRACTIONS = ("days",)
+
+UNREADABLE = {
+    "nothing JSON": b"line=tree",
+    "half an object": b'{"line": "tree"',
+    "two values": b"{} {}",
+    "a comma too many": b'{"line": "tree",}',
+    "single quotes": b"{'line': 'tree'}",
+    "broken UTF-8": b'{"line": "\xff\xfe"}',
+    "UTF-16": '{"line": "tree"}'.encode("utf-16"),
+    "a byte order mark": b'\xef\xbb\xbf{"line": "tree"}',
+    "a raw NUL": b'{"line": "a\x00b"}',
+    "NUL": b'{"line": "a\\u0000b"}',
+    "NUL in a name": b'{"li\\u0000ne": "tree"}',
+    "half a character": b'{"line": "\\ud800"}',
+    "halves the wrong way round": b'{"line": "\\udc00\\ud800"}',
+    "no number": b'{"wait": NaN}',
+    "no end": b'{"wait": Infinity}',
+    "too great": b'{"wait": 1e999}',
+    "5,000 digits": b'{"wait": ' + b"9" * 5000 + b"}",
+    "a list": b"[]",
+    "a text": b'"tree"',
+    "null": b"null",
+    "a number": b"7",
+}
+DEEP = b"[" * 100_000
+
+
+def _send(client: APIClient, row: Any, names: World, raw: bytes, kind: str) -> Any:
+    address, _ = row.filled({**names, "me": "owner"})
+    return client.generic(row.method, address, raw, content_type=kind)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_a_body_that_cannot_be_read_changes_nothing(what: str, world: World, api: Client) -> None:  # noqa: F811
+    client, before = api(person("owner")), counted()
+    for row in TAKING:
+        answer = _send(client, row, world, UNREADABLE[what], "application/json")
+        assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_SYNTAX"), row
+        assert answer.json()["message"].endswith(".")
+    assert counted() == before
+
+
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [
+        (DEEP, 413),
+        (b'{"a":' * 65 + b"1" + b"}" * 65, 413),
+        (b'{"line": "' + b"x" * MAX_BYTES + b'"}', 413),
+    ],
+    ids=["100,000 levels", "65 levels", "over 8 MiB"],
+)
+def test_a_body_over_the_bounds_is_413(
+    raw: bytes,
+    status: int,
+    world: World,  # noqa: F811
+    api: Client,
+) -> None:
+    for row in TAKING[:3]:
+        answer = _send(api(person("owner")), row, world, raw, "application/json")
+        assert (answer.status_code, answer.json()["code"]) == (status, "LIMIT_EXCEEDED")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "multipart/form-data", ""])
+def test_another_content_type_is_415(kind: str, world: World, api: Client) -> None:  # noqa: F811
+    for row in TAKING:
+        answer = _send(api(person("owner")), row, world, b'{"line": "tree"}', kind)
+        assert (answer.status_code, answer.json()["code"]) == (415, "INVALID_SYNTAX"), row
+
+
+@pytest.mark.parametrize("row", TAKING, ids=lambda row: f"{row.method} {row.address}")
+def test_each_field_is_of_its_kind_and_no_other_is_taken(
+    row: Any,
+    world: World,  # noqa: F811
+    api: Client,
+) -> None:
+    client, before = api(person("owner")), counted()
+    _, good = row.filled({**world, "me": "owner"})
+    wrong: list[Any] = [{**good, "surprise": 1}]
+    for name in good:
+        values: list[Any] = [None, 1, 1.5, True, [], {}, ["x"]]
+        right = (int, float) if name in FRACTIONS else (type(good[name]),)
+        other = [value for value in values if type(value) not in right]
+        wrong += [{**good, name: value} for value in other]
+        if name not in OPTIONAL and (row.method != "PATCH" or row.address.endswith("members")):
+            wrong.append({key: value for key, value in good.items() if key != name})
+    for body in wrong:
+        answer = _send(client, row, world, json.dumps(body).encode(), "application/json")
+        outcome = (answer.status_code, answer.json().get("code"))
+        assert outcome == (400, "INVALID_SYNTAX"), (body, answer.json())
+    assert counted() == before
+
+
+IDS = ["x", "A" * 32, "a" * 5000, "%00", "..%2f..", "a%20b", "é", "'%20OR%201=1", "-1", "%ff"]
+
+
+@pytest.mark.parametrize("wrong", IDS)
+def test_an_id_that_is_none_is_not_found(wrong: str, world: World, api: Client) -> None:  # noqa: F811
+    names = dict.fromkeys(world, wrong)
+    for row in ROWS:
+        if "{" in row.address.partition("?")[0]:
+            address, body = row.filled(names)
+            answer = api(person("owner")).generic(
+                row.method,
+                address,
+                json.dumps(body) if body else "",
+                content_type="application/json",
+            )
+            assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), row
+
+
+def test_an_id_in_the_query_that_is_none_is_not_found(world: World, api: Client) -> None:  # noqa: F811
+    client = api(person("owner"))
+    for address in ("trees?grove=", "participants?grove=", "workspaces?tree=", "steps?workspace="):
+        for wrong in ("nothing", "%00", "%ff", "a%20b", "é"):
+            answer = client.get(f"/api/{address}{wrong}")
+            assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), address
+    for address in ("workspaces", "steps"):
+        assert client.get(f"/api/{address}").json()["code"] == "INVALID_SYNTAX"
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("limit=0", 400),
+        ("limit=-1", 400),
+        ("limit=x", 400),
+        ("limit=", 400),
+        ("limit=1.5", 400),
+        ("limit=１", 400),
+        ("limit=1001", 429),
+        ("offset=-1", 400),
+        ("offset=" + "9" * 30, 400),
+        ("archived=maybe", 400),
+    ],
+)
+def test_a_bad_number_in_a_query_is_refused(
+    asked: str,
+    status: int,
+    world: World,  # noqa: F811
+    api: Client,
+) -> None:
+    for address in ("trees", f"participants?grove={world['grove']}"):
+        answer = api(person("owner")).get(f"/api/{address}{'&' if '?' in address else '?'}{asked}")
+        assert answer.status_code == status, answer.json()
+        assert answer.json()["code"] == ("LIMIT_EXCEEDED" if status == 429 else "INVALID_SYNTAX")
+
+
+def test_an_unknown_address_and_method_are_said_in_json(owner: User, api: Client) -> None:
+    client = api(owner)
+    for address in ("/api/nothing", "/api/", "/api/trees/", "/api/me/x"):
+        for method in ("GET", "POST", "PUT", "DELETE"):
+            answer = client.generic(method, address)
+            assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+    for method in ("PUT", "OPTIONS", "TRACE"):
+        answer = client.generic(method, "/api/trees")
+        assert (answer.status_code, answer.json()["code"]) == (405, "INVALID_SYNTAX")
+        assert set(answer["Allow"].split(", ")) == {"GET", "POST"}
+    answer = client.get("/api/me", HTTP_ACCEPT="image/png")
+    assert (answer.status_code, answer.json()["code"]) == (406, "INVALID_SYNTAX")
+
+
+def test_texts_with_brackets_are_not_deep_and_64_levels_are_read() -> None:
+    assert read_json(json.dumps({"line": "[" * 100_000 + '"\\'}).encode())["line"].endswith('"\\')
+    assert read_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
+    assert read_json(b"[" + b"[]," * 500 + b"[]]")
+    assert read_json('{"a": "\\ud83d\\ude42", "a": "🙂"}'.encode()) == {"a": "🙂"}
+    with pytest.raises(CommandError):
+        read_json(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
+    with pytest.raises(CommandError):
+        read_json(b'["' + b"]" * 80 + b'"' + b"," + b"[" * 64 + b"]" * 64 + b"]")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "testserver.evil.example", "a b", ""])
+def test_a_foreign_host_is_refused_in_json(host: str, owner: User, api: Client) -> None:
+    answer = api(owner).get("/api/me", HTTP_HOST=host)
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_SYNTAX")
+
+
+def test_a_fault_of_our_own_is_said_in_json(
+    owner: User, api: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(user: User) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("loom.access.visible_groves", broken)
+    client = api(owner)
+    client.raise_request_exception = False
+    answer = client.get("/api/me")
+    assert (answer.status_code, answer.json()["code"]) == (500, "UNAVAILABLE")
+    assert "ZeroDivisionError" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (DataError("x"), 400, "INVALID_SYNTAX"),
+        (RecursionError(), 400, "INVALID_SYNTAX"),
+        (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "x"), 400, "INVALID_SYNTAX"),
+        (IntegrityError("x"), 409, "CONFLICT"),
+        (OperationalError("x"), 503, "UNAVAILABLE"),
+        (RequestDataTooBig("x"), 413, "LIMIT_EXCEEDED"),
+        (TooManyFieldsSent("x"), 400, "INVALID_SYNTAX"),
+        (ParseError(), 400, "INVALID_SYNTAX"),
+        (APIException(), 500, "UNAVAILABLE"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_breaks_below_is_told_in_our_words(
+    error: Exception,
+    status: int,
+    code: str,
+    owner: User,
+    api: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(user: User) -> None:
+        raise error
+
+    monkeypatch.setattr("loom.access.visible_groves", broken)
+    answer = api(owner).get("/api/me")
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+@pytest.mark.sqlite
+def test_a_full_disk_is_called_so(world: World, api: Client, owner: User) -> None:  # noqa: F811
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA page_count")
+        cursor.execute(f"PRAGMA max_page_count = {cursor.fetchone()[0] + 20}")
+        try:
+            line = {"line": "respond root\n" + "x" * 400_000}
+            answer = api(owner).post(f"/api/trees/{world['tree']}/commands", line, format="json")
+        finally:
+            cursor.execute("PRAGMA max_page_count = 1073741823")
+    assert answer.status_code == 503
+    assert answer.json()["message"] == "The disk is full; nothing was written."

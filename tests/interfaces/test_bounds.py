@@ -1,0 +1,82 @@
+"""Bodies that are too big end as they come, before anybody has stored them."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+
+from config import handler
+from config.handler import BodyHandler
+
+
+async def _store(scope: Any, receive: Any, send: Any) -> None:
+    """An application that reads all of a body, as Django does."""
+    count, more = 0, True
+    while more:
+        message = await receive()
+        count += len(message["body"])
+        more = message.get("more_body", False)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": str(count).encode()})
+
+
+async def _ask(pieces: list[bytes], path: str = "/api/trees", length: bytes = b"") -> Any:
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        await handler.bounded(_store, scope, receive, send)
+
+    headers = [(b"content-length", length)] if length else []
+    scope = {"type": "http", "path": path, "headers": headers}
+    wire: Any = ApplicationCommunicator(application, scope)
+    for number, piece in enumerate(pieces, 1):
+        await wire.send_input(
+            {"type": "http.request", "body": piece, "more_body": number < len(pieces)}
+        )
+    start, body = await wire.receive_output(5), await wire.receive_output(5)
+    return start["status"], body["body"]
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handler, "BODY_BYTES", 10)
+    monkeypatch.setattr(handler, "FILE_BYTES", 20)
+
+
+async def test_what_fits_is_handed_on() -> None:
+    assert await _ask([b"12345", b"67890"], length=b"10") == (200, b"10")
+    assert await _ask([b"x" * 20], path="/api/import") == (200, b"20")
+    assert await _ask([b""], length=b"nonsense") == (200, b"0")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "path", "length"),
+    [
+        ([b"12345", b"67890", b"1"], "/api/trees", b""),
+        ([b"x" * 21], "/api/import", b""),
+        ([b""], "/api/trees", b"11"),
+        ([b""], "/signin", b"9" * 19),
+    ],
+)
+async def test_what_does_not_fit_is_413(pieces: list[bytes], path: str, length: bytes) -> None:
+    status, body = await _ask(pieces, path, length)
+    assert (status, json.loads(body)["code"]) == (413, "LIMIT_EXCEEDED")
+
+
+_FORM = (
+    b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.json"\r\n\r\n{}\r\n--x--\r\n'
+)
+
+
+def _request(body: bytes, *headers: tuple[bytes, bytes]) -> Any:
+    kind = (b"content-type", b"multipart/form-data; boundary=x")
+    scope = {"type": "http", "method": "POST", "path": "/api/import", "headers": [kind, *headers]}
+    request, refused = BodyHandler().create_request(scope, io.BytesIO(body))
+    assert refused is None
+    return request
+
+
+def test_a_body_that_comes_in_pieces_is_read_like_any_other() -> None:
+    assert _request(_FORM).FILES["file"].read() == b"{}"
+    assert _request(_FORM, (b"content-length", b"0")).FILES == {}
+    assert "CONTENT_LENGTH" not in _request(b"").META

@@ -1,0 +1,79 @@
+"""Search over a grove with filters, over the API."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.access import get_actor
+from loom.commands import node_writer
+from loom.commands import trees as tree_commands
+from loom.commands.execute import Request, execute
+from loom.models import Grove, Tree, User
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def found(
+    owner: User, writer: User, grove: Grove, tree: Tree, api: Callable[..., APIClient]
+) -> Callable[..., Any]:
+    """What a search answers, in a grove where two people wrote about rivers."""
+    mine, hers = get_actor(owner, grove), get_actor(writer, grove)
+    execute(mine, tree, Request('respond root "The river came down."'))
+    node = execute(hers, tree, Request('respond root "A river, a river."')).body["refs"][0]
+    execute(hers, tree, Request(f'annotate {node} "Which river?"'))
+    execute(hers, tree, Request(f"tag {node} #water"))
+    old = node_writer.make_tree(mine, title="River, old")
+    tree_commands.change_tree(mine, old, {"archived": True})
+
+    def ask(**asked: str) -> Any:
+        return api(owner).get(f"/api/groves/{grove.uid}/search", {"q": "river", **asked})
+
+    return ask
+
+
+def texts(answer: Any) -> list[str]:
+    assert answer.status_code == 200, answer.content
+    return [one["text"] for one in answer.json()["results"]]
+
+
+def test_filters_let_through_what_they_say(
+    found: Callable[..., Any], writer: User, grove: Grove
+) -> None:
+    hers = get_actor(writer, grove).participant.uid
+    everything = {"The river came down.", "A river, a river.", "Which river?", "River, old"}
+    assert set(texts(found())) == everything
+    assert set(texts(found(archived="false"))) == everything - {"River, old"}
+    assert texts(found(archived="true")) == ["River, old"]
+    assert texts(found(type="annotation")) == ["Which river?"]
+    assert texts(found(type="tree")) == ["River, old"]
+    assert set(texts(found(author=hers))) == {"A river, a river.", "Which river?"}
+    assert texts(found(tag="water")) == texts(found(tag="#water")) == ["A river, a river."]
+    assert texts(found(since="2999-01-01")) == []
+    assert set(texts(found(since="2001-01-01"))) == everything
+
+
+def test_a_name_is_an_author_and_a_tag_needs_no_words(found: Callable[..., Any]) -> None:
+    assert set(texts(found(author="WRITER"))) == {"A river, a river.", "Which river?"}
+    assert texts(found(author="nobody")) == []
+    assert texts(found(q="", tag="WATER")) == ["A river, a river."]
+    assert texts(found(q="", tag="water", type="annotation")) == []
+    assert texts(found(q="", tag="dry")) == []
+
+
+def test_by_time_they_come_in_the_order_of_writing(found: Callable[..., Any]) -> None:
+    oldest = texts(found(sort="oldest", type="text"))
+    assert oldest == ["The river came down.", "A river, a river."]
+    assert texts(found(sort="newest", type="text")) == oldest[::-1]
+    assert texts(found(type="text")) == oldest[::-1]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"type": "x"}, {"sort": "x"}, {"since": "soon"}, {"since": "2026-13-01"}, {"q": " "}],
+)
+def test_what_cannot_be_asked_is_refused(found: Callable[..., Any], asked: dict[str, str]) -> None:
+    answer = found(**asked)
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_SYNTAX")

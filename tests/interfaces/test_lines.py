@@ -1,0 +1,259 @@
+"""Lines over the API: POST …/commands as docs/model.md §14.3.3 to §14.3.6 has it."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connection
+from rest_framework.test import APIClient
+
+from agents.providers.exchange import Failure
+from loom.access import Actor
+from loom.commands import generation_lifecycle, node_writer
+from loom.events.streams import head
+from loom.models import Event, Generation, Node, Participant, Step, Tree, User
+
+pytestmark = pytest.mark.django_db
+Client = Callable[..., APIClient]
+Send = Callable[..., Any]
+
+
+@pytest.fixture
+def send(owner: User, tree: Tree, api: Client) -> Send:
+    """`send(line, key=…)`: what the owner's line in the tree is answered."""
+
+    def one(line: str, **more: Any) -> Any:
+        return api(owner).post(
+            f"/api/trees/{tree.uid}/commands", {"line": line, **more}, format="json"
+        )
+
+    return one
+
+
+def test_the_answer_says_what_was_made(send: Send, tree: Tree) -> None:
+    answer = send('→ respond "It was night."')
+    body = answer.json()
+    made = Node.objects.get(text="It was night.")
+    assert answer.status_code == 200
+    assert body == {
+        "ok": True,
+        "reply": body["reply"],
+        "canonical": '→ respond "It was night."',
+        "step": 1,
+        "stream": f"tree:{tree.uid}",
+        "events": body["events"],
+        "refs": [made.local_id],
+        "generations": [],
+        "position": made.local_id,
+    }
+    assert body["reply"].startswith(f"✓ created [{made.local_id}]")
+    kinds = Event.objects.filter(stream__name=body["stream"], seq__in=body["events"])
+    assert set(kinds.values_list("kind", flat=True)) == {"node.added"}
+
+
+def test_a_block_is_kept_to_the_character(send: Send) -> None:
+    body = send("respond root\n  a\r\n\tb →\n\n←").json()
+    assert Node.objects.get(local_id=body["refs"][0]).text == "  a\r\n\tb →\n"
+
+
+@pytest.mark.parametrize("line", ["", " ", "→", "tree\nlist root", "nonsense", "x" * 70_000])
+def test_what_is_no_line_changes_nothing_but_the_steps(line: str, send: Send, tree: Tree) -> None:
+    before = head(f"tree:{tree.uid}")
+    answer = send(line)
+    body = answer.json()
+    assert answer.status_code in (400, 413)
+    assert body["code"] in ("INVALID_SYNTAX", "LIMIT_EXCEEDED")
+    assert body["reply"].startswith(f"✗ {body['code']}: {body['message']}")
+    assert body["step"] == Step.objects.get().seq == 1
+    assert head(f"tree:{tree.uid}") == before
+
+
+def test_a_refusal_tells_its_step_and_the_line_as_it_was_read(send: Send) -> None:
+    body = send("go to x9y3").json()
+    assert (body["code"], body["step"]) == ("NOT_FOUND", 1)
+    assert body["canonical"] == "→ switch to x9y3"
+    dry = send("prune root", dry_run=True).json()
+    assert (dry["code"], dry["step"]) == ("REJECTED", None)
+
+
+def test_a_dry_run_says_what_would_happen_and_writes_nothing(send: Send, tree: Tree) -> None:
+    before = (head(f"tree:{tree.uid}"), Node.objects.count(), Step.objects.count())
+    answer = send('respond "x"', dry_run=True, key="k")
+    body = answer.json()
+    assert (answer.status_code, body["step"], body["events"]) == (200, None, [])
+    assert body["reply"].startswith("✓ created")
+    assert (head(f"tree:{tree.uid}"), Node.objects.count(), Step.objects.count()) == before
+    assert "repeated" not in send('respond "y"', key="k").json()
+
+
+def test_a_key_makes_a_repeat_harmless(send: Send, writer: User, api: Client, tree: Tree) -> None:
+    first = send('respond "once"', key="a").json()
+    again = send('respond "once"', key="a")
+    assert again.json() == {**first, "repeated": True}
+    other = send('respond "twice"', key="a")
+    assert (other.status_code, other.json()["code"]) == (409, "CONFLICT")
+    theirs = api(writer).post(
+        f"/api/trees/{tree.uid}/commands", {"line": 'respond "twice"', "key": "a"}, format="json"
+    )
+    assert theirs.status_code == 200
+    assert Node.objects.filter(text="once").count() == 1
+    assert send("tree", key="k" * 65).status_code == 413
+
+
+def test_a_refusal_is_tried_anew_under_its_key(send: Send) -> None:
+    assert send('respond x9y3 "a"', key="a").status_code == 404
+    assert send('respond "a"', key="a").status_code == 200
+
+
+def test_at_is_what_here_means_for_this_line(send: Send) -> None:
+    first = send('respond root "a"').json()["refs"][0]
+    send('respond root "b"')
+    under = send('respond "c"', at=first.upper()).json()["refs"][0]
+    node = Node.objects.get(local_id=under)
+    assert node.parent_slot == Node.objects.get(local_id=first)
+    for wrong in ("x9y3", "[a7]", "root", "a b"):
+        assert send("tree", at=wrong).json()["code"] == "NOT_FOUND", wrong
+
+
+def test_the_line_of_an_outsider_writes_no_step(outsider: User, tree: Tree, api: Client) -> None:
+    answer = api(outsider).post(f"/api/trees/{tree.uid}/commands", {"line": "tree"}, format="json")
+    body = answer.json()
+    assert (answer.status_code, body["code"], body["step"]) == (404, "NOT_FOUND", None)
+    assert not Step.objects.exists()
+
+
+def test_a_workspace_is_made_on_first_use_and_is_the_same(
+    send: Send, owner: User, tree: Tree, api: Client
+) -> None:
+    mine = api(owner).get(f"/api/workspaces?tree={tree.uid}").json()
+    answer = api(owner).post(
+        f"/api/workspaces/{mine['id']}/commands", {"line": 'respond "a"'}, format="json"
+    )
+    position = answer.json()["position"]
+    assert api(owner).get(f"/api/workspaces/{mine['id']}").json()["position"] == position
+    shown = api(owner).get(f"/api/trees/{tree.uid}").json()["workspace"]
+    assert shown == {"id": mine["id"], "position": position}
+    send("tree")
+    steps = api(owner).get(f"/api/steps?workspace={mine['id']}&limit=1").json()
+    assert (steps["count"], steps["next"], steps["results"][0]["line"]) == (2, 1, 'respond "a"')
+    rest = api(owner).get(f"/api/steps?workspace={mine['id']}&after=1").json()
+    assert (rest["next"], [one["seq"] for one in rest["results"]]) == (None, [2])
+    seen = api(owner).get(f"/api/workspaces/{mine['id']}/events").json()
+    assert [one["kind"] for one in seen["events"]] == ["view.changed"]
+
+
+def test_null_is_what_is_left_out(send: Send, tree: Tree) -> None:
+    answer = send("view root", dry_run=None, key=None, at=None, wait=None)
+    assert (answer.status_code, answer.json()["step"]) == (200, 1)
+
+
+def test_an_event_names_the_step_or_the_key_it_came_from(
+    send: Send, owner: User, tree: Tree, api: Client
+) -> None:
+    send("view root")
+    first = send('respond "a"').json()["step"]
+    send('respond "b"', key="a key")
+    last = send("undo n:2").json()["step"]
+    seen = api(owner).get(f"/api/trees/{tree.uid}/events?since=2").json()["events"]
+    assert (first, last) == (2, 5)
+    assert [one["origin"] for one in seen] == ["step:2", "a key", "step:4", "step:5"]
+
+
+def test_a_step_names_what_it_touched_as_its_reader_would(
+    send: Send, owner: User, tree: Tree, api: Client
+) -> None:
+    first = send('respond "a"').json()["refs"][0]
+    send(f"tag tree:{tree.uid} #kept")
+    send("bookmark root")
+    mine = api(owner).get(f"/api/workspaces?tree={tree.uid}").json()["id"]
+    steps = api(owner).get(f"/api/steps?workspace={mine}").json()["results"]
+    root = api(owner).get(f"/api/trees/{tree.uid}").json()["root"]
+    touched = [one["items"] for one in steps if one["outcome"] == "ok"]
+    assert touched == [[first, root], [f"tree:{tree.uid}"], [root]]
+
+
+def test_a_dry_run_of_continue_asks_nobody(send: Send, muse: Participant) -> None:
+    answer = send("continue from root n:2", dry_run=True, wait=5)
+    assert (answer.status_code, answer.json()["generations"]) == (200, [])
+    assert not Generation.objects.exists()
+
+
+def test_continue_goes_on_running(send: Send, muse: Participant) -> None:
+    node = send('respond "a"').json()["refs"][0]
+    answer = send("continue n:3", key="k")
+    body = answer.json()
+    assert answer.status_code == 202
+    assert body["reply"] == f"✓ 3 continuations from [{node}] started"
+    assert (len(body["generations"]), body["refs"]) == (3, [])
+    again = send("continue n:3", key="k")
+    assert (again.status_code, again.json()["repeated"]) == (202, True)
+    assert Generation.objects.count() == 3
+    assert send("continue n:3", wait=0.05).status_code == 202
+    assert send("tree", wait=121).status_code == 429
+
+
+@pytest.fixture
+def worker(muse: Participant, transactional_db: None) -> Iterator[Callable[..., None]]:
+    """`worker(text, text…)` lands the next generations with these texts, "" as a failure."""
+    with ThreadPoolExecutor(1) as pool:
+        running: list[Any] = []
+
+        def land(*texts: str) -> None:
+            try:
+                for text in texts:
+                    row = None
+                    while row is None:
+                        row = Generation.objects.filter(status="queued").order_by("id").first()
+                    held = generation_lifecycle.take(row.uid, lease="x", seconds=60)
+                    assert held is not None
+                    error = None if text else Failure("server", "it broke").error
+                    generation_lifecycle.land(
+                        row.uid, lease="x", text=text, chunk=1, finish="complete", error=error
+                    )
+            finally:
+                connection.close()
+
+        yield lambda *texts: running.append(pool.submit(land, *texts))
+        for one in running:
+            one.result()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_wait_answers_with_the_nodes(worker: Callable[..., None], send: Send, tree: Tree) -> None:
+    worker("one two", "", "three")
+    answer = send("continue from root n:3", wait=60)
+    body = answer.json()
+    assert answer.status_code == 200
+    refs = [Node.objects.get(text=text).local_id for text in ("one two", "three")]
+    assert body["refs"] == refs
+    assert body["reply"].splitlines()[0].startswith("✓ 2 continuations from [")
+    assert sum(line.startswith("  ✗ ") for line in body["reply"].splitlines()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_wait_says_when_all_failed(worker: Callable[..., None], send: Send) -> None:
+    worker("", "")
+    answer = send("continue from root n:2", wait=60)
+    body = answer.json()
+    assert (answer.status_code, body["code"], body["retryable"]) == (502, "MODEL_ERROR", True)
+    assert body["reply"].startswith("✗ MODEL_ERROR: ")
+    assert body["step"] == 1 and body["canonical"].startswith("→ continue")
+
+
+def test_the_registry_is_told(owner: User, api: Client) -> None:
+    listed = api(owner).get("/api/commands").json()
+    assert listed["count"] == len(listed["results"])
+    assert {"respond", "continue", "undo"} <= {one["verb"] for one in listed["results"]}
+    assert all(one["arguments"]["type"] == "object" for one in listed["results"])
+
+
+def test_a_line_in_another_tree_is_not_this_ones(
+    send: Send, actor: Actor, owner: User, api: Client
+) -> None:
+    other = node_writer.make_tree(actor, title="Other")
+    node = api(owner).post(
+        f"/api/trees/{other.uid}/commands", {"line": 'respond "there"'}, format="json"
+    )
+    answer = send(f"view {node.json()['refs'][0]}")
+    assert answer.json()["code"] in ("CROSS_TREE", "NOT_FOUND")

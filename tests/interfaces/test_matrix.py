@@ -1,0 +1,131 @@
+"""Every address and every line, for every person: allowed and refused as the tables say."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.urls import URLPattern, URLResolver, get_resolver
+from rest_framework.test import APIClient
+
+from loom import commands
+from loom.commands import registry
+from loom.commands.registry import Command
+from loom.models import Tree
+from loom.rules.permissions import OF_ROLE, ROLES
+from tests.interfaces.matrix import LINES, PEOPLE, ROWS
+from tests.interfaces.world import counted, person, world  # noqa: F401 (a fixture)
+
+pytestmark = pytest.mark.django_db
+Client = Callable[..., APIClient]
+World = dict[str, str]
+OUTSIDE_A_TURN = ("budget extend steps:5",)
+CODES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
+commands.load()
+
+
+def _routes(patterns: list[Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """(method, address with {} for its names) of everything under api/."""
+    for one in patterns:
+        address = before + str(one.pattern)
+        if isinstance(one, URLResolver):
+            yield from _routes(one.url_patterns, address)
+        elif isinstance(one, URLPattern) and address.startswith("api/"):
+            route = "/".join(
+                "{}" if part.startswith("<") else part for part in address[4:].split("/")
+            )
+            yield from ((method, route) for method in _methods(one.callback))
+
+
+def _methods(view: Any) -> list[str]:
+    cls = getattr(view, "cls", None)
+    names = ("get", "post", "put", "patch", "delete")
+    return [name.upper() for name in names if hasattr(cls, name)] if cls else ["GET"]
+
+
+def test_every_method_of_every_address_has_a_row_and_every_row_an_address() -> None:
+    found = set(_routes(get_resolver().url_patterns))
+    assert found == {(row.method, row.route) for row in ROWS}
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_each_person_gets_what_the_rows_say(name: str, world: World, api: Client) -> None:  # noqa: F811
+    wrong = []
+    for row in ROWS:
+        status = row.statuses[PEOPLE.index(name)]
+        point = transaction.savepoint()
+        before = counted()
+        address, body = row.filled({**world, "me": name})
+        answer = getattr(api(person(name)), row.method.lower())(address, body, format="json")
+        if answer.status_code != status:
+            wrong.append((row.method, row.address, answer.status_code, answer.content[:200]))
+        elif status >= 400:
+            _demand_error_body(answer, status)
+            assert counted() == before, row
+        transaction.savepoint_rollback(point)
+    assert wrong == []
+
+
+def _demand_error_body(answer: Any, status: int) -> None:
+    body = answer.json()
+    assert body["ok"] is False and body["message"] and isinstance(body["hint"], str)
+    assert body["code"] == CODES.get(status, body["code"])
+    assert isinstance(body["retryable"], bool)
+
+
+def test_every_verb_of_the_registry_has_its_lines() -> None:
+    assert set(LINES) == set(registry.verbs())
+    assert all(len(LINES[verb]) <= len(registry.forms()[verb]) for verb in LINES)
+
+
+def _lines(world: World) -> Iterator[tuple[Command, str]]:  # noqa: F811
+    for verb, lines in LINES.items():
+        for form, line in enumerate(lines):
+            said = line
+            for name, value in world.items():
+                said = said.replace("{" + name + "}", value)
+            yield registry.find(verb, form), said
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: Client) -> None:  # noqa: F811
+    client = api(person(name))
+    for command, line in _lines(world):
+        point = transaction.savepoint()
+        before = counted()
+        answer = client.post(f"/api/trees/{world['tree']}/commands", {"line": line}, format="json")
+        body = answer.json()
+        if name in ROLES and command.letters <= OF_ROLE[name]:
+            assert body["ok"] or body["code"] == "REJECTED", body
+        else:
+            expected = {"outsider": 404, "nobody": 401}.get(name, 403)
+            assert (answer.status_code, body["code"]) == (expected, CODES[expected]), line
+            assert counted() == before, line
+        assert body["reply"].startswith("✓" if body["ok"] else "✗") or command.klass == "look"
+        transaction.savepoint_rollback(point)
+
+
+def test_nothing_is_written_in_an_archived_tree(world: World, api: Client) -> None:  # noqa: F811
+    owner = api(person("owner"))
+    owner.patch(f"/api/trees/{world['tree']}", {"archived": True}, format="json")
+    before = counted()
+    for command, line in _lines(world):
+        answer = owner.post(f"/api/trees/{world['tree']}/commands", {"line": line}, format="json")
+        outcome = (answer.status_code, answer.json().get("code"))
+        refused = command.world or line in OUTSIDE_A_TURN
+        assert outcome == ((409, "REJECTED") if refused else (200, None)), line
+    assert counted() == before
+
+
+def test_an_agents_workspace_takes_lines_for_its_view_only(world: World, api: Client) -> None:  # noqa: F811
+    address = f"/api/workspaces/{world['agents']}/commands"
+    client = api(person("writer"))
+    moved = client.post(address, {"line": f"switch to {world['node']}"}, format="json")
+    assert moved.json()["position"] == world["node"]
+    steps = client.get(f"/api/steps?workspace={world['agents']}").json()["results"]
+    assert steps[-1]["actor"] == world["participant"]
+    assert steps[-1]["on_behalf_of"] not in (None, world["participant"])
+    for line in ('respond root "no"', f"prune {world['node']}", "continue", "undo"):
+        refused = client.post(address, {"line": line}, format="json")
+        assert refused.json()["code"] == "PERMISSION_DENIED", line
+    assert Tree.objects.get(uid=world["tree"]).nodes.filter(text="no").count() == 0

@@ -1,0 +1,204 @@
+"""Reading a tree over the API."""
+
+import gzip
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.commands import node_writer
+from loom.models import Tree, User, VersionChoice
+from loom.rules import hashes
+from tests.queries.growing import add, chain, flag, version
+from tests.triggers import triggers_aside
+
+Client = Callable[..., APIClient]
+
+
+def _get(client: APIClient, tree: Tree, rest: str, **options: Any) -> Any:
+    answer = client.get(f"/api/trees/{tree.uid}/{rest}", **options)
+    assert answer.status_code == 200, answer.content
+    return json.loads(answer.content)
+
+
+def _refused(client: APIClient, tree: Tree, rest: str) -> tuple[int, str]:
+    answer = client.get(f"/api/trees/{tree.uid}/{rest}")
+    body = json.loads(answer.content)
+    assert body["ok"] is False and body["message"], body
+    return answer.status_code, body["code"]
+
+
+def test_a_node_is_shown_in_full(actor: Actor, tree: Tree, reader: User, api: Client) -> None:
+    a, b = chain(tree, actor.participant, "  keep \r\n ü", "b")
+    body = _get(api(reader), tree, f"nodes/{a.local_id.upper()}?descendants=1")
+    assert body["text"] == "  keep \r\n ü"
+    assert body["counts"] == {
+        "children": 1,
+        "annotations": 0,
+        "links": 0,
+        "versions": 1,
+        "descendants": 1,
+    }
+    assert hashes.sha256(body["proof"]) == body["hash"]
+    assert "descendants" not in _get(api(reader), tree, f"nodes/{b.local_id}")["counts"]
+
+
+@pytest.mark.parametrize("method", ["patch", "put", "delete", "post"])
+def test_a_node_is_never_written(
+    actor: Actor, tree: Tree, owner: User, api: Client, method: str
+) -> None:
+    (a,) = chain(tree, actor.participant, "a")
+    address = f"/api/trees/{tree.uid}/nodes/{a.local_id}"
+    answer = getattr(api(owner), method)(address, {"text": "b"}, format="json")
+    assert answer.status_code == 405
+    assert answer.json()["code"] == "INVALID_SYNTAX"
+
+
+def test_the_path_is_the_readers_own(
+    actor: Actor, tree: Tree, owner: User, reader: User, api: Client
+) -> None:
+    a, b = chain(tree, actor.participant, "a", "b")
+    second = version(actor.participant, a, "a second")
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    VersionChoice.objects.create(workspace=workspace, slot=a, node=a)
+    workspace.position = b
+    workspace.save()
+    own = _get(api(owner), tree, "path")
+    assert [one["id"] for one in own["nodes"]][1:] == [a.local_id, b.local_id]
+    assert own["nodes"][0]["parent"] is None
+    other = _get(api(reader), tree, f"path?node={b.local_id}")
+    assert [one["id"] for one in other["nodes"]][1:] == [second.local_id, b.local_id]
+    assert other["versions"][a.local_id] == second.local_id
+    assert other["versions"][b.local_id] == b.local_id
+    assert len(_get(api(reader), tree, "path")["nodes"]) == 1
+
+
+def test_a_pruned_node_is_read_only_when_named(
+    actor: Actor, tree: Tree, owner: User, api: Client
+) -> None:
+    a, b = chain(tree, actor.participant, "a", "b")
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    workspace.position = b
+    workspace.save()
+    flag(b, pruned=True)
+    assert [one["id"] for one in _get(api(owner), tree, "path")["nodes"]][1:] == [a.local_id]
+    named = _get(api(owner), tree, f"path?node={b.local_id}")["nodes"]
+    assert [one["id"] for one in named][1:] == [a.local_id, b.local_id]
+    assert named[-1]["pruned"]
+
+
+def test_a_deep_path_is_read_in_pieces(
+    actor: Actor, tree: Tree, owner: User, api: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = chain(tree, actor.participant, *(f"ü{number}" for number in range(7)))
+    flag(nodes[2], pruned=True)
+    whole = _get(api(owner), tree, f"path?node={nodes[-1].local_id}")
+    assert [one["hidden"] for one in whole["nodes"]] == [False] * 4 + [True] * 4
+    for module in ("packing", "reading"):
+        monkeypatch.setattr(f"loom.api.{module}.DEEP", 3)
+    monkeypatch.setattr("loom.api.streaming._BATCH", 3)
+    address = f"path?node={nodes[-1].local_id}"
+    assert _get(api(owner), tree, address) == whole
+    answer = api(owner).get(
+        f"/api/trees/{tree.uid}/{address}", headers={"Accept-Encoding": "br, gzip"}
+    )
+    assert answer["Content-Encoding"] == "gzip"
+    assert json.loads(gzip.decompress(answer.content)) == whole
+
+
+def test_all_nodes_come_in_pages(actor: Actor, tree: Tree, reader: User, api: Client) -> None:
+    chain(tree, actor.participant, "a", "b", "c")
+    seen: list[str] = []
+    address = "nodes?limit=3"
+    while True:
+        page = _get(api(reader), tree, address)
+        seen += [row["id"] for row in page["results"]]
+        if page["next"] is None:
+            break
+        address = f"nodes?limit=3&after={page['next']}"
+    assert len(seen) == len(set(seen)) == page["count"] == 4
+
+
+def test_the_skeleton_is_compressed_and_known_again(
+    actor: Actor, tree: Tree, reader: User, api: Client
+) -> None:
+    chain(tree, actor.participant, "a")
+    client, address = api(reader), f"/api/trees/{tree.uid}/skeleton"
+    plain = _get(client, tree, "skeleton")
+    answer = client.get(address, headers={"Accept-Encoding": "gzip"})
+    assert json.loads(gzip.decompress(answer.content)) == plain
+    etag = answer["ETag"]
+    assert client.get(address, headers={"If-None-Match": etag}).status_code == 304
+    add(tree, actor.participant, "b", None)
+    again = client.get(address, headers={"If-None-Match": etag})
+    assert again.status_code == 200
+    assert len(again.json()["ids"]) == 3
+
+
+def test_events_are_read_from_a_cursor(actor: Actor, tree: Tree, reader: User, api: Client) -> None:
+    chain(tree, actor.participant, "a", "b")
+    body = _get(api(reader), tree, "events?since=1&limit=2")
+    assert [one["seq"] for one in body["events"]] == [2, 3]
+    assert body["head"] == 4
+
+
+def test_a_tree_a_path_and_a_node_verify(
+    actor: Actor, tree: Tree, reader: User, api: Client
+) -> None:
+    a, b = chain(tree, actor.participant, "a", "b")
+    assert _get(api(reader), tree, "verify") == {
+        "status": "valid",
+        "checked": 3,
+        "imported": 0,
+        "broken": [],
+        "later_versions": [],
+    }
+    with triggers_aside(connection):
+        flag(a, text="A")  # type: ignore[arg-type]
+    assert _get(api(reader), tree, f"verify?path={b.local_id}")["status"] == "invalid"
+    assert _get(api(reader), tree, f"verify?node={b.local_id}")["status"] == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("rest", "status", "code"),
+    [
+        ("nodes?limit=0", 400, "INVALID_SYNTAX"),
+        ("nodes?limit=x", 400, "INVALID_SYNTAX"),
+        ("nodes?limit=1001", 429, "LIMIT_EXCEEDED"),
+        ("nodes?after=-1", 400, "INVALID_SYNTAX"),
+        ("nodes?after=99999999999999999999999", 400, "INVALID_SYNTAX"),
+        ("nodes?after=٣", 400, "INVALID_SYNTAX"),
+        ("nodes/a2a2", 404, "NOT_FOUND"),
+        ("nodes/%00", 404, "NOT_FOUND"),
+        ("nodes/ünknown", 404, "NOT_FOUND"),
+        ("path?node=a2a2", 404, "NOT_FOUND"),
+        ("path?node=%00", 404, "NOT_FOUND"),
+        ("events?since=now", 400, "INVALID_SYNTAX"),
+        ("events?limit=1001", 429, "LIMIT_EXCEEDED"),
+        ("verify?node=a2a2", 404, "NOT_FOUND"),
+        ("verify?claim=a2a2", 503, "UNAVAILABLE"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(
+    tree: Tree, reader: User, api: Client, rest: str, status: int, code: str
+) -> None:
+    assert _refused(api(reader), tree, rest) == (status, code)
+
+
+@pytest.mark.parametrize("rest", ["nodes", "nodes/a2a2", "path", "skeleton", "events", "verify"])
+def test_outsiders_learn_nothing_and_nobody_is_asked_who_he_is(
+    tree: Tree, outsider: User, api: Client, rest: str
+) -> None:
+    assert _refused(api(outsider), tree, rest) == (404, "NOT_FOUND")
+    assert _refused(api(), tree, rest) == (401, "UNAUTHENTICATED")
+
+
+@pytest.mark.parametrize("uid", ["nothing", "%00", "ü", "a'b"])
+def test_an_unknown_tree_is_not_found(reader: User, api: Client, uid: str) -> None:
+    answer = api(reader).get(f"/api/trees/{uid}/nodes")
+    assert answer.status_code == 404
+    assert json.loads(answer.content)["code"] == "NOT_FOUND"

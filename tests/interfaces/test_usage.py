@@ -1,0 +1,147 @@
+"""Tokens and money over the API and on the page of a grove."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.commands import generation_lifecycle
+from loom.commands.execute import Request, execute
+from loom.models import Call, Generation, Grove, Participant, Tree, User
+from loom.queries.usage import today
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Api = Callable[..., APIClient]
+
+
+@pytest.fixture
+def muse(muse: Participant) -> Participant:
+    """The model, with prices: a dollar for a thousand tokens."""
+    muse.prices = {"input": 1000, "output": 1000, "cached": 100}
+    muse.save()
+    return muse
+
+
+def answered(actor: Actor, tree: Tree, line: str, text: str, **usage: int) -> str:
+    """The node of one candidate that read and wrote so much."""
+    uid = execute(actor, tree, Request(line)).body["generations"][0]
+    row = generation_lifecycle.take(uid, lease="x", seconds=60)
+    assert row is not None
+    generation_lifecycle.begin_call(row, Call(tree=tree, participant=row.participant, provider="p"))
+    node = generation_lifecycle.land(
+        uid, lease="x", text=text, chunk=1, finish="complete", usage=dict(usage)
+    )
+    assert node is not None
+    return str(node.local_id)
+
+
+@pytest.fixture
+def two(actor: Actor, tree: Tree, muse: Participant) -> tuple[str, str]:
+    """One node below another, of 30 and of 60 tokens; half of what the second read cached."""
+    first = answered(actor, tree, "continue from root", "a", prompt_tokens=10, completion_tokens=20)
+    usage = {"prompt_tokens": 40, "completion_tokens": 20, "cached_tokens": 20}
+    return first, answered(actor, tree, f"continue from {first}", "b", **usage)
+
+
+def test_a_tree_tells_what_it_came_to_and_a_node_its_path(
+    api: Api, owner: User, tree: Tree, two: tuple[str, str], muse: Participant
+) -> None:
+    found = api(owner).get(f"/api/trees/{tree.uid}/usage?node={two[1]}").json()
+    assert found["node"] == {
+        "generations": 1,
+        "tokens_in": 40,
+        "tokens_out": 20,
+        "tokens_cached": 20,
+        "usd": pytest.approx(0.042),
+    }
+    assert found["path"]["usd"] == found["tree"]["usd"] == pytest.approx(0.072)
+    assert found["participants"][0]["participant"] == muse.uid
+    assert found["people"][0]["name"] == "Owner"
+    first = api(owner).get(f"/api/trees/{tree.uid}/usage?node={two[0]}").json()
+    assert first["path"]["usd"] == pytest.approx(0.03)
+
+
+def test_a_grove_tells_who_spent_what_on_what(
+    api: Api, owner: User, grove: Grove, tree: Tree, two: tuple[str, str]
+) -> None:
+    found = api(owner).get(f"/api/groves/{grove.uid}/usage?day={today()}").json()
+    assert found["limit_usd"] == 1
+    assert found["shares"][0]["person_name"] == "Owner"
+    assert found["shares"][0]["participant_name"] == "Muse"
+    assert found["trees"][0]["tree"] == tree.uid
+    person = found["people"][0]
+    assert person["usd"] == pytest.approx(0.072)
+    assert person["today"]["left_usd"] == pytest.approx(1 - 0.072)
+    none = api(owner).get(f"/api/groves/{grove.uid}/usage?day=2020-01-01").json()
+    assert none["total"]["usd"] is None
+    assert api(owner).get(f"/api/groves/{grove.uid}/usage?day=soon").status_code == 400
+
+
+def test_what_asking_would_cost_is_known_before(
+    api: Api, owner: User, actor: Actor, tree: Tree, muse: Participant
+) -> None:
+    execute(actor, tree, Request(f'respond "{"Marie waits. " * 40}"'))
+    Participant.objects.create(
+        grove=actor.grove, kind="model", name="Four", model_ref="openai:gpt-4o-mini"
+    )
+    found = api(owner).get(f"/api/trees/{tree.uid}/estimate").json()
+    own, four = found["participants"]
+    assert (own["tokens"], own["how"], own["length"]) == (130, "estimated", 60)
+    assert own["prices"] == {"input": 1000, "output": 1000, "cached": 100}
+    assert four["how"] == "counted"
+    assert 80 < four["tokens"] < 180
+    assert four["prices"] == {"input": 0.15, "output": 0.6, "cached": 0.075}
+    assert four["caches_from"] == 1024
+    assert found["money"]["left_usd"] == 1
+
+
+def test_the_page_shows_it_to_every_member(
+    owner: User, reader: User, grove: Grove, two: tuple[str, str]
+) -> None:
+    client = Client()
+    client.force_login(owner)
+    page = client.get(f"/groves/{grove.uid}/money?span=week").content.decode()
+    assert "$0.072" in page
+    assert "Muse" in page
+    assert "Each member may spend $1.00 a day" in page
+    assert 'value="1.0"' in client.get(f"/groves/{grove.uid}/settings").content.decode()
+    client.force_login(reader)
+    assert client.get(f"/groves/{grove.uid}/money").status_code == 200
+
+
+def test_erasing_a_tree_leaves_what_was_spent_in_the_purse(
+    api: Api, owner: User, grove: Grove, tree: Tree, two: tuple[str, str]
+) -> None:
+    Generation.objects.filter(tree=tree).delete()
+    found: dict[str, Any] = api(owner).get(f"/api/groves/{grove.uid}/usage").json()
+    assert found["total"]["usd"] is None
+    assert found["people"][0]["usd"] == pytest.approx(0.072)
+
+
+def test_an_owners_prices_and_places_are_kept_and_bad_ones_refused(
+    api: Api, owner: User, muse: Participant
+) -> None:
+    client = api(owner)
+    address = f"/api/participants/{muse.uid}"
+    body = {"prices": {"input": 1, "output": 2.5}, "parallel": 3}
+    answer = client.patch(address, body, format="json")
+    assert (answer.json()["prices"], answer.json()["parallel"]) == (body["prices"], 3)
+    for bad in ({"input": 1}, {"input": -1, "output": 1}, {"in": 1}):
+        assert client.patch(address, {"prices": bad}, format="json").status_code == 400
+    assert client.patch(address, {"parallel": 0}, format="json").status_code == 400
+
+
+def test_the_same_key_at_the_same_address_is_one_lane(api: Api, owner: User, grove: Grove) -> None:
+    def lane(name: str, key: str, host: str) -> str:
+        body = {"name": name, "model_ref": "openai:x", "base_url": host, "api_key": key}
+        made = api(owner).post("/api/participants", body, format="json").json()
+        return Participant.objects.get(uid=made["id"]).lane
+
+    one = lane("A", "sk-1", "https://models.example.com/v1")
+    assert one == lane("B", "sk-1", "https://models.example.com/v1/")
+    assert one != lane("C", "sk-2", "https://models.example.com/v1")
+    assert one != lane("D", "sk-1", "https://other.example.com/v1")
+    assert "sk-1" not in one

@@ -1,0 +1,150 @@
+"""Many wait for answers at once, and neither threads nor queries grow with them."""
+
+import asyncio
+import json
+import threading
+from functools import partial
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from django.test import Client
+
+from config.handler import handler
+from loom.api import waiting
+from loom.commands import generation_lifecycle
+from loom.models import Generation, Participant, Tree, User
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MANY = 12
+
+
+def _request(tree: Tree, cookies: str, csrf: str, line: str, wait: float) -> tuple[Any, bytes]:
+    body = json.dumps({"line": line, "wait": wait}).encode()
+    headers = [
+        (b"host", b"127.0.0.1"),
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cookie", cookies.encode()),
+        (b"x-csrftoken", csrf.encode()),
+        (b"origin", b"http://127.0.0.1"),
+    ]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": f"/api/trees/{tree.uid}/commands",
+        "query_string": b"",
+        "headers": headers,
+        "http_version": "1.1",
+        "scheme": "http",
+        "server": ("127.0.0.1", 80),
+        "client": ("127.0.0.1", 1),
+    }
+    return scope, body
+
+
+def _signed_in(user: User) -> tuple[str, str]:
+    client = Client()
+    client.force_login(user)
+    client.get("/")
+    client.cookies["csrftoken"] = "a" * 32
+    return "; ".join(f"{name}={one.value}" for name, one in client.cookies.items()), "a" * 32
+
+
+async def _begun(made: tuple[Any, bytes]) -> ApplicationCommunicator:
+    scope, body = made
+    wire = ApplicationCommunicator(partial(waiting.holding, handler()), scope)
+    await wire.send_input({"type": "http.request", "body": body, "more_body": False})
+    return wire
+
+
+async def _answer(wire: ApplicationCommunicator) -> tuple[int, dict[str, Any]]:
+    start, body = await wire.receive_output(20), await wire.receive_output(20)
+    headers = dict(start["headers"])
+    assert int(headers[b"Content-Length"]) == len(body["body"])
+    await wire.wait(5)
+    return start["status"], json.loads(body["body"])
+
+
+def _land(text: str) -> None:
+    for row in Generation.objects.filter(status="queued"):
+        generation_lifecycle.take(row.uid, lease="x", seconds=60)
+        error = None if text else {"code": "MODEL_ERROR", "message": "It broke.", "hint": "wait"}
+        generation_lifecycle.land(
+            row.uid, lease="x", text=text, chunk=1, finish="complete", error=error
+        )
+
+
+async def _until_waiting(many: int) -> None:
+    async with asyncio.timeout(60):
+        while len(waiting.the_watch().waiting) < many:  # noqa: ASYNC110 (nothing says so)
+            await asyncio.sleep(0.02)
+
+
+async def test_who_waits_holds_no_thread_and_asks_nothing_alone(
+    owner: User, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    still_open = waiting.still_open
+
+    def counted(uids: list[str]) -> set[str]:
+        asked.append(len(uids))
+        return still_open(uids)
+
+    monkeypatch.setattr(waiting, "still_open", counted)
+    who = await sync_to_async(_signed_in)(owner)
+    wires = [await _begun(_request(tree, *who, "continue from root", 60)) for _ in range(MANY)]
+    await _until_waiting(MANY)
+    await asyncio.sleep(0.3)
+    assert sum("ThreadPoolExecutor" in one.name for one in threading.enumerate()) < MANY
+    assert asked[-1] == MANY  # all of them in one query
+    await sync_to_async(_land)("It was night.")
+    for wire in wires:
+        status, body = await _answer(wire)
+        assert (status, len(body["refs"])) == (200, 1)
+        assert body["reply"].startswith("✓ 1 continuation from [")
+    assert not waiting.the_watch().waiting
+
+
+async def test_a_wait_that_is_too_short_is_202(owner: User, tree: Tree, muse: Participant) -> None:
+    who = await sync_to_async(_signed_in)(owner)
+    wire = await _begun(_request(tree, *who, "continue from root n:2", 0.2))
+    status, body = await _answer(wire)
+    assert (status, len(body["generations"]), body["refs"]) == (202, 2, [])
+
+
+async def test_where_all_failed_the_answer_says_so(
+    owner: User, tree: Tree, muse: Participant
+) -> None:
+    who = await sync_to_async(_signed_in)(owner)
+    wire = await _begun(_request(tree, *who, "continue from root", 60))
+    await _until_waiting(1)
+    await sync_to_async(_land)("")
+    status, body = await _answer(wire)
+    assert (status, body["code"], body["step"]) == (502, "MODEL_ERROR", 1)
+    assert body["canonical"].startswith("→ continue")
+
+
+async def test_who_leaves_is_forgotten(owner: User, tree: Tree, muse: Participant) -> None:
+    who = await sync_to_async(_signed_in)(owner)
+    wire = await _begun(_request(tree, *who, "continue from root", 60))
+    await _until_waiting(1)
+    await wire.send_input({"type": "http.disconnect"})
+    await wire.wait(5)
+    assert not waiting.the_watch().waiting
+    assert await wire.receive_nothing()
+
+
+async def test_a_database_that_is_away_ends_no_wait(
+    owner: User, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(uids: list[str]) -> set[str]:
+        raise RuntimeError("away")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(waiting, "still_open", away)
+        ended = asyncio.create_task(waiting.the_watch().ended(frozenset({"none"}), 60))
+        await asyncio.sleep(0.25)
+        assert not ended.done()
+    assert await ended

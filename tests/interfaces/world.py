@@ -1,0 +1,122 @@
+"""A grove with one of everything, for tests that go through all addresses and lines."""
+
+import gzip
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from loom import models
+from loom.access import get_actor
+from loom.commands import groves, node_writer, people
+from loom.commands import trees as tree_commands
+from loom.commands.execute import Request, execute
+from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
+
+
+@pytest.fixture
+def world(
+    grove: Grove,
+    owner: User,
+    writer: User,
+    reader: User,
+    outsider: User,
+    muse: Participant,
+    tree: Tree,
+) -> dict[str, str]:
+    """Names of things in the owner's grove and account, as the matrix calls them."""
+    actor = get_actor(owner, grove)
+
+    def say(line: str) -> str:
+        refs = execute(actor, tree, Request(line)).body["refs"]
+        return str(refs[0]) if refs else ""
+
+    node = say('respond root "opening"')
+    note = say(f'annotate {node} "a note"')
+    say(f"link {node} to {note}")
+    marked = say(f'respond {node} "marked"')
+    say(f'bookmark {marked} "kept"')
+    say(f"tag {marked} #kept")
+    gone = say(f'respond {node} "gone"')
+    say(f"exclude {gone}")
+    say(f"prune {gone}")
+    muse.permissions = ["loom_aware"]
+    muse.save()
+    archived = node_writer.make_tree(actor, title="Old")
+    tree_commands.change_tree(actor, archived, {"archived": True})
+    return {
+        "grove": grove.uid,
+        "tree": tree.uid,
+        "archived": archived.uid,
+        "participant": muse.uid,
+        "node": node,
+        "note": note,
+        "marked": marked,
+        "gone": gone,
+        "workspace": node_writer.workspace_of(actor.participant, tree).uid,
+        "agents": node_writer.workspace_of(muse, tree).uid,
+        "key": people.make_key(owner, "desk")[0].uid,
+        "session": _session(owner),
+        "invitation": groves.make_invitation(actor, role="reader", days=1, uses=1)[0].uid,
+        "public": tree_commands.make_public_link(actor, tree, days=1)[0].uid,
+        "import": models.Import.objects.create(
+            grove=grove, participant=actor.participant, name="a.json", file="nowhere"
+        ).uid,
+        **_runs(tree, muse, actor.participant, node),
+    }
+
+
+def _session(owner: User) -> str:
+    browser = Client()
+    browser.force_login(owner)
+    row = UserSession.objects.create(
+        user=owner, session_key=browser.session.session_key or "", uid="elsewhere"
+    )
+    return row.uid
+
+
+def _runs(tree: Tree, muse: Participant, by: Participant, local_id: str) -> dict[str, str]:
+    call = Call.objects.create(
+        tree=tree,
+        participant=muse,
+        provider="local",
+        configuration="0" * 64,
+        response=gzip.compress(b"{}"),
+        sealed_at=timezone.now(),
+    )
+    generation = Generation.objects.create(
+        tree=tree,
+        participant=muse,
+        asked_by=by,
+        batch="batch",
+        call=call,
+        point=Node.objects.get(tree=tree, local_id=local_id),
+        index=1,
+        status="done",
+    )
+    turn = Turn.objects.create(
+        tree=tree,
+        participant=muse,
+        invoked_by=by,
+        invoked_at=generation.point,
+        stands_at=generation.point,
+        preset="quick",
+        status="done",
+        ended_at=timezone.now(),
+    )
+    return {"call": call.uid, "generation": generation.uid, "turn": turn.uid}
+
+
+def person(name: str) -> User | None:
+    """One of the standing people by name; nobody is None."""
+    return None if name == "nobody" else User.objects.get(username=name)
+
+
+def counted() -> dict[str, Any]:
+    """How many rows of the world there are, to show that nothing was written to it."""
+    names = "Tree Turn Node Link Mark Participant Membership Invitation ApiKey Generation".split()
+    events = models.Event.objects.exclude(stream__name__startswith="workspace:")
+    return {name: getattr(models, name).objects.count() for name in [*names, "PublicLink"]} | {
+        "Event": events.count()
+    }

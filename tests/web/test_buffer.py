@@ -1,0 +1,78 @@
+"""The text of a buffer as the editor gets it."""
+
+from typing import Any
+
+import pytest
+
+from loom.access import Actor
+from loom.commands import node_writer
+from loom.commands.execute import Request, execute
+from loom.commands.node_writer import NewNode
+from loom.events import streams
+from loom.models import Node, Participant, Tree, User
+from loom.queries import lookup
+from tests.web.conftest import Visitor
+
+pytestmark = pytest.mark.django_db
+
+
+def say(actor: Actor, tree: Tree, line: str) -> list[str]:
+    """The refs of a line."""
+    refs: list[str] = execute(actor, tree, Request(line)).body["refs"]
+    return refs
+
+
+@pytest.fixture
+def by_model(buffer: Tree, muse: Participant) -> Node:
+    """A model's text below the root."""
+    from django.db import transaction
+
+    with transaction.atomic():
+        writer = streams.lock(buffer, actor=muse.uid)
+        new = NewNode("It seemed to watch her.", parent=lookup.root_of(buffer))
+        made = node_writer.add_node(writer, buffer, muse, new)
+        writer.flush()
+    return made
+
+
+def nodes(visitor: Visitor, owner: User, tree: Tree, query: str = "") -> list[dict[str, Any]]:
+    """What the editor is sent."""
+    answer = visitor(owner).get(f"/trees/{tree.uid}/buffer{query}")
+    assert answer.status_code == 200
+    found: list[dict[str, Any]] = answer.json()["nodes"]
+    return found
+
+
+def test_texts_come_to_the_byte_and_lengths_as_browsers_count(
+    actor: Actor, owner: User, buffer: Tree, visitor: Visitor
+) -> None:
+    for text in ("  🦉\r\n", "e\u0301 \r"):
+        say(actor, buffer, f"respond\n{text}\n←")
+    found = nodes(visitor, owner, buffer)
+    assert [one["text"] for one in found] == ["  🦉\r\n", "e\u0301 \r"]
+    me = actor.participant.uid
+    assert [one["by"] for one in found] == [[[me, 6]], [[me, 4]]]
+
+
+def test_a_models_words_stay_its_own_through_versions_and_splits(
+    actor: Actor, owner: User, muse: Participant, buffer: Tree, visitor: Visitor, by_model: Node
+) -> None:
+    (version,) = say(actor, buffer, f'edit {by_model.local_id} "It seemed to hold her."')
+    head, tail = say(actor, buffer, f"split {version} at:13")
+    say(actor, buffer, f"switch to {tail}")
+    found = nodes(visitor, owner, buffer)
+    me = actor.participant.uid
+    assert [one["id"] for one in found] == [head, tail]
+    assert [one["by"] for one in found] == [[[muse.uid, 13]], [[me, 4], [muse.uid, 5]]]
+    (whole,) = nodes(visitor, owner, buffer, f"?node={version}")
+    assert (whole["slot"], whole["by"][1]) == (by_model.local_id, [me, 4])
+
+
+def test_nodes_are_asked_for_by_name(
+    actor: Actor, owner: User, outsider: User, buffer: Tree, visitor: Visitor
+) -> None:
+    (one,) = say(actor, buffer, 'respond root "a"')
+    (two,) = say(actor, buffer, 'respond root "b"')
+    found = nodes(visitor, owner, buffer, f"?ids={two},{one},zzzz,'")
+    assert {each["id"] for each in found} == {one, two}
+    assert visitor(outsider).get(f"/trees/{buffer.uid}/buffer").status_code == 404

@@ -1,0 +1,186 @@
+"""Coming in: password, one-time link, invitation; and going out."""
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from config.logs import Masked, masked
+from loom.access import Actor
+from loom.commands import groves, people
+from loom.models import Grove, Membership, User, UserSession
+from loom.web import sign_in
+from tests.conftest import make_user
+from tests.web.conftest import Visitor
+
+
+def signed_in(client: Client) -> bool:
+    """Whether the browser is somebody's."""
+    return client.get("/settings").status_code == 200
+
+
+def test_a_stranger_is_led_to_the_form_and_back(owner: User, visitor: Visitor) -> None:
+    client = visitor()
+    answer = client.get("/settings?x=1")
+    assert answer.status_code == 302
+    assert answer["Location"] == "/signin?next=/settings%3Fx%3D1"
+    form = {"username": "owner", "password": "owner-password", "next": "/settings?x=1"}
+    assert client.post("/signin", form)["Location"] == "/settings?x=1"
+    assert signed_in(client)
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["https://evil.test/", "//evil.test", "javascript:alert(1)", "/\\evil.test"]
+)
+def test_signing_in_never_leads_to_another_site(
+    owner: User, visitor: Visitor, elsewhere: str
+) -> None:
+    form = {"username": "owner", "password": "owner-password", "next": elsewhere}
+    assert visitor().post("/signin", form)["Location"] == "/"
+
+
+def test_a_wrong_password_says_so_and_after_ten_there_is_a_pause(
+    owner: User, visitor: Visitor
+) -> None:
+    client = visitor()
+    for _ in range(10):
+        answer = client.post("/signin", {"username": "owner", "password": "wrong"})
+        assert "do not go together" in answer.content.decode()
+    answer = client.post("/signin", {"username": "owner", "password": "owner-password"})
+    assert answer.status_code == 429
+    assert "Too many attempts" in answer.content.decode()
+    assert not signed_in(client)
+
+
+def test_wrong_passwords_from_one_address_lock_nobody_else_out(
+    owner: User, visitor: Visitor
+) -> None:
+    for _ in range(12):
+        visitor().post("/signin", {"username": "owner", "password": "wrong"})
+    client = visitor()
+    form = {"username": "owner", "password": "owner-password"}
+    assert client.post("/signin", form).status_code == 429
+    assert client.post("/signin", form, REMOTE_ADDR="192.0.2.7").status_code == 302
+
+
+def test_many_addresses_leave_a_few_attempts_to_each_other_one(
+    owner: User, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sign_in, "MOST_FOR", 12)
+    form = {"username": "owner", "password": "wrong"}
+    for number in range(sign_in.MOST_FOR):
+        visitor().post("/signin", form, REMOTE_ADDR=f"192.0.2.{number}")
+    said = [
+        visitor().post("/signin", form, REMOTE_ADDR="198.51.100.9").status_code for _ in range(5)
+    ]
+    assert said == [400, 400, 400, 429, 429]
+    right = {**form, "password": "owner-password"}
+    assert visitor().post("/signin", right, REMOTE_ADDR="198.51.100.10").status_code == 302
+
+
+def test_an_attempt_counts_before_its_password_is_checked(
+    owner: User, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = []
+
+    def late(request: object, **given: str) -> None:
+        """Checks as slowly as others come: each begins another attempt before it ends."""
+        checked.append(given)
+        if len(checked) < 40:
+            visitor().post("/signin", {"username": "owner", "password": "wrong"})
+
+    monkeypatch.setattr("loom.web.sign_in.authenticate", late)
+    visitor().post("/signin", {"username": "owner", "password": "wrong"})
+    assert len(checked) == sign_in.MOST
+
+
+def test_a_right_password_takes_the_wrong_ones_back(owner: User, visitor: Visitor) -> None:
+    for _ in range(3):
+        for _ in range(9):
+            visitor().post("/signin", {"username": "owner", "password": "wrong"})
+        form = {"username": "owner", "password": "owner-password"}
+        assert visitor().post("/signin", form).status_code == 302
+
+
+def test_one_network_of_ipv6_counts_as_one_address(owner: User, visitor: Visitor) -> None:
+    form = {"username": "owner", "password": "wrong"}
+    said = [
+        visitor().post("/signin", form, REMOTE_ADDR=f"2001:db8:1:2::{number:x}").status_code
+        for number in range(11)
+    ]
+    assert said == [400] * 10 + [429]
+
+
+def test_no_secret_of_a_link_stands_in_the_log(
+    db: None, visitor: Visitor, caplog: pytest.LogCaptureFixture
+) -> None:
+    for path in ("/signin/", "/invitations/", "/public/"):
+        visitor().get(f"{path}secret-of-a-link?x=1")
+    lines = [Masked("%(name)s %(message)s").format(record) for record in caplog.records]
+    assert any("/invitations/…" in line for line in lines), lines
+    assert "secret-of-a-link" not in "".join(lines)
+    assert masked("key hd_abcdefghijklmnopqrstuv.") == "key …."
+    assert "config.logs.Masked" in str(settings.LOGGING["formatters"])
+
+
+def test_looking_at_a_one_time_link_does_not_use_it_up(owner: User, visitor: Visitor) -> None:
+    secret = people.make_signin_link(owner)
+    client = visitor()
+    for _ in range(2):
+        assert "Sign in as owner" in client.get(f"/signin/{secret}").content.decode()
+    assert client.post(f"/signin/{secret}").status_code == 302
+    assert signed_in(client)
+    again = visitor()
+    assert again.get(f"/signin/{secret}").status_code == 404
+    assert again.post(f"/signin/{secret}").status_code == 404
+    assert not signed_in(again)
+
+
+def test_a_sign_in_is_listed_and_signing_out_ends_it(owner: User, visitor: Visitor) -> None:
+    client = visitor()
+    client.post("/signin", {"username": "owner", "password": "owner-password"})
+    assert UserSession.objects.filter(user=owner).count() == 1
+    client.post("/signout")
+    assert not signed_in(client)
+    assert UserSession.objects.filter(user=owner).count() == 0
+
+
+def test_signing_out_needs_a_post(owner: User, visitor: Visitor) -> None:
+    client = visitor(owner)
+    assert client.get("/signout").status_code == 405
+    assert signed_in(client)
+
+
+def test_who_opens_an_invitation_chooses_name_and_password_and_is_a_member(
+    actor: Actor, grove: Grove, visitor: Visitor
+) -> None:
+    _, secret = groves.make_invitation(actor, role="writer", days=1, uses=1)
+    client = visitor()
+    assert "invited as writer" in client.get(f"/invitations/{secret}").content.decode()
+    form = {"username": "ada", "password": "walks the tall grass"}
+    assert client.post(f"/invitations/{secret}", form)["Location"] == f"/groves/{grove.uid}"
+    assert Membership.objects.get(user__username="ada").role == "writer"
+    assert signed_in(client)
+    assert visitor().get(f"/invitations/{secret}").status_code == 404
+
+
+def test_a_weak_password_or_a_taken_name_uses_nothing_up(
+    actor: Actor, owner: User, visitor: Visitor
+) -> None:
+    _, secret = groves.make_invitation(actor, role="writer", days=1, uses=1)
+    client = visitor()
+    for form in (
+        {"username": "ada", "password": "short"},
+        {"username": "ada", "password": ""},
+        {"username": "owner", "password": "walks the tall grass"},
+    ):
+        assert client.post(f"/invitations/{secret}", form).status_code == 400
+    assert client.get(f"/invitations/{secret}").status_code == 200
+
+
+def test_somebody_with_an_account_joins_with_it(
+    actor: Actor, grove: Grove, visitor: Visitor
+) -> None:
+    user = make_user("beth")
+    _, secret = groves.make_invitation(actor, role="reader", days=1, uses=1)
+    visitor(user).post(f"/invitations/{secret}")
+    assert Membership.objects.get(grove=grove, user=user).role == "reader"

@@ -1,0 +1,79 @@
+"""The list of a grove's trees: their tags, and who has them open now."""
+
+import pytest
+from django.core.cache import cache
+
+from loom.access import Actor
+from loom.commands.execute import Request, execute
+from loom.events import announce
+from loom.models import Participant, Tree, User
+from tests.web.conftest import Visitor
+
+
+def listed(visitor: Visitor, user: User, query: str = "") -> str:
+    """The list as somebody sees it."""
+    answer = visitor(user).get(f"/{query}")
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def test_tags_of_trees_are_shown_and_narrow_the_list(
+    owner: User, actor: Actor, tree: Tree, visitor: Visitor
+) -> None:
+    other = Tree.objects.create(
+        grove=tree.grove, title="Quite another", mode="dialogue", maker=actor.participant
+    )
+    execute(actor, tree, Request(line=f'tag tree:{tree.uid} #study #"two words"'))
+    page = listed(visitor, owner)
+    assert "#study" in page and "#two words" in page and other.title in page
+    page = listed(visitor, owner, "?tag=STUDY")
+    assert tree.uid in page
+    assert other.title not in page
+    assert "No tree has this tag" in listed(visitor, owner, "?tag=nothing")
+
+
+def test_tags_are_given_and_taken_on_the_page_of_the_tree(
+    owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    client = visitor(owner)
+    awkward = 'study, #two words, say "so"'
+    assert client.post(f"/trees/{tree.uid}/about/tags", {"tags": awkward}).status_code == 302
+    page = client.get(f"/trees/{tree.uid}/about").content.decode()
+    assert 'value="say &quot;so&quot;, study, two words"' in page
+    client.post(f"/trees/{tree.uid}/about/tags", {"tags": "Study, draft"})
+    page = client.get(f"/trees/{tree.uid}/about").content.decode()
+    assert 'value="draft, study"' in page
+
+
+def test_who_has_a_tree_open_is_shown_but_not_oneself(
+    owner: User, actor: Actor, tree: Tree, writer: User, visitor: Visitor
+) -> None:
+    uid = Participant.objects.get(user=writer).uid
+    announce.tell(f"tree:{tree.uid}", [actor.participant.uid, uid, "nobodyknown"])
+    assert "Here now: Writer</span>" in " ".join(listed(visitor, owner).split())
+    part = visitor(owner).get(f"/groves/{tree.grove.uid}/here").content.decode()
+    assert f'id="here-{tree.uid}"' in part and "Writer is here now" in part
+    assert "Owner" not in part
+    announce.tell(f"tree:{tree.uid}", [])
+    assert "is here now" not in listed(visitor, owner)
+
+
+def test_an_outsider_sees_nobody(tree: Tree, outsider: User, visitor: Visitor) -> None:
+    assert visitor(outsider).get(f"/groves/{tree.grove.uid}/here").status_code == 404
+
+
+def test_the_list_is_there_without_the_broker(
+    owner: User, tree: Tree, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object) -> None:
+        raise ConnectionError("no broker")
+
+    monkeypatch.setattr(cache, "get_many", down, raising=False)
+    monkeypatch.setattr(cache, "set", down, raising=False)
+    announce.tell(f"tree:{tree.uid}", ["one"])
+    assert tree.title in listed(visitor, owner)
+
+
+def test_an_outsider_may_not_tag(tree: Tree, outsider: User, visitor: Visitor) -> None:
+    answer = visitor(outsider).post(f"/trees/{tree.uid}/about/tags", {"tags": "mine"})
+    assert answer.status_code == 404

@@ -1,0 +1,83 @@
+"""Text as markup: what may pass, and what must stay text."""
+
+import re
+
+import pytest
+
+from loom.web.markdown import MAX_RENDERED, plain, rendered
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](\x01javascript:alert(1))",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "[x](vbscript:msgbox(1))",
+    "<javascript:alert(1)>",
+    "![x](https://evil.test/p.png)",
+    "![x](javascript:alert(1))",
+    "![<img src=x onerror=alert(1)>](x)",
+    '[x](https://a.test "onmouseover=alert(1)")',
+    '[x](https://a.test"onclick="alert(1))',
+    "<a href='javascript:alert(1)'>x</a>",
+    "```<script>\nalert(1)\n```",
+    "`<b onclick=alert(1)>`",
+    "| <script>alert(1)</script> |\n|---|\n| <img src=x onerror=alert(1)> |",
+    "<style>*{background:url(https://evil.test)}</style>",
+    "<form action=https://evil.test><input></form>",
+    "<math><mi//xlink:href='data:x,<script>alert(1)</script>'>",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "[x]: javascript:alert(1)\n\n[x]",
+    "# <script>alert(1)</script>",
+    "<!--><script>alert(1)</script>-->",
+]
+TAG = re.compile(r"<(/?)([a-z0-9]+)([^>]*)>", re.IGNORECASE)
+ALLOWED = set(
+    "p br hr strong em s code pre blockquote ul ol li h3 h4 h5 h6 a span"
+    " table thead tbody tr th td".split()
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_never_becomes_more_than_harmless_markup(text: str) -> None:
+    html = rendered(text)
+    for _, name, attributes in TAG.findall(html):
+        assert name in ALLOWED
+        for key, value in re.findall(r'([a-z-]+)="([^"]*)"', attributes):
+            assert key in {"href", "title", "rel", "start", "tabindex"}
+            assert key != "href" or re.match(r"(https?:|mailto:|[^:]*$)", value)
+
+
+def test_markdown_is_drawn() -> None:
+    html = rendered("She *isn't* **angry**.\nNew line.\n\n- one\n- two")
+    assert "<em>isn't</em>" in html.replace("&#39;", "'").replace("’", "'")
+    assert "<strong>angry</strong>" in html
+    assert "<br>" in html
+    assert html.count("<li>") == 2
+
+
+def test_headings_stand_below_those_of_the_page() -> None:
+    assert "<h3>" in rendered("# One")
+    assert "<h6>" in rendered("##### Five")
+    assert "<h1" not in rendered("# One")
+
+
+def test_an_image_is_its_words_and_nothing_is_fetched() -> None:
+    html = rendered("![a cat](https://evil.test/cat.png)")
+    assert "[image: a cat]" in html
+    assert "evil.test" not in html
+
+
+def test_links_tell_nobody_where_the_reader_came_from() -> None:
+    assert 'rel="noopener noreferrer nofollow"' in rendered("[x](https://a.test)")
+
+
+def test_very_long_text_is_shown_plain() -> None:
+    assert rendered("*" * (MAX_RENDERED + 1)).startswith('<span class="plain">')
+
+
+def test_plain_text_keeps_every_character() -> None:
+    assert plain(" a\r\n  <b>&\n") == '<span class="plain"> a\r\n  &lt;b&gt;&amp;\n</span>'

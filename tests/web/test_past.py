@@ -1,0 +1,81 @@
+"""The tree as it was at a seq."""
+
+from typing import Any
+
+from loom.access import Actor, get_actor
+from loom.commands.execute import Request, execute
+from loom.models import Event, Grove, Tree, User
+from tests.web.conftest import Visitor
+
+
+def say(actor: Actor, tree: Tree, line: str) -> str:
+    """The first node that the line made or found."""
+    refs = execute(actor, tree, Request(line)).body["refs"]
+    return str(refs[0]) if refs else ""
+
+
+def head(tree: Tree) -> int:
+    """The last seq of the tree's stream."""
+    return int(Event.objects.filter(stream__name=f"tree:{tree.uid}").latest("seq").seq)
+
+
+def moment(visitor: Visitor, user: User, tree: Tree, seq: int) -> dict[str, Any]:
+    answer = visitor(user).get(f"/trees/{tree.uid}/past?seq={seq}")
+    assert answer.status_code == 200
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def path(visitor: Visitor, user: User, tree: Tree, seq: int, node: str) -> str:
+    answer = visitor(user).get(f"/trees/{tree.uid}/past/path?seq={seq}&node={node}")
+    assert answer.status_code == 200, answer.content
+    return str(answer.content.decode())
+
+
+def test_every_seq_tells_the_nodes_and_flags_of_its_time(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    seen: dict[int, tuple[str, bool]] = {}
+    last = one = say(actor, tree, 'respond root "One."')
+    seen[head(tree)] = (last, False)
+    for line in (f'respond {one} "Two."', f"prune {one}", f"restore {one}", f"tag {one} #a"):
+        made = say(actor, tree, line)
+        last = made if "respond" in line else last
+        seen[head(tree)] = (last, "prune" in line)
+    say(actor, tree, f"prune {one}")
+    for seq, (newest, pruned) in seen.items():
+        found = moment(visitor, owner, tree, seq)
+        assert (found["last"], found["by"], found["head"]) == (newest, "You", head(tree))
+        flags = {(node, name): value for node, name, value in found["flags"]}
+        assert flags.get((one, "pruned"), True) == pruned
+
+
+def test_the_path_has_the_wordings_and_continuations_of_its_time(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    one = say(actor, tree, 'respond root "First <b>wording</b>."')
+    two = say(actor, tree, f'respond {one} "Two."')
+    before = head(tree)
+    say(actor, tree, f'edit {one} "Second wording." as:version')
+    say(actor, tree, f'respond {two} "Later."')
+    was = path(visitor, owner, tree, before, two)
+    assert "First &lt;b&gt;wording" in was
+    assert "Second wording" not in was and "Later." not in was
+    now = path(visitor, owner, tree, head(tree), two)
+    assert "Second wording" in now and "Later." in now
+
+
+def test_what_was_not_there_yet_is_not_found(
+    owner: User, reader: User, outsider: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    one = say(actor, tree, 'respond root "One."')
+    address = f"/trees/{tree.uid}/past"
+    assert visitor(owner).get(f"{address}/path?seq=1&node={one}").status_code == 404
+    for asked in ("0", "999", "-1", "x", "", "9" * 20, "٣"):
+        assert visitor(owner).get(f"{address}?seq={asked}").status_code == 400
+    assert visitor(reader).get(f"{address}?seq=1").status_code == 200
+    assert visitor(outsider).get(f"{address}?seq=1").status_code == 404
+    assert visitor(None).get(f"{address}?seq=1").status_code == 302

@@ -1,0 +1,99 @@
+"""What hangs at a text of the path: portals, older wordings, colours of code."""
+
+import re
+
+from loom.access import Actor, get_actor
+from loom.commands.execute import Request, execute
+from loom.models import Grove, Tree, User
+from loom.web.markdown import CLASSES, coloured, rendered
+from tests.web.conftest import Visitor
+
+
+def say(actor: Actor, tree: Tree, line: str) -> str:
+    """The first node that the line made or found."""
+    return str(execute(actor, tree, Request(line)).body["refs"][0])
+
+
+def page(visitor: Visitor, user: User, address: str) -> str:
+    answer = visitor(user).get(address)
+    assert answer.status_code == 200, answer.content
+    return str(answer.content.decode())
+
+
+def test_links_are_portals_that_open_in_place(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    one = say(actor, tree, 'respond root "One <b>claim</b>."')
+    two = say(actor, tree, f'respond {one} "Two."')
+    say(actor, tree, f"link {two} to {one} as:supports")
+    drawn = page(visitor, owner, f"/trees/{tree.uid}?node={two}")
+    assert f"[supports] ──→ [{one}]" in drawn and f"[supported by] ──→ [{two}]" in drawn
+    inside = page(visitor, owner, f"/trees/{tree.uid}/nodes/{two}/portal?type=supports")
+    assert "One &lt;b&gt;claim&lt;/b&gt;." in inside
+    assert f"[supported by] ──→ [{two}]" in inside
+    say(actor, tree, f'respond {one} "Three."')
+    say(actor, tree, f"link here to {one} as:supports")
+    drawn = page(visitor, owner, f"/trees/{tree.uid}?node={two}")
+    assert "[supported by] ──→ 2 nodes" in drawn
+
+
+def test_a_portal_never_shows_what_the_reader_may_not_see(
+    owner: User, reader: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    from loom.commands import groves, node_writer
+
+    own = groves.make_grove(owner, "Private")
+    secret = node_writer.make_tree(get_actor(owner, own), title="Secret plan")
+    hidden = say(get_actor(owner, own), secret, 'respond root "Nobody knows."')
+    actor = get_actor(owner, grove)
+    one = say(actor, tree, 'respond root "One."')
+    say(actor, tree, f"link {one} to tree:{secret.uid} node:{hidden} as:supports")
+    address = f"/trees/{tree.uid}/nodes/{one}/portal?type=supports"
+    assert "Nobody knows." in page(visitor, owner, address)
+    assert "[supports]" not in page(visitor, reader, f"/trees/{tree.uid}?node={one}")
+    shown = page(visitor, reader, address)
+    assert "Nobody knows." not in shown and "Secret plan" not in shown
+
+
+def test_outsiders_find_no_portal(
+    owner: User, outsider: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    one = say(get_actor(owner, grove), tree, 'respond root "One."')
+    address = f"/trees/{tree.uid}/nodes/{one}/portal?type=supports"
+    assert visitor(outsider).get(address).status_code == 404
+
+
+def test_what_was_written_after_an_older_wording_is_marked(
+    owner: User, reader: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    one = say(actor, tree, 'respond root "One."')
+    two = say(actor, tree, f'respond {one} "Two."')
+    assert "reworded" not in page(visitor, owner, f"/trees/{tree.uid}?node={two}")
+    say(actor, tree, f'edit {one} "Other." as:version')
+    drawn = page(visitor, owner, f"/trees/{tree.uid}?node={two}")
+    assert drawn.count("written after an older wording") == 1
+    assert re.search(f'<article class="node reworded" id="n-{two}"', drawn)
+    details = page(visitor, owner, f"/trees/{tree.uid}/nodes/{two}")
+    assert 'class="details reworded"' in details
+    execute(actor, tree, Request(f"switch to {one}"))
+    assert "reworded" not in page(visitor, owner, f"/trees/{tree.uid}?node={two}")
+    # Who reads the newer wording still sees that it is one.
+    assert "reworded" in page(visitor, reader, f"/trees/{tree.uid}?node={two}")
+
+
+def test_code_is_coloured_by_classes_alone() -> None:
+    html = rendered("```python\ndef f():\n\treturn '<b>' # note\n```")
+    assert set(re.findall(r'class="([^"]*)"', html)) <= CLASSES
+    assert "style=" not in html and "&lt;b&gt;" in html
+    assert '<span class="c-key">def</span>' in html
+
+
+def test_code_keeps_every_character_and_unknown_languages_stay_plain() -> None:
+    for code in ("x = 1\r\n\t\n", "  \n\nif", "\u0085 é 日本"):
+        plain = re.sub(r"<[^>]*>", "", coloured(code, "python"))
+        assert plain.replace("&#x27;", "'").replace("&quot;", '"') == code
+    assert coloured("<x>", "no-such") == "&lt;x&gt;"
+    assert coloured("<x>", "python <script>") != "<x>"
+    assert coloured("x" * 10_001, "python") == "x" * 10_001
