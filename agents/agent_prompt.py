@@ -39,7 +39,7 @@ from loom.queries.workspaces import outline, outline_of
 from loom.rules import addresses, budgets
 from loom.rules.errors import CommandError
 from loom.rules.framing import plain
-from loom.rules.permissions import NAMES
+from loom.rules.permissions import LOOM, in_order
 
 LINES = 30  # of the outline
 WORDS = 8  # of a node there, and of a text in the news
@@ -181,7 +181,7 @@ def next_place(member: Actor, workspace: Workspace) -> Place:
     REJECTED for a person's workspace, and for an agent that is sent text only.
     """
     agent, tree = workspace.participant, workspace.tree
-    if NAMES["A"] not in agent.permissions:
+    if LOOM not in agent.permissions:
         raise CommandError(
             "REJECTED",
             f"{agent.name} is sent no sections, only text.",
@@ -235,7 +235,7 @@ def _named(asks: Request | None) -> str:
 
 
 def _commands(actor: Actor) -> tuple[Syntax, ...]:
-    allowed = (one for one in registry.every() if one.letters <= actor.letters)
+    allowed = (one for one in registry.every() if one.permissions <= actor.permissions)
     return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
 
 
@@ -307,7 +307,7 @@ def _view(place: Place) -> View:
         branches=size.branches,
         depth=size.depth,
         position=tuple(row.local_id for row in path),
-        permissions=tuple(NAMES[letter] for letter in NAMES if letter in actor.letters),
+        permissions=tuple(in_order(actor.permissions)),
         others=_others(place, now),
         budget=_budget(place, now),
         notifications=news(actor, tree, place.workspace),

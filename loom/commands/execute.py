@@ -24,6 +24,7 @@ from loom.grammar.tokens import ParseError
 from loom.models import Participant, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
+from loom.rules.permissions import WRITE
 
 VIEW_GROUPS = ("Look", "Move", "Keep")
 
@@ -34,7 +35,7 @@ def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
     PERMISSION_DENIED without the right to write, and for a line that would change more than
     the agent's view. A line that cannot be read is left to whoever runs it.
     """
-    demand(member, frozenset("W"), "a line in an agent's workspace")  # type: ignore[arg-type]
+    demand(member, {WRITE}, "a line in an agent's workspace")
     try:
         said = read(line, registry.forms(), registry.aliases())
     except ParseError:
@@ -238,7 +239,7 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     attempt.line = attempt.line or _read(attempt.request.line)
     command = registry.find(attempt.line.verb, attempt.line.form)
     attempt.command = command
-    access.demand(attempt.actor, command.letters, command.verb)
+    access.demand(attempt.actor, command.permissions, command.verb)
     _demand_scope(attempt.actor, command)
     if command.stream == "tree":
         access.demand_writable(attempt.tree)

@@ -10,6 +10,7 @@ from loom.commands.resolve import get_node, tree_of
 from loom.models import Link, Tree
 from loom.rules import addresses
 from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM, WRITE
 
 MAX_NOTE = 2000
 
@@ -96,7 +97,7 @@ def _demand_new(source: str, target: str, kind: str, *, shown: tuple[str, str], 
         )
 
 
-@command("link", group="Make", klass="write", letters="AW", stream="tree")
+@command("link", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def link(context: Context, args: LinkArgs) -> Reply:
     """Links two items, with a type, a note and a confidence from 0 to 1."""
     kind = _demand_type(args.type)
@@ -138,7 +139,7 @@ def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -
     return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}
 
 
-@command("unlink", group="Make", klass="write", letters="AW", stream="tree")
+@command("unlink", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unlink(context: Context, args: UnlinkArgs) -> Reply:
     """Removes the one link between two items; with several, `as:` says which."""
     kinds = (_demand_type(args.type),) if args.type else ()

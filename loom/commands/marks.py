@@ -9,6 +9,7 @@ from loom.models import Mark
 from loom.queries.search import is_tag
 from loom.rules import addresses
 from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM, WRITE
 
 MAX_LABEL = 200
 MAX_TAGS = 100  # of one line: each is looked for among all of the grove, under the lock
@@ -89,7 +90,7 @@ def _own_bookmark(context: Context, address: str) -> Mark | None:
     ).first()
 
 
-@command("bookmark", group="Make", klass="write", letters="AW", stream="tree")
+@command("bookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def bookmark(context: Context, args: Bookmark) -> Reply:
     """Puts your bookmark on a node; others see it. A new label takes the old one's place."""
     if len(args.label) > MAX_LABEL:
@@ -112,7 +113,7 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
     return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(address,), inverse=inverse)
 
 
-@command("unbookmark", group="Make", klass="write", letters="AW", stream="tree")
+@command("unbookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
     """Takes your bookmark off a node."""
     address, shown, item = _item(context, args.ref)
@@ -141,7 +142,7 @@ def _written(names: list[str]) -> str:
     return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in names)
 
 
-@command("tag", group="Make", klass="write", letters="AW", stream="tree")
+@command("tag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def tag(context: Context, args: Tag) -> Reply:
     """Puts tags on a node or tree. A tag exists by its marks; its case is as first typed."""
     if len(args.names) > MAX_TAGS:
@@ -165,7 +166,7 @@ def tag(context: Context, args: Tag) -> Reply:
     )
 
 
-@command("untag", group="Make", klass="write", letters="AW", stream="tree")
+@command("untag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def untag(context: Context, args: Tag) -> Reply:
     """Takes tags off a node or tree, whoever put them there."""
     address, shown, item = _item(context, args.ref)

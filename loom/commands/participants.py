@@ -20,7 +20,7 @@ from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
 from loom.rules.hashes import digest, instant
 from loom.rules.names import look_alike
-from loom.rules.permissions import NAMES, NEEDS, OF_ROLE, Role, broken_rule
+from loom.rules.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
 from loom.rules.prices import broken_prices
 from loom.rules.provider_addresses import why_refused
 from loom.rules.provider_kinds import REMEMBERED, Kind, kind_of, why_not_litellm
@@ -180,15 +180,14 @@ def participant_body(one: Participant, role: Role | None = None) -> dict[str, An
     member. A key is shown as `has_key` only."""
     permissions = list(one.permissions)
     if one.kind == "human":
-        letters = OF_ROLE[role] if role else frozenset()
-        permissions = [name for letter, name in NAMES.items() if letter in letters]
+        permissions = in_order(OF_ROLE[role]) if role else []
     return {
         "id": one.uid,
         "grove": one.grove.uid,
         "kind": one.kind,
         "user": one.user.username if one.user else None,
         **{name: getattr(one, name) for name in PLAIN},
-        "loom_aware": "loom_aware" in permissions,
+        "loom_aware": LOOM in permissions,
         "permissions": permissions,
         "has_key": bool(one.sealed_key),
         "probe": one.probe,
@@ -345,17 +344,17 @@ def _permissions(one: Participant, changes: Changes) -> list[str]:
     names = changes.permissions
     if names is None:
         names = list(one.permissions)
-        if changes.loom_aware is True and "loom_aware" not in names:
-            names = ["loom_aware"]
+        if changes.loom_aware is True and LOOM not in names:
+            names = [LOOM.value]
         if changes.loom_aware is False:
-            gone = {"loom_aware", *(NAMES[one] for one, base in NEEDS.items() if base == "A")}
+            gone = {LOOM, *(one for one, base in NEEDS.items() if base == LOOM)}
             names = [name for name in names if name not in gone]
     sentence = broken_rule(names)
-    if not sentence and changes.loom_aware not in (None, "loom_aware" in names):
+    if not sentence and changes.loom_aware not in (None, LOOM in names):
         sentence = "loom_aware and the list of permissions contradict each other."
     if sentence:
         raise CommandError("INVALID_SYNTAX", sentence, hint="send the list of permissions only")
-    return [name for name in NAMES.values() if name in names]
+    return in_order(names)
 
 
 def _demand_callable(base_url: str) -> None:

@@ -27,7 +27,7 @@ from loom.queries.turns import turn_body, turns
 from loom.queries.turns import turns as rows
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import NAMES
+from loom.rules.permissions import GENERATE, LOOM
 
 # Turns: asking an agent to act, and asking it to stop. A worker runs them.
 
@@ -62,7 +62,7 @@ def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
 def _start(change: Change, args: Wanted) -> Turn:
     """Asks a loom-aware agent to act; needs loom_aware and loom_generate."""
     actor, tree = change.actor, change.tree
-    access.demand(actor, frozenset("AG"), "a turn")  # type: ignore[arg-type]
+    access.demand(actor, {LOOM, GENERATE}, "a turn")
     agent = _agent(actor, args.participant)
     preset = args.budget or agent.budget
     budgets.budget_of(preset)
@@ -97,7 +97,7 @@ def _agent(actor: Actor, uid: str) -> Participant:
     agent = rows.filter(uid=uid).first()
     if agent is None:
         raise not_found("This participant")
-    if NAMES["A"] not in agent.permissions:
+    if LOOM not in agent.permissions:
         raise CommandError(
             "REJECTED",
             f"{agent.name} is not loom-aware: it is sent text only.",

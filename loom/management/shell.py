@@ -16,7 +16,7 @@ from loom.commands.execute import Answer, Request, execute
 from loom.models import Participant, Tree, User
 from loom.rules.errors import CommandError as Refusal
 from loom.rules.errors import not_found
-from loom.rules.permissions import LETTERS
+from loom.rules.permissions import named
 
 
 def _file() -> Path:
@@ -95,8 +95,8 @@ def _agent(name: str, tree: Tree) -> Actor:
     if agent is None or owner is None:
         raise not_found(f"The agent {name}", "the grove's page of participants lists them")
     person = access.get_actor(owner.user, tree.grove)
-    own = frozenset(LETTERS[one] for one in agent.permissions)
-    return replace(person, participant=agent, letters=person.letters & own)
+    own = person.permissions & named(agent.permissions)
+    return replace(person, participant=agent, permissions=own)
 
 
 # Commands that need a data folder in which Heddle was started once.

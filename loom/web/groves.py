@@ -18,6 +18,7 @@ from loom.models import ORDINAL_BITS, Mark, Node, Stream, Tree
 from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
 from loom.rules import addresses
 from loom.rules.errors import CommandError
+from loom.rules.permissions import WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, text_of
@@ -181,7 +182,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "offset": offset,
         "next": offset + PAGE if trees.count() > offset + PAGE else 0,
         "before": max(0, offset - PAGE) if offset else None,
-        "may_write": "W" in actor.letters,
+        "may_write": WRITE in actor.permissions,
         "cast": list(cast_of(actor).values()),
         **_found(request, actor),
     }

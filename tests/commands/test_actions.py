@@ -158,7 +158,7 @@ def test_the_role_counts_that_holds_under_the_lock(boss: Actor, grove: Grove) ->
 
 def test_an_outsider_leaves_no_step(boss: Actor, outsider: User) -> None:
     elsewhere = boss.__class__(
-        boss.participant, boss.participant, outsider, boss.grove, "owner", boss.letters
+        boss.participant, boss.participant, outsider, boss.grove, "owner", boss.permissions
     )
     before = _rows()
     with pytest.raises(CommandError) as refused:

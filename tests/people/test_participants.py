@@ -10,7 +10,7 @@ from loom.commands.participants import Changes, participant_body
 from loom.commands.provider_keys import key_of, open_sealed
 from loom.models import Event, Participant
 from loom.rules.errors import CommandError
-from loom.rules.permissions import NAMES, PRESETS, broken_rule, preset_of
+from loom.rules.permissions import PRESETS, Permission, broken_rule, preset_of
 
 pytestmark = pytest.mark.django_db
 URL = "https://models.example/v1"
@@ -202,7 +202,7 @@ def test_a_change_is_of_the_row_as_it_is_now(actor: Actor) -> None:
 @pytest.mark.parametrize(
     ("preset", "names"),
     [
-        ("collaborator", set(NAMES.values())),
+        ("collaborator", set(Permission)),
         ("analysis", {"loom_aware", "doc_read"}),
         ("subject", set()),
     ],

@@ -14,7 +14,7 @@ from loom.commands.execute import Request, execute
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LETTERS
+from loom.rules.permissions import named
 from tests.web.conftest import Visitor
 from tests.web.test_pages import text
 
@@ -66,8 +66,8 @@ def round_of(turn: Turn, number: int = 1, **fields: Any) -> Generation:
 
 def say(actor: Actor, turn: Turn, line: str, place: str) -> None:
     """One line of the turn, run or refused, as a step of the agent's workspace."""
-    letters = frozenset(LETTERS[name] for name in turn.participant.permissions)
-    acting = replace(actor, participant=turn.participant, letters=letters)
+    held = named(turn.participant.permissions)
+    acting = replace(actor, participant=turn.participant, permissions=held)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     with suppress(CommandError):
         execute(acting, turn.tree, Request(line, turn=turn.uid, place=place), workspace)
