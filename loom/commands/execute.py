@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count, islice
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -14,6 +14,7 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor, acting_as, demand
 from loom.commands import node_writer, registry, step_records
+from loom.commands.actions import Action, run_action
 from loom.commands.context import Answer, Attempt, Context, Reply, Request
 from loom.commands.registry import Args, ArgsT, Command
 from loom.events import streams
@@ -21,7 +22,7 @@ from loom.grammar.forms import demand_values
 from loom.grammar.lines import Line, read, write
 from loom.grammar.refs import refuse_controls
 from loom.grammar.tokens import ParseError
-from loom.models import Participant, Tree, Workspace
+from loom.models import Grove, Participant, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import WRITE
@@ -159,15 +160,13 @@ class _Withheld:
         return answer
 
 
-# The one door: every line, from whomever, is read, permitted, run and logged here.
+__all__ = ["Answer", "Request", "execute", "execute_line"]
 
-
-__all__ = ["Answer", "Request", "execute", "run_command"]
-
+R = TypeVar("R")
 BARE = Request("")
 
 
-def execute(
+def execute_line(
     actor: Actor,
     tree: Tree,
     request: Request,
@@ -178,31 +177,56 @@ def execute(
     """Runs one line in a tree for somebody. One transaction: rows, events and the step.
     A `refusal` that was decided before is recorded in its place.
 
-    Raises Refused, with `canonical` (where the line was read) and `step` (its number, None
+    Raises CommandError, with `canonical` (where the line was read) and `step` (its number, None
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
     own = workspace or node_writer.workspace_of(actor.participant, tree)
     return streams.patiently(lambda: _logged(Attempt(actor, tree, own, request), refusal))
 
 
-def run_command(
+@overload
+def execute(
     actor: Actor,
-    tree: Tree,
+    stream: Tree,
     command: Callable[[Context, ArgsT], Reply],
     args: ArgsT,
     *,
     workspace: Workspace | None = None,
     request: Request = BARE,
-) -> Answer:
-    """Runs a registered function with its arguments, as `execute` runs a line: buttons, forms
-    and programs need not write one. The step has the canonical line of the arguments.
+) -> Answer: ...
 
-    Raises Refused as `execute` does, and for arguments that no line could have.
+
+@overload
+def execute(
+    actor: Actor | None, stream: Tree | Grove | None, command: Action[ArgsT, R], args: ArgsT
+) -> R: ...
+
+
+def execute(
+    actor: Actor | None,
+    stream: Tree | Grove | None,
+    command: Callable[[Context, ArgsT], Reply] | Action[ArgsT, R],
+    args: ArgsT,
+    *,
+    workspace: Workspace | None = None,
+    request: Request = BARE,
+) -> Answer | R:
+    """Runs a registered command or action with its arguments: rows, events and the step in one
+    transaction. `execute_line` is the same for a line that somebody typed.
+
+    A command runs in a tree and writes the stream that it declares: of the tree, its grove, or
+    the workspace; its step has the canonical line of the arguments. An action runs on the tree
+    or grove whose stream it writes (None: it makes it), and returns what its function returns.
+    Raises CommandError, also for arguments that no line could have; a refusal changes nothing
+    but the log of steps.
     """
+    if isinstance(command, Action):
+        return run_action(actor, stream, command, args)
+    assert actor is not None and isinstance(stream, Tree)
     line = line_of(registry.command_of(command), args)
-    own = workspace or node_writer.workspace_of(actor.participant, tree)
+    own = workspace or node_writer.workspace_of(actor.participant, stream)
     said = replace(request, line=line.canonical)
-    return streams.patiently(lambda: _logged(Attempt(actor, tree, own, said, line), None))
+    return streams.patiently(lambda: _logged(Attempt(actor, stream, own, said, line), None))
 
 
 def line_of(command: Command, args: Args) -> Line:

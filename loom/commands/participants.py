@@ -10,7 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands.actions import Change, action, run_action
+from loom.commands.actions import Change, action
+from loom.commands.execute import execute
 from loom.commands.groves import demand_name
 from loom.commands.provider_keys import mark_of, open_sealed, seal
 from loom.commands.registry import Args, Secret
@@ -198,8 +199,7 @@ def participant_body(one: Participant, role: Role | None = None) -> dict[str, An
 
 def make_participant(actor: Actor, changes: Changes) -> Participant:
     """A new model participant of the actor's grove."""
-    made: Participant = run_action(actor, actor.grove, _make_participant, changes)
-    return made
+    return execute(actor, actor.grove, _make_participant, changes)
 
 
 @action("make_participant", stream="grove", role="owner")
@@ -223,8 +223,7 @@ class ParticipantChanges(Args):
 def change_participant(actor: Actor, one: Participant, changes: Changes) -> Participant:
     """Changes a participant. Another base_url drops the key, which was for the old one."""
     args = ParticipantChanges(participant=one, changes=changes)
-    changed: Participant = run_action(actor, actor.grove, _change_participant, args)
-    return changed
+    return execute(actor, actor.grove, _change_participant, args)
 
 
 @action("change_participant", stream="grove", role="owner")
@@ -246,8 +245,7 @@ class ParticipantNamed(Args):
 def archive_participant(actor: Actor, one: Participant) -> Participant:
     """Takes a model out of the grove; what it wrote stays its own."""
     args = ParticipantNamed(participant=one)
-    archived: Participant = run_action(actor, actor.grove, _archive_participant, args)
-    return archived
+    return execute(actor, actor.grove, _archive_participant, args)
 
 
 @action("archive_participant", stream="grove", role="owner")
@@ -378,8 +376,7 @@ def _demand_free_name(one: Participant) -> None:
 def ask_probe(actor: Actor, one: Participant) -> Participant:
     """Has a worker find out what a participant's endpoint can do. For owners."""
     args = ParticipantNamed(participant=one)
-    asked: Participant = run_action(actor, actor.grove, _ask_probe, args)
-    return asked
+    return execute(actor, actor.grove, _ask_probe, args)
 
 
 @action("probe_participant", stream="grove", role="owner")

@@ -12,7 +12,8 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.actions import Change, action, run_action
+from loom.commands.actions import Change, action
+from loom.commands.execute import execute
 from loom.commands.registry import Args
 from loom.events import streams
 from loom.events.announce import access_changed, enqueue
@@ -123,8 +124,7 @@ MAX_OPEN = 50
 def make_public_link(actor: Actor, tree: Tree, *, days: float) -> tuple[PublicLink, str]:
     """A new link and its secret, which is shown this once. For owners."""
     args = NewPublicLink(days=days)
-    made: tuple[PublicLink, str] = run_action(actor, tree, _make_public_link, args)
-    return made
+    return execute(actor, tree, _make_public_link, args)
 
 
 class NewPublicLink(Args):
@@ -167,8 +167,7 @@ def open_links(actor: Actor, tree: Tree) -> QuerySet[PublicLink]:
 
 def revoke_public_link(actor: Actor, tree: Tree, uid: str) -> PublicLink:
     """Ends a link at once; NOT_FOUND where it is not the tree's or was ended. For owners."""
-    link: PublicLink = run_action(actor, tree, _revoke_public_link, PublicLinkNamed(link=uid))
-    return link
+    return execute(actor, tree, _revoke_public_link, PublicLinkNamed(link=uid))
 
 
 class PublicLinkNamed(Args):
@@ -215,8 +214,7 @@ def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
     together with `archived: false`. What is as it was makes no event.
     """
     known = {name: value for name, value in changes.items() if name in (*FIELDS, "archived")}
-    changed: Tree = run_action(actor, tree, _change_tree, TreeChanges(**known))
-    return changed
+    return execute(actor, tree, _change_tree, TreeChanges(**known))
 
 
 class TreeChanges(Args):
@@ -266,8 +264,7 @@ class NewTree(Args):
 
 def make_tree(actor: Actor, args: NewTree) -> Tree:
     """A new tree of the actor's grove, with its empty root. For writers."""
-    made: Tree = run_action(actor, None, _make_tree, args)
-    return made
+    return execute(actor, None, _make_tree, args)
 
 
 @action("make_tree", stream="tree", role="writer")
@@ -296,7 +293,7 @@ def _demand_fields(fields: Mapping[str, Any]) -> None:
 def erase(actor: Actor, tree: Tree, title: str) -> None:
     """Erases an archived tree whose title was typed again. From now on it is nowhere to be
     seen; its rows go in batches, and one event of the grove stays. There is no undo."""
-    run_action(actor, actor.grove, _erase_tree, TreeErased(tree=tree, title=title))
+    execute(actor, actor.grove, _erase_tree, TreeErased(tree=tree, title=title))
 
 
 class TreeErased(Args):

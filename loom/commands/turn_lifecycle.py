@@ -11,8 +11,9 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import generation_lifecycle, money, move, node_writer
-from loom.commands.actions import Change, action, run_action
+from loom.commands.actions import Change, action
 from loom.commands.continuing import started_body
+from loom.commands.execute import execute
 from loom.commands.money import Wish
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.commands.registry import Args
@@ -54,8 +55,7 @@ def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
     Refuses who may not generate, an agent that is not loom-aware (REJECTED), and a slot
     that another turn holds (CONFLICT with its name).
     """
-    started: Turn = run_action(actor, tree, _start, wanted)
-    return started
+    return execute(actor, tree, _start, wanted)
 
 
 @action("start_turn", stream="tree", role="reader")
@@ -173,7 +173,7 @@ def _write_input(writer: Writer, turn: Turn, text: str) -> None:
 
 def extend(actor: Actor, turn: Turn, steps: int) -> None:
     """Grants a turn that goes on more steps; its inviter and owners may."""
-    run_action(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
+    execute(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
 
 
 class Extension(Args):

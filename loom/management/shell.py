@@ -12,7 +12,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, people
-from loom.commands.execute import Answer, Request, execute
+from loom.commands.execute import Answer, Request, execute_line
 from loom.models import Participant, Tree, User
 from loom.rules.errors import CommandError as Refusal
 from loom.rules.errors import not_found
@@ -63,7 +63,7 @@ def say(line: str, *, tree: str, by: str, at: str = "", dry_run: bool = False) -
         found = _tree(tree, user)
         actor = access.get_actor(user, found.grove)
     workspace = node_writer.workspace_of(actor.participant, found)
-    return execute(actor, found, Request(line, at=at, dry_run=dry_run), workspace)
+    return execute_line(actor, found, Request(line, at=at, dry_run=dry_run), workspace)
 
 
 def _person(name: str) -> User:

@@ -7,7 +7,7 @@ import pytest
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer, registry
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Grove, Participant, Step, Tree, User
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
@@ -142,7 +142,7 @@ def test_help_stars_what_an_agent_lacks_or_whoever_asked_it(
     person = get_actor(reader, grove)
     for by, starred in ((actor, {"continue"}), (person, {"continue", "respond"})):
         agent = replace(by, participant=muse, permissions=by.permissions & aware)
-        text = execute(agent, tree, Request("help")).reply
+        text = execute_line(agent, tree, Request("help")).reply
         assert ("→ continue*" in text, "→ respond*" in text) == (True, "respond" in starred)
 
 

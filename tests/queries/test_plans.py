@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from bench.trees import grow
 from loom import commands
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.commands.trees import make_public_link
 from loom.models import Event, Mark, Participant, Step, Stream, Tree, Turn, User, Workspace
 from loom.models.base import new_uid
@@ -124,7 +124,7 @@ def test_commands_scan_nothing(
     with recorded() as queries:
         for line in (filled(one, world) for many in LINES.values() for one in many):
             with suppress(CommandError):  # such as what an earlier line has hidden
-                execute(actor, tree, Request(line))
+                execute_line(actor, tree, Request(line))
     assert len(queries.sent) > 40
     queries.demand_no_faults()
 

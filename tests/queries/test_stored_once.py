@@ -14,7 +14,7 @@ from django.db import IntegrityError, connection, transaction
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Generation, Node, Participant, Receipt, Step, Tree
 from loom.models.base import new_uid
 from loom.queries import lookup
@@ -36,7 +36,7 @@ def _migrate() -> None:
 
 def _old(actor: Actor, tree: Tree, model: Participant) -> dict[str, Any]:
     """Makes the rows of the tree what they were; the answer that was kept."""
-    body = execute(actor, tree, Request(LINE, key="old")).body
+    body = execute_line(actor, tree, Request(LINE, key="old")).body
     answer = {**body, "canonical": CANONICAL}
     Step.objects.filter(seq=body["step"]).update(line=LINE, canonical=CANONICAL)
     Receipt.objects.update(answer=answer)
@@ -68,7 +68,7 @@ def test_old_rows_name_their_texts_as_new_ones_do(
     before = replayed(tree)
     _migrate()
     written = node_writer.make_tree(actor, title="new")
-    new = execute(actor, written, Request(LINE, key="new")).body
+    new = execute_line(actor, written, Request(LINE, key="new")).body
     old_step, new_step = Step.objects.order_by("id")
     assert (old_step.line, old_step.canonical) == (new_step.line, new_step.canonical)
     assert Receipt.objects.get(key="old").answer == {**answer, "canonical": new["canonical"]}
@@ -79,7 +79,7 @@ def test_old_rows_name_their_texts_as_new_ones_do(
     assert (row.text, row.shown) == ("", LONG + "And so on.")
     state = replayed(tree)
     assert state.nodes == before.nodes == stored(tree).nodes
-    assert execute(actor, tree, Request(LINE, key="old")).body["repeated"]
+    assert execute_line(actor, tree, Request(LINE, key="old")).body["repeated"]
     assert find_in_tree(actor, tree, None, "way down, SHE said").total == 2
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
 from loom.transfer import heddle_writer, importing
@@ -33,7 +33,7 @@ def lived(actor: Actor, tree: Tree, writer: User, muse: Participant) -> Tree:
     other = get_actor(writer, tree.grove)
 
     def say(line: str, by: Actor = actor) -> str:
-        refs = execute(by, tree, Request(line)).body["refs"]
+        refs = execute_line(by, tree, Request(line)).body["refs"]
         return str(refs[-1]) if refs else ""
 
     opening = say('respond root "Once, said Ada.\\n"')
@@ -265,7 +265,7 @@ def test_out_in_and_out_again_is_the_same_file(
             "edit": f"edit {ref} as:version\n{text}",
         }.get(verb, f"{verb} {ref}\n{text}")
         try:
-            made += execute(actor, tree, Request(line)).body["refs"][:1]
+            made += execute_line(actor, tree, Request(line)).body["refs"][:1]
         except CommandError:
             continue
     first = out(tree)
@@ -305,9 +305,9 @@ def test_imported_nodes_are_marked_where_they_are_read(
 ) -> None:
     again = tree_of(bring(out(lived)))
     node = again.nodes.get(text="So it was.")
-    assert "· imported" in execute(actor, again, Request(f"view {node.local_id}")).reply
+    assert "· imported" in execute_line(actor, again, Request(f"view {node.local_id}")).reply
     own = lived.nodes.get(text="So it was.")
-    assert "imported" not in execute(actor, lived, Request(f"view {own.local_id}")).reply
+    assert "imported" not in execute_line(actor, lived, Request(f"view {own.local_id}")).reply
     page = api(owner).get(f"/trees/{again.uid}?node={node.local_id}").content.decode()
     assert ">imported</span>" in page
     page = api(owner).get(f"/trees/{again.uid}/nodes/{node.local_id}/provenance").content.decode()

@@ -195,11 +195,11 @@ def test_a_client_that_replays_the_events_has_the_tree(bring: Bring, sample: Any
 
 
 def test_a_new_node_goes_on_below_an_imported_one(bring: Bring, actor: Actor) -> None:
-    from loom.commands.execute import Request, execute
+    from loom.commands.execute import Request, execute_line
 
     tree = tree_of(bring(full(node("a"))))
     tree = Tree.objects.select_related("grove").get(pk=tree.pk)
-    said = execute(actor, tree, Request(f'respond {_one(tree, "a").local_id} "b"'))
+    said = execute_line(actor, tree, Request(f'respond {_one(tree, "a").local_id} "b"'))
     assert said.body["ok"] and tree.nodes.count() == 3
     assert verify_tree(actor, tree, None)["status"] == "valid"
 
