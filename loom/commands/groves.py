@@ -4,6 +4,7 @@ import secrets
 from datetime import timedelta
 from typing import Annotated, Any
 
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor
@@ -122,12 +123,18 @@ def _demand_settings(given: dict[str, Any]) -> None:
 def free_name(grove: Grove, wanted: str) -> str:
     """`wanted`, or with a number behind it where a participant of the grove has that name or
     one that looks like it."""
-    taken = list(Participant.objects.filter(grove=grove).values_list("name", flat=True))
+    taken = list(names_taken(grove).values_list("name", flat=True))
     number, name = 1, wanted
     while names.look_alike(name, taken):
         number += 1
         name = f"{wanted} {number}"
     return name
+
+
+def names_taken(grove: Grove) -> QuerySet[Participant]:
+    """The participants whose names nobody else may have. The name of an archived agent is free;
+    a person's name stays theirs, since they may come back and others must not sign as them."""
+    return Participant.objects.filter(grove=grove).filter(Q(archived_at=None) | Q(kind="human"))
 
 
 def _person(grove: Grove, user: User) -> Participant:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from loom.access import Actor
 from loom.commands.actions import Change, action
 from loom.commands.execute import execute
-from loom.commands.groves import demand_name
+from loom.commands.groves import demand_name, names_taken
 from loom.commands.provider_keys import mark_of, open_sealed, seal
 from loom.commands.registry import Args, Secret
 from loom.events.announce import enqueue
@@ -221,7 +221,9 @@ class ParticipantChanges(Args):
 
 
 def change_participant(actor: Actor, one: Participant, changes: Changes) -> Participant:
-    """Changes a participant. Another base_url drops the key, which was for the old one."""
+    """Changes a participant, even to another model: what it wrote before stays with the hash of
+    the configuration that wrote it. Another provider or base_url drops the key, which was for
+    the old one."""
     args = ParticipantChanges(participant=one, changes=changes)
     return execute(actor, actor.grove, _change_participant, args)
 
@@ -273,8 +275,7 @@ def _store(change: Change, one: Participant, changes: Changes) -> Participant:
 
 
 def _apply(one: Participant, changes: Changes) -> None:
-    before = one.base_url
-    _demand_same_model(one, changes.fields)
+    model, recipient, base_url = one.model_ref, _recipient(one), one.base_url
     for name, value in changes.fields.items():
         _demand_value(name, value)
         setattr(one, name, value)
@@ -285,23 +286,27 @@ def _apply(one: Participant, changes: Changes) -> None:
         )
     if "base_url" in changes.fields:
         _demand_callable(one.base_url)
-    if one.base_url != before:
-        one.sealed_key = one.lane = ""
+    if one.model_ref != model or one.base_url != base_url:
         one.probe = {}
+    if (_recipient(one), one.base_url) != (recipient, base_url):
+        one.sealed_key = one.lane = ""
+    if model and one.model_ref != model:
+        _forget_model(one, changes.fields)
     if changes.api_key is not None:
         one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
         one.lane = mark_of(changes.api_key, one.base_url) if changes.api_key else ""
-    _demand_checked_provider(one)
+    if one.model_ref != model:
+        _demand_checked_provider(one)
     one.permissions = _permissions(one, changes)
     if changes.archived is not None:
         one.archived_at = (one.archived_at or timezone.now()) if changes.archived else None
 
 
 def _demand_checked_provider(one: Participant) -> None:
-    """Refuses a new `litellm:` participant whose provider is not checked or that has no key. One
-    that is there already is refused when it is asked."""
+    """Refuses a `litellm:` model whose provider is not checked or that has no key. One that was
+    named before is refused when it is called."""
     provider, _, model = one.model_ref.partition(":")
-    if provider != "litellm" or not one._state.adding:
+    if provider != "litellm":
         return
     if why := why_not_litellm(model, has_key=bool(one.sealed_key)):
         raise CommandError(
@@ -309,14 +314,18 @@ def _demand_checked_provider(one: Participant) -> None:
         )
 
 
-def _demand_same_model(one: Participant, fields: dict[str, Any]) -> None:
-    """What a participant wrote is its model's: another model is another participant."""
-    if one.pk is not None and fields.get("model_ref", one.model_ref) != one.model_ref:
-        raise CommandError(
-            "REJECTED",
-            "The model of a participant stays for good.",
-            hint="add another participant for another model",
-        )
+def _recipient(one: Participant) -> str:
+    """Who gets the key, where no base_url says so: the provider of the model."""
+    provider, _, model = one.model_ref.partition(":")
+    return f"{provider}:{model.partition('/')[0]}" if provider == "litellm" else provider
+
+
+def _forget_model(one: Participant, fields: dict[str, Any]) -> None:
+    """Takes back what was true of the model before: what a probe found, and its prices."""
+    if "capabilities" not in fields:
+        one.capabilities = [name for name in one.capabilities if name not in REMEMBERED]
+    if "prices" not in fields:
+        one.prices = {}
 
 
 def _demand_value(name: str, value: Any) -> None:
@@ -364,7 +373,9 @@ def _demand_callable(base_url: str) -> None:
 
 
 def _demand_free_name(one: Participant) -> None:
-    others = Participant.objects.filter(grove=one.grove).exclude(pk=one.pk)
+    if one.archived_at is not None:
+        return
+    others = names_taken(one.grove).exclude(pk=one.pk)
     taken = look_alike(one.name, others.values_list("name", flat=True))
     if taken:
         why = "" if taken.casefold() == one.name.casefold() else ", which looks the same"

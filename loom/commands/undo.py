@@ -5,7 +5,7 @@ from functools import partial
 from typing import Annotated
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from loom import access
 from loom.commands import inverse, registry, step_records
@@ -179,7 +179,8 @@ def _own_steps(context: Context) -> QuerySet[Step]:
 def _steps_by(context: Context, name: str) -> QuerySet[Step]:
     """The steps of a participant of the grove in this tree; for owners, else one's own."""
     grove = context.tree.grove
-    who = Participant.objects.filter(grove=grove, name__iexact=name).first()
+    named = Participant.objects.filter(grove=grove, name__iexact=name)
+    who = named.order_by(F("archived_at").desc(nulls_first=True)).first()
     if who == context.actor.participant:
         return _own_steps(context)
     if not context.actor.is_owner:

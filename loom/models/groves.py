@@ -137,7 +137,13 @@ class Participant(Item):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint("grove", Lower("name"), name="participant_name_once"),
+            # The name of an archived agent may be used again; a person's stays theirs.
+            models.UniqueConstraint(
+                "grove",
+                Lower("name"),
+                condition=Q(archived_at__isnull=True) | Q(kind="human"),
+                name="participant_name_once",
+            ),
             models.UniqueConstraint(
                 fields=["grove", "user"], condition=Q(user__isnull=False), name="person_once"
             ),
