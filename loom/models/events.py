@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from loom.models.base import Item
+from loom.models.base import PublicIdentity
 from loom.models.groves import Participant
 from loom.models.trees import Tree
 from loom.models.workspaces import Workspace
@@ -46,7 +46,7 @@ class Event(models.Model):
         return f"{self.seq} {self.kind}"
 
 
-class Step(Item):
+class Step(PublicIdentity):
     """Who tried what, with what outcome. `inverse` is what undo would do.
 
     A line belongs to a workspace and is numbered there. An action (`loom.commands.actions`)

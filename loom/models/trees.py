@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from loom.models.base import Item
+from loom.models.base import PublicIdentity
 from loom.models.groves import Grove, Participant
 
 # A node's id is its tree's id and its ordinal in one number, so that a tree lies together
@@ -10,7 +10,7 @@ from loom.models.groves import Grove, Participant
 ORDINAL_BITS = 32
 
 
-class Tree(Item):
+class Tree(PublicIdentity):
     """One tree. `mode` is fixed at creation; `archived_at` makes it read only."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="trees")
@@ -110,7 +110,7 @@ class NodeSource(models.Model):
         return f"{self.role} {self.item}"
 
 
-class Link(Item):
+class Link(PublicIdentity):
     """A typed link between two items, kept in the tree of its source."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="links")
@@ -134,7 +134,7 @@ class Link(Item):
         return f"{self.source} {self.type} {self.target}"
 
 
-class Mark(Item):
+class Mark(PublicIdentity):
     """A bookmark, tag or read mark on an item. Taken off, it stays as a removed row."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="marks")
@@ -156,7 +156,7 @@ class Mark(Item):
 # Links by which anybody may read one tree.
 
 
-class PublicLink(Item):
+class PublicLink(PublicIdentity):
     """Opens one tree for reading, to whoever has it. Only the secret's SHA-256 is kept."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="public_links")
