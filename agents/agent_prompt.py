@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, Literal
 
 from django.utils import timezone
@@ -25,7 +25,7 @@ from agents.context.values import (
     View,
 )
 from loom import access
-from loom.access import Actor
+from loom.access import Actor, items_of
 from loom.commands import node_writer, registry
 from loom.grammar.printing import age, excerpt
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
@@ -104,14 +104,16 @@ def actions(workspace: Workspace) -> tuple[Action, ...]:
     steps = list(
         workspace.steps.exclude(canonical__startswith="→ think").order_by("-seq")[:ACTIONS]
     )
-    keys = {key for step in steps for one in step.items if (key := addresses.node_id(one))}
+    items = items_of(steps)
+    every = chain.from_iterable(items.values())
+    keys = {key for one in every if (key := addresses.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
-    return tuple(_deed(step, names) for step in reversed(steps))
+    return tuple(_deed(step, items[step.pk], names) for step in reversed(steps))
 
 
-def _deed(step: Step, names: dict[int, str]) -> Action:
+def _deed(step: Step, items: list[int], names: dict[int, str]) -> Action:
     said = (step.canonical or step.line).removeprefix("→").split()
-    nodes = (names.get(addresses.node_id(one) or 0) for one in step.items)
+    nodes = (names.get(addresses.node_id(one) or 0) for one in items)
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     return Action(verb, (first,) if first else (), step.outcome)

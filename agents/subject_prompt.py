@@ -268,7 +268,7 @@ def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
 def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
     """(role, node) of the context and instruction sources of nodes, in their order; without
     what is never sent, and without text that the model or who asked it may not see."""
-    sql = f"""SELECT node_id, role, item FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
+    sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
         AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
     named = [(node, role, addresses.node_id(item)) for node, role, item in fetch(sql)]
     if not named:

@@ -9,7 +9,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
@@ -43,7 +43,6 @@ class Change:
     item: Grove | Tree | None
     author: Participant | None = None
     _writer: Writer | None = None
-    touched: list[str] = field(default_factory=list)  # addresses, for the step
 
     @property
     def actor(self) -> Actor:
@@ -184,7 +183,6 @@ def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: An
         actor=author,
         canonical=what.name,
         arguments=recorded(args),
-        items=change.touched,
         events=writer.seqs,
         at=change.now,
         **fields,

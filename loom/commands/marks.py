@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from loom.commands.context import Context, Op, Reply
+from loom.commands.node_writer import make_items
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_own_node, tree_of
 from loom.models import Mark
@@ -35,8 +36,8 @@ class Tag(Args):
     names: Annotated[tuple[str, ...], Written("tags", many=True)]
 
 
-def _item(context: Context, ref: RefField | None) -> tuple[str, str, str]:
-    """(address, how it is shown, local id or tree id) of a node here, or of this tree."""
+def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
+    """(id, how it is shown, local id or tree id) of a node here, or of this tree."""
     if ref is not None and ref.kind == "tree":
         tree = tree_of(context, ref)
         if tree.pk != context.tree.pk:
@@ -59,12 +60,13 @@ def mark_body(mark: Mark, item: str) -> dict[str, object]:
     }
 
 
-def _add(context: Context, address: str, item: str, kind: str, label: str) -> Op:
+def _add(context: Context, item_id: int, item: str, kind: str, label: str) -> Op:
+    make_items([item_id])
     mark = Mark.objects.create(
         tree=context.tree,
         kind=kind,
         label=label,
-        item=address,
+        item_id=item_id,
         participant=context.actor.participant,
         at=context.now,
     )
@@ -81,9 +83,9 @@ def set_removed(context: Context, mark: Mark, item: str, removed: bool) -> Op:
     return {"op": "mark", "mark": mark.pk, "removed": not removed, "item": item}
 
 
-def _own_bookmark(context: Context, address: str) -> Mark | None:
+def _own_bookmark(context: Context, item_id: int) -> Mark | None:
     return Mark.objects.filter(
-        item=address,
+        item=item_id,
         kind="bookmark",
         participant=context.actor.participant,
         removed_at__isnull=True,
@@ -99,8 +101,8 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
             f"A label has at most {MAX_LABEL} characters.",
             hint="write the rest as an annotation",
         )
-    address, shown, item = _item(context, args.ref)
-    old = _own_bookmark(context, address)
+    item_id, shown, item = _item(context, args.ref)
+    old = _own_bookmark(context, item_id)
     inverse: tuple[Op, ...] = ()
     if old is not None:
         if old.label == args.label:
@@ -108,20 +110,20 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
                 "REJECTED", f"{shown} is bookmarked already.", hint="use another label"
             )
         inverse = (set_removed(context, old, item, True),)
-    inverse = (_add(context, address, item, "bookmark", args.label), *inverse)
+    inverse = (_add(context, item_id, item, "bookmark", args.label), *inverse)
     label = f' as "{args.label}"' if args.label else ""
-    return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(address,), inverse=inverse)
+    return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(item_id,), inverse=inverse)
 
 
 @command("unbookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
     """Takes your bookmark off a node."""
-    address, shown, item = _item(context, args.ref)
-    old = _own_bookmark(context, address)
+    item_id, shown, item = _item(context, args.ref)
+    old = _own_bookmark(context, item_id)
     if old is None:
         raise CommandError("REJECTED", f"You have no bookmark on {shown}.", hint="nothing to do")
     inverse = set_removed(context, old, item, True)
-    return Reply(f"✓ unbookmarked {shown}", refs=(item,), items=(address,), inverse=(inverse,))
+    return Reply(f"✓ unbookmarked {shown}", refs=(item,), items=(item_id,), inverse=(inverse,))
 
 
 def _spelling(context: Context, name: str) -> str:
@@ -133,8 +135,8 @@ def _spelling(context: Context, name: str) -> str:
     return next((label for label in labels.iterator() if is_tag(label, name)), name)
 
 
-def _tags_on(address: str) -> dict[str, Mark]:
-    marks = Mark.objects.filter(item=address, kind="tag", removed_at__isnull=True)
+def _tags_on(item_id: int) -> dict[str, Mark]:
+    marks = Mark.objects.filter(item=item_id, kind="tag", removed_at__isnull=True)
     return {mark.label.casefold(): mark for mark in marks.select_related("participant")}
 
 
@@ -151,17 +153,17 @@ def tag(context: Context, args: Tag) -> Reply:
             f"A line gives at most {MAX_TAGS} tags.",
             hint="give the others in further lines",
         )
-    address, shown, item = _item(context, args.ref)
-    on = _tags_on(address)
+    item_id, shown, item = _item(context, args.ref)
+    on = _tags_on(item_id)
     fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}
     if not fresh:
         raise CommandError("REJECTED", f"{shown} has these tags already.", hint="nothing to do")
     names = [_spelling(context, name) for name in fresh.values()]
-    inverse = tuple(_add(context, address, item, "tag", name) for name in names)
+    inverse = tuple(_add(context, item_id, item, "tag", name) for name in names)
     return Reply(
         f"✓ tagged {shown} {_written(names)}",
         refs=(item,),
-        items=(address,),
+        items=(item_id,),
         inverse=tuple(reversed(inverse)),
     )
 
@@ -169,15 +171,15 @@ def tag(context: Context, args: Tag) -> Reply:
 @command("untag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def untag(context: Context, args: Tag) -> Reply:
     """Takes tags off a node or tree, whoever put them there."""
-    address, shown, item = _item(context, args.ref)
-    on = _tags_on(address)
+    item_id, shown, item = _item(context, args.ref)
+    on = _tags_on(item_id)
     missing = [name for name in args.names if name.casefold() not in on]
     if missing:
         raise CommandError("NOT_FOUND", f"{shown} has no tag {_written(missing)}.", hint=_has(on))
     marks = {name.casefold(): on[name.casefold()] for name in args.names}
     inverse = tuple(set_removed(context, mark, item, True) for mark in marks.values())
     names = _written([mark.label for mark in marks.values()])
-    return Reply(f"✓ untagged {shown} {names}", refs=(item,), items=(address,), inverse=inverse)
+    return Reply(f"✓ untagged {shown} {names}", refs=(item,), items=(item_id,), inverse=inverse)
 
 
 def _has(on: dict[str, Mark]) -> str:

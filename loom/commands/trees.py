@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from loom import access
@@ -24,6 +24,7 @@ from loom.models import (
     Event,
     Generation,
     Import,
+    Item,
     Link,
     Mark,
     Node,
@@ -31,6 +32,7 @@ from loom.models import (
     PublicLink,
     Receipt,
     Step,
+    StepItem,
     Stream,
     Tree,
     Turn,
@@ -65,6 +67,8 @@ def erase_rows(tree_uid: str) -> None:
     Turn.objects.filter(tree=tree).update(generation=None)  # the two point at each other
     for rows in (
         Event.objects.filter(stream__name__in=names),
+        StepItem.objects.filter(step__workspace__tree=tree),
+        StepItem.objects.filter(step__workspace=None, step__stream=streams.name_of(tree)),
         Step.objects.filter(workspace__tree=tree),
         Step.objects.filter(workspace=None, stream=streams.name_of(tree)),
         Receipt.objects.filter(tree=tree),
@@ -79,6 +83,7 @@ def erase_rows(tree_uid: str) -> None:
     ):
         _go(rows)
     _go_nodes(tree)
+    _go(_unreferenced(tree))
     with transaction.atomic():
         tree.delete()
         Stream.objects.filter(name__in=names).delete()
@@ -99,6 +104,20 @@ def _go(rows: Any) -> None:
     while ids := list(rows.order_by("-pk").values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
             rows.model.objects.filter(pk__in=ids)._raw_delete(rows.db)
+
+
+def _unreferenced(tree: Tree) -> QuerySet[Item]:
+    """The items of the tree that nothing points at any more. The others stay, so that links of
+    other trees are shown as broken."""
+    first, last = tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1
+    own = OuterRef("pk")
+    return Item.objects.filter(pk__range=(first, last)).exclude(
+        Exists(Link.objects.filter(source=own))
+        | Exists(Link.objects.filter(target=own))
+        | Exists(Mark.objects.filter(item=own))
+        | Exists(NodeSource.objects.filter(item=own))
+        | Exists(StepItem.objects.filter(item=own))
+    )
 
 
 def _go_nodes(tree: Tree) -> None:

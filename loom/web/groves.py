@@ -56,7 +56,7 @@ def trees_tagged(actor: Actor, tag: str) -> list[int]:
 
 def _tags(actor: Actor) -> QuerySet[Mark]:
     on_trees = Mark.objects.filter(tree__grove=actor.grove, kind="tag", removed_at__isnull=True)
-    return on_trees.filter(item__startswith=addresses.of_tree(0)[0]).order_by("label")
+    return on_trees.filter(item__kind="tree").order_by("label")
 
 
 def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:

@@ -8,7 +8,8 @@ from agents.agent_prompt import assembled, next_place
 from agents.subject_prompt import order_of
 from loom import access
 from loom.access import acting_as
-from loom.commands import node_writer
+from loom.commands import node_writer, step_records
+from loom.commands.context import touched
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Participant, Step, Tree, User, Workspace
 from loom.rules.errors import CommandError
@@ -154,9 +155,10 @@ def test_steps_and_context_of_an_agent_are_guarded_as_calls_are(
     provider.script(says("→ view here\n"), says("Done."))
     turn = went(asked(left.actor(two.both), left.tree, agent, node=left.text.local_id))
     # As a step of an older Heddle, in which an agent reached whatever its inviter did.
-    Step.objects.filter(turn_uid=turn.uid).update(
-        items=[f"n{two.right.text.pk}"], message=SECRET, line=f"view {two.far}"
-    )
+    Step.objects.filter(turn_uid=turn.uid).update(message=SECRET, line=f"view {two.far}")
+    for step in Step.objects.filter(turn_uid=turn.uid):
+        step.touched.all().delete()
+        step_records.touch(step, touched(two.right.text))
     view = node_writer.workspace_of(agent, left.tree)
     page = f"/trees/{left.tree.uid}?node={left.text.local_id}"
     for where in (f"workspace={view.uid}", f"turn={turn.uid}"):

@@ -4,13 +4,14 @@ The rows are those that the code of that time wrote: events with the whole body 
 steps and receipts with whole lines, generations with their text.
 """
 
+import json
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import IntegrityError, connection, transaction
+from django.db.migrations.loader import MigrationLoader
 
 from loom.access import Actor
 from loom.commands import node_writer
@@ -31,7 +32,21 @@ CANONICAL = f"→ respond root\n{LONG}\n←"
 
 
 def _migrate() -> None:
-    migration.forward(apps, SimpleNamespace(connection=connection))
+    """Runs the migration on the models of its time, when a step held addresses itself."""
+    past = MigrationLoader(connection).project_state(("loom", "0016_node_content_guard")).apps
+    kind = "jsonb" if connection.vendor == "postgresql" else "text"
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        names = [
+            one.name for one in connection.introspection.get_table_description(cursor, "loom_step")
+        ]
+        if "items" not in names:
+            cursor.execute(f"ALTER TABLE loom_step ADD COLUMN items {kind} NOT NULL DEFAULT '[]'")
+        for step in Step.objects.all():
+            items = json.dumps([f"n{one.item_id}" for one in step.touched.all()])
+            cursor.execute("UPDATE loom_step SET items = %s WHERE id = %s", [items, step.pk])
+    migration.forward(past, SimpleNamespace(connection=connection))
 
 
 def _old(actor: Actor, tree: Tree, model: Participant) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.models import Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
+from loom.rules.addresses import of_tree
 from loom.transfer import heddle_writer, importing
 from tests.machines.replay import Replayed, events_of, stored
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
@@ -103,14 +104,14 @@ def test_a_tree_comes_again_as_it_was(lived: Tree, bring: Bring, actor: Actor) -
 def test_marks_links_and_sources_come_again(lived: Tree, bring: Bring) -> None:
     again = tree_of(bring(out(lived)))
     whole = Mark.objects.get(tree=again, label="whole")
-    assert whole.item == f"t{again.pk}"
+    assert whole.item_id == of_tree(again.pk)
     assert Mark.objects.filter(tree=again).count() == Mark.objects.filter(tree=lived).count() == 4
     assert Link.objects.filter(tree=again, note="so", confidence=0.5, type="supports").exists()
-    assert Link.objects.get(tree=again, type="related").target == f"t{again.pk}"
+    assert Link.objects.get(tree=again, type="related").target_id == of_tree(again.pk)
     made = Node.objects.get(tree=again, text="So it was.")
-    seen = {(one.item, one.role, one.version_seen) for one in made.sources.all()}
+    seen = {(one.item_id, one.role, one.version_seen) for one in made.sources.all()}
     above = Node.objects.get(versions=made.parent_slot)
-    assert seen == {(f"n{above.pk}", "primary", above.hash), (f"t{again.pk}", "context", "")}
+    assert seen == {(above.pk, "primary", above.hash), (of_tree(again.pk), "context", "")}
 
 
 def test_a_client_that_replays_the_events_has_the_tree(lived: Tree, bring: Bring) -> None:

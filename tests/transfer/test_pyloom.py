@@ -36,7 +36,7 @@ def _labels(tree: Tree, kind: str) -> dict[str, list[str]]:
     """Labels by the text of the node."""
     found: dict[str, list[str]] = {}
     for mark in Mark.objects.filter(tree=tree, kind=kind).order_by("id"):
-        text = Node.objects.get(pk=int(mark.item[1:])).text
+        text = Node.objects.get(pk=mark.item_id).text
         found.setdefault(text, []).append(mark.label)
     return found
 
