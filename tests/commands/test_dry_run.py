@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import connection, connections, transaction
 
 from loom import commands
 from loom.access import Actor
@@ -50,6 +50,7 @@ def test_a_dry_run_waits_for_no_lock(
     world: dict[str, str],  # noqa: F811
     actor: Actor,
     tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     is_held, is_over = threading.Event(), threading.Event()
 
@@ -69,8 +70,10 @@ def test_a_dry_run_waits_for_no_lock(
         assert is_held.wait(10)
         for line in (filled(one, world) for many in LINES.values() for one in many):
             _said(actor, tree, Request(line, dry_run=True))
-        with pytest.raises(OperationalError):
+        monkeypatch.setattr(streams, "PATIENCE_S", 0.0)
+        with pytest.raises(CommandError) as busy:
             execute(actor, tree, Request('respond root "x"'))
+        assert (busy.value.code, busy.value.retryable) == ("UNAVAILABLE", True)
     finally:
         is_over.set()
         holding.join(10)
