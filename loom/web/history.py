@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
+from loom.events import streams
 from loom.models import Event, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN
 from loom.queries import event_log
@@ -143,7 +144,7 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
     everybody's changes were."""
     actor, tree = access.get_tree(request.user, uid)
     cast = cast_of(actor)
-    rows = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("-seq")
+    rows = Event.objects.filter(stream=streams.named(f"tree:{tree.uid}")).order_by("-seq")
     events = list(rows[:MAX_HISTORY])
     me = actor.participant.uid
     context = {
