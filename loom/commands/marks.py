@@ -40,7 +40,9 @@ def _item(context: Context, ref: RefField | None) -> tuple[str, str, str]:
         tree = tree_of(context, ref)
         if tree.pk != context.tree.pk:
             raise CommandError(
-                "CROSS_TREE", "This marks another tree.", hint="give the line in that tree"
+                "CROSS_TREE",
+                "This would mark something in another tree.",
+                hint="run the command in that tree",
             )
         return addresses.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}"
     node = get_own_node(context, ref)
@@ -91,7 +93,7 @@ def _own_bookmark(context: Context, address: str) -> Mark | None:
 
 @command("bookmark", group="Make", klass="write", letters="AW", stream="tree")
 def bookmark(context: Context, args: Bookmark) -> Reply:
-    """Puts your bookmark on a node; others see it. A new label takes the old one's place."""
+    """Bookmarks a node; others can see it. A new label replaces the old one."""
     if len(args.label) > MAX_LABEL:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -104,7 +106,7 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
     if old is not None:
         if old.label == args.label:
             raise CommandError(
-                "REJECTED", f"{shown} is bookmarked already.", hint="use another label"
+                "REJECTED", f"{shown} is already bookmarked.", hint="use another label"
             )
         inverse = (set_removed(context, old, item, True),)
     inverse = (_add(context, address, item, "bookmark", args.label), *inverse)
@@ -114,7 +116,7 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
 
 @command("unbookmark", group="Make", klass="write", letters="AW", stream="tree")
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
-    """Takes your bookmark off a node."""
+    """Removes your bookmark from a node."""
     address, shown, item = _item(context, args.ref)
     old = _own_bookmark(context, address)
     if old is None:
@@ -143,18 +145,18 @@ def _written(names: list[str]) -> str:
 
 @command("tag", group="Make", klass="write", letters="AW", stream="tree")
 def tag(context: Context, args: Tag) -> Reply:
-    """Puts tags on a node or tree. A tag exists by its marks; its case is as first typed."""
+    """Adds tags to a node or tree. A tag exists while something has it, spelled as first typed."""
     if len(args.names) > MAX_TAGS:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"A line gives at most {MAX_TAGS} tags.",
-            hint="give the others in further lines",
+            f"A command takes at most {MAX_TAGS} tags.",
+            hint="add the others with further commands",
         )
     address, shown, item = _item(context, args.ref)
     on = _tags_on(address)
     fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}
     if not fresh:
-        raise CommandError("REJECTED", f"{shown} has these tags already.", hint="nothing to do")
+        raise CommandError("REJECTED", f"{shown} already has these tags.", hint="nothing to do")
     names = [_spelling(context, name) for name in fresh.values()]
     inverse = tuple(_add(context, address, item, "tag", name) for name in names)
     return Reply(
@@ -167,7 +169,7 @@ def tag(context: Context, args: Tag) -> Reply:
 
 @command("untag", group="Make", klass="write", letters="AW", stream="tree")
 def untag(context: Context, args: Tag) -> Reply:
-    """Takes tags off a node or tree, whoever put them there."""
+    """Removes tags from a node or tree, whoever added them."""
     address, shown, item = _item(context, args.ref)
     on = _tags_on(address)
     missing = [name for name in args.names if name.casefold() not in on]

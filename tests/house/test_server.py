@@ -100,7 +100,7 @@ def test_a_full_disk_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
     # So that there is something to write into the log.
     with server(tmp_path, "--no-model", PYTHONPROFILEIMPORTTIME="1") as running:
         said = running.rest()
-    assert "The data folder cannot be written: No space left on device." in said
+    assert "The data folder can't be written: No space left on device." in said
     assert "Traceback" not in said
     assert running.process.returncode == 1
 

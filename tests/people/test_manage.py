@@ -68,7 +68,7 @@ def test_an_empty_data_folder_is_told_with_what_to_do(
     command = [python, "manage.py", *words]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"There is no Heddle in {tmp_path} yet." in done.stderr
+    assert f"There is no Heddle data in {tmp_path} yet." in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -275,7 +275,7 @@ def _rewritten(good: Path, to: Path, **about: Any) -> None:
 
 
 def test_a_backup_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, db: None) -> None:
-    with pytest.raises(CommandError, match="cannot be written"):
+    with pytest.raises(CommandError, match="can't be written"):
         said("backup", str(tmp_path / "no" / "such" / "folder"))
     assert list(tmp_path.iterdir()) == []
 
@@ -289,7 +289,7 @@ def test_a_backup_on_a_full_disk_is_refused_and_leaves_the_old_one(
 
     (tmp_path / "old.backup").write_text("whole")
     monkeypatch.setattr(archives, "dump", full)
-    with pytest.raises(CommandError, match="cannot be written: database or disk is full"):
+    with pytest.raises(CommandError, match="can't be written: database or disk is full"):
         said("backup", str(tmp_path / "old.backup"))
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("old.backup", "whole")]
 

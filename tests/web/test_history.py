@@ -31,7 +31,7 @@ def test_a_writer_is_not_offered_the_steps_of_others(
 ) -> None:
     execute(actor, tree, Request('respond root "a"'))
     page = shown(visitor, writer, tree)
-    assert "Steps of others" not in page
+    assert "Other people's changes" not in page
     assert "data-line" not in page
 
 
