@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import files, name_of, text_of
+from tests.house.sources import files, name_of, nodes_of, text_of
 
 LIMITS = {".py": 300, ".js": 200, ".mjs": 200, ".html": 80}
 FUNCTION_LIMIT = 40
@@ -33,7 +33,7 @@ def test_no_file_is_too_long(suffix: str) -> None:
 
 
 def _functions(path: Path) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(ast.parse(text_of(path))):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
             first = node.body[0]
             documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
