@@ -116,7 +116,10 @@ def _use(connection: BaseDatabaseWrapper, name: str) -> None:
 
 
 def copy_started_data(to: Path) -> None:
-    """Fills `to` with the data folder of a Heddle after its first start, made once in a run."""
+    """Fills `to` with the data folder of a Heddle after its first start, made once in a run.
+    Outside of a run, as in a bench, `to` is left as it is: the start itself fills it."""
+    if "HEDDLE_TEST_DATA" not in os.environ:
+        return
     run = Path(os.environ["HEDDLE_TEST_DATA"])
     source = run / "started"
     run.mkdir(parents=True, exist_ok=True)
