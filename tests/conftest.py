@@ -26,6 +26,19 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("heddle")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts processes and waits for them comes first, so that other tests are run
+    meanwhile: the random kills, then whatever else is marked `kill`, then the long machines."""
+
+    def place(item: pytest.Item) -> tuple[int, str]:
+        if item.get_closest_marker("kill"):
+            is_random = item.path.name == "test_random_kills.py"
+            return (0 if is_random else 1, item.path.parent.name)
+        return (2 if item.path.parent.name == "machines" else 3, "")
+
+    items.sort(key=place)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _quick_passwords() -> None:
     """Hashing slowly, on purpose, would take half of the whole run."""

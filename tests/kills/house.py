@@ -11,6 +11,7 @@ from config.supervisor import broker, plan
 from config.supervisor.keeper import Child, Keeper
 from config.supervisor.options import Options, free_port
 from config.supervisor.setup import prepare
+from tests.databases import copy_started_data
 from tests.kills.heddle import ROOT, START_S, until
 from tests.kills.postgres import Postgres
 
@@ -49,6 +50,8 @@ class House:
 
     def start(self) -> None:
         """Starts everything and waits until it answers."""
+        if self._postgres is None:
+            copy_started_data(self.options.data)
         self._env["REDIS_URL"] = broker.start(self._keeper, self.options.data, self._env)
         prepare(self.options, self._env)
         for child in plan.children(self.options, self._env):
