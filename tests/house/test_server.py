@@ -28,7 +28,7 @@ def _is_gone(running: Server, pid: int) -> bool:
 
 def test_it_starts_keeps_its_processes_and_stops_without_a_trace(data: Path) -> None:
     with server(data, "--no-model") as running:
-        running.ready()
+        url = running.ready()
         wait_until_well(running)
         assert running.health()["processes"] == {
             "web": "ok",
@@ -37,7 +37,7 @@ def test_it_starts_keeps_its_processes_and_stops_without_a_trace(data: Path) -> 
             "worker": "ok",
             "model": "off",
         }
-        assert _health(url)["disk"] == "ok"
+        assert running.health()["disk"] == "ok"
         late = httpx.get(url, headers={"X-Long": "x" * 70_000}, timeout=10)
         assert late.status_code == 400
         for name in ("uvicorn", "celery", "valkey-server"):
