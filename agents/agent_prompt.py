@@ -186,8 +186,8 @@ def next_place(member: Actor, workspace: Workspace) -> Place:
     if LOOM not in agent.permissions:
         raise CommandError(
             "REJECTED",
-            f"{agent.name} is sent no sections, only text.",
-            hint="look at the context of a loom-aware agent",
+            f"{agent.name} is sent text only, without sections.",
+            hint="request the context of a loom-aware agent",
         )
     turn = turns().filter(participant=agent, tree=tree, ended_at__isnull=True).last()
     if turn is not None:

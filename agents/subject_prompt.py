@@ -244,7 +244,7 @@ def _asker(generation: Generation) -> Actor:
     if user is None:
         raise CommandError(
             "PERMISSION_DENIED",
-            "Only a member can ask for a continuation.",
+            "Only members can ask for continuations.",
             hint="ask an owner of the grove to invite you",
         )
     actor = access.get_actor(user, generation.tree.grove)

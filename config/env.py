@@ -49,7 +49,7 @@ def _proxies() -> tuple[str, ...]:
             ip_network(one, strict=False)
         except ValueError:
             raise WrongSetting(
-                f"HEDDLE_PROXIES holds {one!r}, which is no address or network. "
+                f"HEDDLE_PROXIES contains {one!r}, which is not an address or network. "
                 "Write it as 10.0.0.5 or 10.0.0.0/24."
             ) from None
     return named
@@ -59,7 +59,9 @@ def _days(name: str, default: int) -> int:
     """A whole number of days, 1 or more."""
     given = os.environ.get(name, "") or str(default)
     if not (given.isascii() and given.isdigit() and int(given[:6]) >= 1 and len(given) <= 5):
-        raise WrongSetting(f"{name}={given!r} is no number of days. Write 1 or more, such as 30.")
+        raise WrongSetting(
+            f"{name}={given!r} is not a number of days. Write 1 or more, such as 30."
+        )
     return int(given)
 
 
@@ -74,7 +76,7 @@ def _secret(data: Path) -> str:
     given = os.environ.get("HEDDLE_SECRET", "")
     if given:
         if len(given) < 32:
-            raise WrongSetting("HEDDLE_SECRET is shorter than 32 characters. Make a longer one.")
+            raise WrongSetting("HEDDLE_SECRET is shorter than 32 characters. Use a longer one.")
         return given
     file = data / "secret"
     if not file.exists():
@@ -106,11 +108,11 @@ def read() -> Env:
     try:
         data.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WrongSetting(f"HEDDLE_DATA={data} cannot be made: {error.strerror}.") from error
+        raise WrongSetting(f"HEDDLE_DATA={data} can't be created: {error.strerror}.") from error
     for origin in _listed("HEDDLE_ORIGINS"):
         if "://" not in origin:
             raise WrongSetting(
-                f"HEDDLE_ORIGINS holds {origin!r}, which has no scheme. Write https://{origin}."
+                f"HEDDLE_ORIGINS contains {origin!r}, which has no scheme. Write https://{origin}."
             )
     database = os.environ.get("DATABASE_URL", "") or f"sqlite:///{data / 'heddle.sqlite3'}"
     return Env(

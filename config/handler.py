@@ -29,7 +29,7 @@ _SAID = json.dumps(
     {
         "ok": False,
         "code": "LIMIT_EXCEEDED",
-        "message": "The body is too big.",
+        "message": "The body is too large.",
         "hint": "send less at once",
         "retryable": True,
     }

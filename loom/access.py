@@ -108,8 +108,8 @@ def acting_in(turn: Turn) -> Actor:
     except CommandError:
         raise CommandError(
             "PERMISSION_DENIED",
-            "Who asked for this turn is no member any more.",
-            hint="ask for a turn of your own",
+            "The person who started this turn is no longer a member.",
+            hint="start a turn yourself",
         ) from None
     return acting_as(inviter, agent)
 
@@ -198,7 +198,9 @@ def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
         .first()
     )
     if link is None:
-        raise not_found("This link", "It was revoked or is over; ask whoever gave it to you.")
+        raise not_found(
+            "This link", "It was revoked or has expired; ask the person who gave it to you."
+        )
     nobody = Participant(pk=0, grove=link.tree.grove, kind="human", name="")
     user = User(pk=0, username="", is_active=False)
     return Actor(nobody, nobody, user, link.tree.grove, "reader"), link
@@ -231,8 +233,8 @@ def demand_writable(tree: Tree) -> None:
     if tree.archived_at is not None:
         raise CommandError(
             "REJECTED",
-            "This tree is archived and read only.",
-            hint="An owner can take it out of the archive.",
+            "This tree is archived and read-only.",
+            hint="An owner can restore it from the archive.",
         )
 
 

@@ -1,11 +1,13 @@
 """What every test may ask for: standing people, trees drawn in a line, a client each."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
@@ -14,6 +16,7 @@ from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.events import streams
 from loom.models import Grove, Membership, Participant, Tree, User
+from tests.databases import make_test_database
 from tests.triggers import _flush_without_triggers  # noqa: F401 (a fixture for all)
 from tests.two_groves import two_groves  # noqa: F401 (a fixture for all)
 
@@ -24,10 +27,40 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("heddle")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts processes and waits for them comes first, so that other tests are run
+    meanwhile: the random kills, then whatever else is marked `kill`, then the long machines."""
+
+    def place(item: pytest.Item) -> tuple[int, str]:
+        if item.get_closest_marker("kill"):
+            is_random = item.path.name == "test_random_kills.py"
+            return (0 if is_random else 1, item.path.parent.name)
+        return (2 if item.path.parent.name == "machines" else 3, "")
+
+    items.sort(key=place)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _quick_passwords() -> None:
     """Hashing slowly, on purpose, would take half of the whole run."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    request: pytest.FixtureRequest,
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: Any,
+) -> Iterator[None]:
+    """A database of this process's own, in place of pytest-django's: a copy of a migrated one."""
+    cache_of_pytest: Any = request.config.cache
+    name = str(connection.settings_dict["NAME"])
+    with django_db_blocker.unblock():
+        make_test_database(connection, Path(cache_of_pytest.mkdir("heddle-database")))
+    yield
+    with django_db_blocker.unblock():
+        connection.creation.destroy_test_db(name, verbosity=0)
 
 
 def make_user(name: str, **fields: Any) -> User:

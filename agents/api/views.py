@@ -218,10 +218,14 @@ def response(request: Request, uid: str) -> HttpResponse:
     actor, row = access.get_call(_user(request), _id(uid, "This call"))
     if not access.may_read_call(actor, row):
         raise CommandError(
-            "PERMISSION_DENIED", "This call holds what you may not see.", hint="Ask an owner."
+            "PERMISSION_DENIED",
+            "This call contains text that you may not see.",
+            hint="Ask an owner.",
         )
     if row.sealed_at is None:
-        raise CommandError("UNAVAILABLE", "The answer has not ended yet.", hint="Ask again later.")
+        raise CommandError(
+            "UNAVAILABLE", "The response has not ended yet.", hint="Ask again later."
+        )
     found = provenance.response_of(row)
     if found is None:
         hint = "GET …/verify says what it is evidence of"
@@ -233,7 +237,7 @@ def response(request: Request, uid: str) -> HttpResponse:
 
 def _user(request: Request) -> User:
     if not isinstance(request.user, User):
-        raise CommandError("UNAUTHENTICATED", "Nobody is signed in.", hint="Send a key.")
+        raise CommandError("UNAUTHENTICATED", "You are not signed in.", hint="Send a key.")
     return request.user
 
 

@@ -143,7 +143,7 @@ class _Teller:
         """What one event tells. Thinking is no text; it stands in the bytes that are kept."""
         value = value_of(data)
         if not isinstance(value, dict):
-            yield Failure("server", "an event of the answer is no JSON object")
+            yield Failure("server", "an event of the answer is not a JSON object")
             return
         if value.get("type") == "error":
             yield _failure(value)

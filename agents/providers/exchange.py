@@ -31,19 +31,25 @@ Kind = Literal[
 RETRYABLE: frozenset[Kind] = frozenset({"rate", "server", "network", "timeout", "absent", "empty"})
 
 _SAID: dict[Kind, tuple[str, str]] = {
-    "auth": ("The provider refused the key", "An owner gives the participant a valid key."),
-    "rate": ("The provider asks to come again later", "Wait, then try again."),
+    "auth": ("The provider refused the key", "An owner has to enter a valid key."),
+    "rate": ("The provider is rate limiting requests", "Wait, then try again."),
     "credit": (
         "The provider's account has no credit left",
-        "Its owner tops it up; or continue with another participant.",
+        "Add credit at the provider, or continue with another participant.",
     ),
     "context": ("The text is too long for the model", "Continue from a shorter path."),
-    "not_found": ("The provider does not know the model", "An owner corrects the model's name."),
-    "invalid": ("The provider refused the request", "An owner checks the participant's settings."),
+    "not_found": (
+        "The provider does not have this model",
+        "An owner has to correct the model's name.",
+    ),
+    "invalid": (
+        "The provider refused the request",
+        "An owner has to check the participant's settings.",
+    ),
     "server": ("The provider failed", "Try again."),
     "network": ("The provider could not be reached", "Try again."),
-    "timeout": ("The provider took too long", "Try again."),
-    "empty": ("The model answered nothing", "Try again."),
+    "timeout": ("The provider timed out", "Try again."),
+    "empty": ("The model returned no text", "Try again."),
     "filtered": ("The provider's filter stopped the answer", "Change the text and try again."),
 }
 

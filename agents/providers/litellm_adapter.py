@@ -126,7 +126,9 @@ def _demand_chat(litellm: Any, model: str) -> None:
     except Exception:  # LiteLLM raises a bare Exception for a model that its list does not hold
         return
     if mode not in (None, "chat"):
-        raise Broken(Failure("refused", f"{bare} is no chat model (LiteLLM lists it as {mode})."))
+        raise Broken(
+            Failure("refused", f"{bare} is not a chat model (LiteLLM lists it as {mode}).")
+        )
 
 
 async def _close(client: Any) -> None:

@@ -114,7 +114,7 @@ class _Teller:
         """What one event tells."""
         value = value_of(data)
         if not isinstance(value, dict):
-            yield Failure("server", "an event of the answer is no JSON object")
+            yield Failure("server", "an event of the answer is not a JSON object")
             return
         if value.get("error"):
             yield of_words(*error_of(value))

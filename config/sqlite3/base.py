@@ -23,6 +23,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return cursor
 
     def _start_transaction_under_autocommit(self) -> None:
+        # A dry run only reads, so it waits for no writer.
+        if self.transaction_mode == "DEFERRED":  # type: ignore[attr-defined]
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
+            return
         self.enter()
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]

@@ -65,7 +65,7 @@ def main() -> int:
     except OSError as error:
         if error.errno not in _CANNOT_WRITE:
             raise
-        sys.stderr.write(f"The data folder cannot be written: {error.strerror}.\n")
+        sys.stderr.write(f"The data folder can't be written: {error.strerror}.\n")
         return 1
     return 0
 

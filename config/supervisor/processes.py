@@ -81,7 +81,7 @@ def read(words: list[str]) -> Options:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         (data / "logs").mkdir(exist_ok=True)
     except OSError as error:
-        raise Sentence(f"The data folder {data} cannot be made: {error.strerror}.") from error
+        raise Sentence(f"The data folder {data} can't be created: {error.strerror}.") from error
     return Options(
         host=given.host,
         port=free_port(given.host, given.port),

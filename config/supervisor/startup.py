@@ -90,7 +90,7 @@ def locked(data: Path) -> Iterator[None]:
         except OSError as error:
             file.seek(0)
             raise Sentence(
-                f"Another Heddle (process {file.read().strip()}) uses {data}. "
+                f"Another Heddle (process {file.read().strip()}) is using {data}. "
                 "Stop it, or choose another folder with --data."
             ) from error
         file.truncate(0)

@@ -171,7 +171,7 @@ def _change(user: User, sent: dict[str, object]) -> None:
     codes = [code for code, _ in conf.LANGUAGES]
     if sent.get("language") and sent["language"] not in codes:
         raise CommandError(
-            "INVALID_SYNTAX", "There is no such language.", hint=f"one of {', '.join(codes)}"
+            "INVALID_SYNTAX", "This language is not available.", hint=f"one of {', '.join(codes)}"
         )
     name, theme = sent.pop("name", None), sent.pop("theme", None)
     if sent:

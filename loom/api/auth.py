@@ -67,13 +67,13 @@ class Bearer(BaseAuthentication):
 
 
 def _demand_method(request: Request, key: ApiKey) -> None:
-    """Refuses requests that change something to a key that may only read. Lines are let
+    """Refuses requests that change something to a key that is read-only. Lines are let
     through: which of them change something, `execute` decides."""
     is_line = request.path.endswith("/commands")
     if key.scope == "read" and request.method not in SAFE_METHODS and not is_line:
         raise CommandError(
             "PERMISSION_DENIED",
-            "This API key may only read.",
+            "This API key is read-only.",
             hint="use a key with the scope write",
         )
 
@@ -84,7 +84,7 @@ def demand_scope(request: Request, scope: Scope) -> None:
         raise CommandError(
             "PERMISSION_DENIED",
             f"This needs an API key with the scope {scope}.",
-            hint="make one on the page Settings, Access",
+            hint="create one under Settings, Access",
         )
 
 
@@ -147,7 +147,7 @@ def _note(rows: QuerySet[Any], **seen: datetime) -> None:
 def user_of(request: Request) -> User:
     """Who asks. UNAUTHENTICATED where nobody does."""
     if not isinstance(request.user, User):
-        raise CommandError("UNAUTHENTICATED", "Nobody is signed in.", hint="send a key")
+        raise CommandError("UNAUTHENTICATED", "You are not signed in.", hint="send a key")
     return request.user
 
 

@@ -75,7 +75,7 @@ def _unread(why: str) -> CommandError:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _finite(digits: str) -> float:
@@ -124,14 +124,14 @@ def _demand_whole(value: Any) -> None:
 def demand_whole_text(text: str) -> None:
     """Refuses a text with U+0000 or half a character."""
     if "\0" in text:
-        raise CommandError("INVALID_SYNTAX", "A text holds U+0000.", hint="take it out")
+        raise CommandError("INVALID_SYNTAX", "A text contains U+0000.", hint="remove it")
     try:
         text.encode()
     except UnicodeEncodeError:
         raise CommandError(
             "INVALID_SYNTAX",
-            "A text holds half a character (a lone surrogate).",
-            hint="send whole characters",
+            "A text contains a lone surrogate.",
+            hint="send valid Unicode",
         ) from None
 
 

@@ -80,7 +80,7 @@ def _headers(error: Exception) -> dict[str, str]:
 def _nobody(error: Any) -> CommandError:
     return CommandError(
         "UNAUTHENTICATED",
-        "Nobody is signed in.",
+        "You are not signed in.",
         hint="send Authorization: Bearer KEY; manage.py apikey USER NAME makes a key",
     )
 
@@ -111,7 +111,7 @@ def _wrong_method(error: Any) -> CommandError:
 def _wrong_type(error: Any) -> CommandError:
     return CommandError(
         "INVALID_SYNTAX",
-        "The body's content type is not one that is read here.",
+        "This content type is not supported.",
         hint="send Content-Type: application/json",
         status=415,
     )
@@ -120,7 +120,7 @@ def _wrong_type(error: Any) -> CommandError:
 def _wrong_accept(error: Any) -> CommandError:
     return CommandError(
         "INVALID_SYNTAX",
-        "There is no answer of the content type asked for.",
+        "The requested content type is not available.",
         hint="send Accept: application/json",
         status=406,
     )
@@ -129,13 +129,13 @@ def _wrong_accept(error: Any) -> CommandError:
 def _too_many(error: Any) -> CommandError:
     return CommandError(
         "LIMIT_EXCEEDED",
-        "These were too many requests in a minute.",
+        "Too many requests in one minute.",
         hint="wait as many seconds as Retry-After says",
     )
 
 
 def _too_big(error: Any) -> CommandError:
-    return CommandError("LIMIT_EXCEEDED", "The body is too big.", hint="send less", status=413)
+    return CommandError("LIMIT_EXCEEDED", "The body is too large.", hint="send less", status=413)
 
 
 def _unreadable(error: Any) -> CommandError:
@@ -145,17 +145,19 @@ def _unreadable(error: Any) -> CommandError:
 def _no_value(error: Any) -> CommandError:
     return CommandError(
         "INVALID_SYNTAX",
-        "The request holds a value that cannot be stored.",
-        hint="look for U+0000, half characters and numbers out of range",
+        "The request contains a value that can't be stored.",
+        hint="check for U+0000, lone surrogates and numbers out of range",
     )
 
 
 def _too_deep(error: Any) -> CommandError:
-    return CommandError("INVALID_SYNTAX", "The request is nested too deep.", hint="flatten it")
+    return CommandError("INVALID_SYNTAX", "The request is nested too deeply.", hint="flatten it")
 
 
 def _lost_race(error: Any) -> CommandError:
-    return CommandError("CONFLICT", "Somebody was there first.", hint="look, and try again")
+    return CommandError(
+        "CONFLICT", "Somebody else changed this first.", hint="look again and retry"
+    )
 
 
 def _down(error: Any) -> CommandError:
@@ -163,10 +165,8 @@ def _down(error: Any) -> CommandError:
         hint = "whoever runs this Heddle makes room on its disk"
         return CommandError("UNAVAILABLE", "The disk is full; nothing was written.", hint=hint)
     if "database is locked" in str(error):
-        return CommandError(
-            "UNAVAILABLE", "The database is busy with other writing.", hint="send it again"
-        )
-    return CommandError("UNAVAILABLE", "The database does not answer.", hint="try again")
+        return CommandError("UNAVAILABLE", "The database is busy.", hint="send it again")
+    return CommandError("UNAVAILABLE", "The database is not responding.", hint="try again")
 
 
 def _otherwise(error: Any) -> CommandError:

@@ -226,7 +226,7 @@ def search(request: Request, uid: str) -> Response:
     )
     limit = number(request, "limit", default=20, least=1, most=MOST)
     if "\0" in only.tag:
-        raise CommandError("INVALID_SYNTAX", "tag holds U+0000.", hint="tag=NAME")
+        raise CommandError("INVALID_SYNTAX", "tag contains U+0000.", hint="tag=NAME")
     found = find_in_grove(actor, given.get("q", ""), limit=limit, only=only)
     return Response({"count": found.total, "results": [_body(hit) for hit in found.hits]})
 
@@ -234,7 +234,7 @@ def search(request: Request, uid: str) -> Response:
 def _author(actor: Actor, given: str) -> str:
     """The id of the participant meant; what names none is looked for as an id."""
     if "\0" in given:
-        raise CommandError("INVALID_SYNTAX", "author holds U+0000.", hint="author=ID")
+        raise CommandError("INVALID_SYNTAX", "author contains U+0000.", hint="author=ID")
     if not given:
         return ""
     named = actor.grove.participants.filter(name__iexact=given)
@@ -255,7 +255,9 @@ def _one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
 def _since(value: str) -> datetime | None:
     at = parse_since(value)
     if value and at is None:
-        raise CommandError("INVALID_SYNTAX", "since is no day or instant.", hint="since=2026-11-21")
+        raise CommandError(
+            "INVALID_SYNTAX", "since is not a date or time.", hint="since=2026-11-21"
+        )
     return at
 
 

@@ -188,7 +188,7 @@ def verification(request: Request, uid: str) -> Response:
     for later in ("claim", "what"):
         if later in request.query_params:
             raise CommandError(
-                "UNAVAILABLE", f"{later}= is not here yet.", hint="use node= or path="
+                "UNAVAILABLE", f"{later}= is not supported yet.", hint="use node= or path="
             )
     one, end = _named(request, tree, "node"), _named(request, tree, "path")
     if one is not None and end is not None:
@@ -218,7 +218,7 @@ def get_tree(request: Request, uid: str) -> tuple[Actor, Tree]:
     """The tree for whoever asks; NOT_FOUND for outsiders and for what cannot be an id."""
     user = request.user
     if not isinstance(user, User):
-        raise CommandError("UNAUTHENTICATED", "Nobody is signed in.", hint="Send a key.")
+        raise CommandError("UNAUTHENTICATED", "You are not signed in.", hint="Send a key.")
     if not (uid.isascii() and uid.isalnum()):
         raise not_found("This tree")
     return access.get_tree(user, uid)
@@ -252,11 +252,13 @@ def number(
     if not (given.isascii() and given.isdecimal()) or len(given) > 18 or int(given) < least:
         raise CommandError(
             "INVALID_SYNTAX",
-            f"{name} is no whole number from {least} on.",
+            f"{name} must be a whole number of at least {least}.",
             hint=f"{name}={default}",
         )
     if most is not None and int(given) > most:
-        raise CommandError("LIMIT_EXCEEDED", f"{name} is at most {most}.", hint=f"{name}={most}")
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"{name} must be at most {most}.", hint=f"{name}={most}"
+        )
     return int(given)
 
 
@@ -264,7 +266,7 @@ def truth(request: Request, name: str) -> bool:
     """A yes or no from the query: 1, true, 0, false, or nothing for no."""
     given = request.query_params.get(name, "0").lower()
     if given not in ("0", "1", "true", "false"):
-        raise CommandError("INVALID_SYNTAX", f"{name} is 1 or 0.", hint=f"{name}=1")
+        raise CommandError("INVALID_SYNTAX", f"{name} must be 1 or 0.", hint=f"{name}=1")
     return given in ("1", "true")
 
 

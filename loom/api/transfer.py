@@ -140,7 +140,7 @@ def _form(request: Request) -> Any:
     except UnsupportedMediaType:
         raise CommandError(
             "INVALID_SYNTAX",
-            "A file is sent as a form with parts.",
+            "Send the file as multipart/form-data.",
             hint="send multipart/form-data with the part file",
             status=415,
         ) from None
@@ -176,7 +176,7 @@ def _store(file: "UploadedFile[bytes]", path: Path) -> None:
     except OSError:
         path.unlink(missing_ok=True)
         raise CommandError(
-            "UNAVAILABLE", "The file could not be stored.", hint="look at the disk's free space"
+            "UNAVAILABLE", "The file could not be stored.", hint="check the free disk space"
         ) from None
 
 
@@ -192,7 +192,7 @@ def state(request: Request, uid: str) -> Response:
 @operation("POST", "transfer stop", "Stop an import", answers=ImportState)
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:
-    """Stops an import, for writers; nothing of it is left."""
+    """Stops an import, for writers; nothing was added."""
     return _stopped(*access.get_import(user_of(request), uid))
 
 
@@ -235,12 +235,18 @@ def export(request: Request, uid: str) -> StreamingHttpResponse:
     kind, named = request.query_params.get("format", "heddle"), request.query_params.get("node")
     whole = request.query_params.get("whole") in ("1", "true")
     if kind not in _FORMATS:
-        raise CommandError("INVALID_SYNTAX", "There is no such format.", hint=" or ".join(_FORMATS))
+        raise CommandError(
+            "INVALID_SYNTAX", "This format does not exist.", hint=" or ".join(_FORMATS)
+        )
     if kind == "zip":
-        raise CommandError("UNAVAILABLE", "The archive is not here yet.", hint="format=heddle")
+        raise CommandError(
+            "UNAVAILABLE", "The ZIP export is not supported yet.", hint="format=heddle"
+        )
     if named and (whole or kind == "heddle"):
         hint = "leave out whole" if whole else "format=markdown or format=text"
-        raise CommandError("INVALID_SYNTAX", "A whole tree has no end.", hint=hint)
+        raise CommandError(
+            "INVALID_SYNTAX", "node= can't be combined with the export of a whole tree.", hint=hint
+        )
     if kind == "heddle":
         return _streamed(request, heddle_writer.pieces(actor, tree), tree, kind)
     workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()

@@ -191,5 +191,5 @@ def _day(request: Request, name: str, default: date) -> date:
         return date.fromisoformat(asked) if asked else default
     except ValueError:
         raise CommandError(
-            "INVALID_SYNTAX", f"{name}: {asked[:20]!r} is no day.", hint="such as 2026-11-21"
+            "INVALID_SYNTAX", f"{name}: {asked[:20]!r} is not a date.", hint="such as 2026-11-21"
         ) from None

@@ -95,17 +95,17 @@ class Resolve(Args):
 
 @command("resolve", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def resolve(context: Context, args: Resolve) -> Reply:
-    """Marks an annotation as settled; a reason is kept as a reply to it."""
+    """Marks an annotation as resolved; a reason is kept as a reply to it."""
     node = get_own_node(context, args.ref)
     if node.kind != "annotation":
         raise CommandError(
             "REJECTED",
-            f"[{node.local_id}] is no annotation.",
+            f"[{node.local_id}] is not an annotation.",
             hint=f"→ list {node.local_id} annotations shows them",
         )
     if node.slot.resolved_at is not None:
         raise CommandError(
-            "REJECTED", f"[{node.local_id}] is resolved already.", hint="a reply opens it again"
+            "REJECTED", f"[{node.local_id}] is already resolved.", hint="a reply reopens it"
         )
     refs: tuple[str, ...] = (node.local_id,)
     inverse: tuple[Op, ...] = ()

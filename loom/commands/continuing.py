@@ -43,7 +43,7 @@ class Continue(Args):
 
 @command("continue", group="Make", klass="look", permissions={LOOM, GENERATE}, stream="tree")
 def continue_(context: Context, args: Continue) -> Reply:
-    """Asks models for n continuations each; they stream in, and become nodes as they end."""
+    """Asks models for n continuations each; they are streamed and become nodes when they end."""
     point = get_own_node(context, args.ref)
     demand_text_node(point, "continued")
     demand_visible(point)
@@ -51,7 +51,7 @@ def continue_(context: Context, args: Continue) -> Reply:
     if any(agent.pk == context.actor.participant.pk for agent in agents):
         raise CommandError(
             "PERMISSION_DENIED",
-            "An agent cannot continue by itself.",
+            "An agent cannot ask itself for continuations.",
             hint="name another with using agent:…",
         )
     day, shares = _reserved(context, point, agents, args)
@@ -86,7 +86,7 @@ def _usual_agent(context: Context) -> Participant:
     if first is None:
         raise CommandError(
             "UNAVAILABLE",
-            "No model takes part in this grove.",
+            "This grove has no models.",
             hint="an owner adds one under Participants",
         )
     return first

@@ -55,7 +55,7 @@ def save(actor: Actor, workspace: Workspace, slot: Node, kept: Kept) -> Draft | 
             raise CommandError(
                 "CONFLICT",
                 "This draft was changed elsewhere, in another tab or on another device.",
-                hint="look at it, then keep one of the two",
+                hint="look at it and keep one of the two",
             )
         if not kept.text:
             _end(writer, found)
@@ -67,7 +67,7 @@ def _demand_own(actor: Actor, workspace: Workspace) -> None:
     access.demand(actor, {WRITE}, "a draft")
     if workspace.participant_id != actor.participant.pk:
         raise CommandError(
-            "PERMISSION_DENIED", "Only people keep drafts.", hint="write in your own"
+            "PERMISSION_DENIED", "Only people have drafts.", hint="write in your own"
         )
 
 

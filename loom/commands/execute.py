@@ -45,8 +45,9 @@ def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
     if found.group not in VIEW_GROUPS or found.world:
         raise CommandError(
             "PERMISSION_DENIED",
-            f"In an agent's workspace {found.verb} is not for others: only its view is.",
-            hint="give the line in the tree, as yourself",
+            f"Others cannot use {found.verb} in an agent's workspace, "
+            "only commands that change its view.",
+            hint="run the command in the tree as yourself",
         )
     return acting_as(member, agent)
 
@@ -285,7 +286,7 @@ def _demand_scope(actor: Actor, command: Command) -> None:
     if changes and actor.user.scope == "read":
         raise CommandError(
             "PERMISSION_DENIED",
-            f"{command.verb} changes something, and this API key may only read.",
+            f"{command.verb} changes something, and this API key is read-only.",
             hint="use a key with the scope write",
         )
 

@@ -32,7 +32,7 @@ class TreeArgs(Args):
 
 @command("tree", group="Look", klass="look", permissions={LOOM})
 def tree(context: Context, args: TreeArgs) -> Reply:
-    """Draws what hangs below a node as an outline; `*` is where you are."""
+    """Shows what is below a node as an outline; `*` is your position."""
     start = _start(context, args.ref)
     drawn = outline(
         context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
@@ -97,9 +97,9 @@ class FindArgs(Args):
 
 @command("find", group="Look", klass="look", permissions={LOOM})
 def find(context: Context, args: FindArgs) -> Reply:
-    """Looks for text, anywhere in a word and in every script; best hits first."""
+    """Searches for text, anywhere in a word and in every script; best matches first."""
     if args.open:
-        raise CommandError("UNAVAILABLE", "Windows are not here yet.", hint="leave out open")
+        raise CommandError("UNAVAILABLE", "Windows are not supported yet.", hint="leave out open")
     found = _found(context, args)
     _mark(context, args.query, found)
     lines = [f"{counted(found.total, 'hit')} for {excerpt(args.query)}"]

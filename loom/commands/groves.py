@@ -103,19 +103,23 @@ def _demand_settings(given: dict[str, Any]) -> None:
         )
     budget = given.get("daily_budget_usd", 0)
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 <= budget <= 1e9:
-        raise CommandError("INVALID_SYNTAX", "daily_budget_usd is no amount.", hint="0 is no limit")
+        raise CommandError(
+            "INVALID_SYNTAX", "daily_budget_usd must be a number.", hint="0 means no limit"
+        )
     colours = given.get("tag_colours", {})
     if not isinstance(colours, dict) or not all(
         isinstance(one, str) and len(one) <= 40 for one in [*colours, *colours.values()]
     ):
         raise CommandError(
-            "INVALID_SYNTAX", "tag_colours holds a colour for each tag.", hint='{"draft": "amber"}'
+            "INVALID_SYNTAX",
+            "tag_colours must be an object of tags and colours.",
+            hint='{"draft": "amber"}',
         )
     if len(colours) > MAX_COLOURS:
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"At most {MAX_COLOURS} tags have colours.",
-            hint="take the colour of another tag away first",
+            hint="remove the colour of another tag first",
             status=413,
         )
 
@@ -192,7 +196,7 @@ def enter(change: Change, user: User, role: Role, *, invitation: str = "") -> Me
     grove = change.grove
     if Membership.objects.filter(grove=grove, user=user).exists():
         raise CommandError(
-            "CONFLICT", f"{user.username} is a member already.", hint="change the role"
+            "CONFLICT", f"{user.username} is already a member.", hint="change the role"
         )
     person = _person(grove, user)
     change.author = change.author or person
@@ -280,7 +284,7 @@ def _demand_other_owner(member: Membership) -> None:
     if member.role == "owner" and not owners.exists():
         raise CommandError(
             "REJECTED",
-            f"{member.user.username} is the last owner, and a grove needs one.",
+            f"{member.user.username} is the last owner; a grove needs one.",
             hint="make somebody else an owner first",
         )
 
@@ -325,14 +329,14 @@ def _demand_bounds(days: float, uses: int) -> None:
     if not days > 0 or uses < 1:
         raise CommandError(
             "INVALID_SYNTAX",
-            "An invitation lasts longer than now and has at least one use.",
-            hint="7 days and 1 use are usual",
+            "An invitation must expire in the future and have at least one use.",
+            hint="try 7 days and 1 use",
         )
     if days > MAX_DAYS or uses > MAX_USES:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"An invitation lasts at most {MAX_DAYS} days and has at most {MAX_USES} uses.",
-            hint="7 days and 1 use are usual",
+            f"An invitation can last at most {MAX_DAYS} days and has at most {MAX_USES} uses.",
+            hint="try 7 days and 1 use",
         )
 
 
@@ -423,5 +427,7 @@ def _accept(change: Change, args: Acceptance) -> Membership:
 def _found(secret: str) -> Invitation:
     found = find_invitation(secret)
     if found is None:
-        raise not_found("This invitation", "it was used, revoked or is over; ask for a new one")
+        raise not_found(
+            "This invitation", "it was used or revoked or has expired; ask for a new one"
+        )
     return found

@@ -28,8 +28,8 @@ def apply(context: Context, ops: list[Op]) -> list[Op]:
 def _conflict(what: str, who: str) -> CommandError:
     return CommandError(
         "CONFLICT",
-        f"{what} has been changed or built on by {who} since.",
-        hint="look first; → undo step:n takes back another step",
+        f"{what} has since been changed or built on by {who}.",
+        hint="look first; → undo step:n undoes another step",
     )
 
 
@@ -48,7 +48,7 @@ def _demand_another_version(node: Node) -> None:
     if not others.exists():
         raise CommandError(
             "CONFLICT",
-            f"[{node.local_id}] is the last version that is left there.",
+            f"[{node.local_id}] is the last version left there.",
             hint=f"→ prune {node.local_id}",
         )
 

@@ -82,12 +82,12 @@ def _between(source: int, target: int, kinds: tuple[str, ...] = ()) -> list[Link
 def _demand_new(source: int, target: int, kind: str, *, shown: tuple[str, str], note: str) -> None:
     if source == target:
         raise CommandError(
-            "REJECTED", f"{shown[0]} cannot be linked to itself.", hint="name two items"
+            "REJECTED", f"{shown[0]} can't be linked to itself.", hint="name two items"
         )
     if _between(source, target, (kind,)):
         raise CommandError(
             "REJECTED",
-            f"{shown[0]} and {shown[1]} are linked so already.",
+            f"{shown[0]} and {shown[1]} already have this link.",
             hint=f"→ list {shown[0].strip('[]')} links shows them",
         )
     if len(note) > MAX_NOTE:
@@ -107,8 +107,8 @@ def link(context: Context, args: LinkArgs) -> Reply:
     if tree.pk != context.tree.pk:
         raise CommandError(
             "CROSS_TREE",
-            "A link is kept in the tree of its source, and that is another one.",
-            hint="start the link here, or give the line in that tree",
+            "A link belongs to the tree of its source, which is another tree.",
+            hint="start the link here, or run the command in that tree",
         )
     _demand_new(source, target, kind, shown=(shown, shown_to), note=args.note)
     make_items([source, target])

@@ -42,7 +42,9 @@ def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
         tree = tree_of(context, ref)
         if tree.pk != context.tree.pk:
             raise CommandError(
-                "CROSS_TREE", "This marks another tree.", hint="give the line in that tree"
+                "CROSS_TREE",
+                "This would mark something in another tree.",
+                hint="run the command in that tree",
             )
         return addresses.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}"
     node = get_own_node(context, ref)
@@ -94,7 +96,7 @@ def _own_bookmark(context: Context, item_id: int) -> Mark | None:
 
 @command("bookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def bookmark(context: Context, args: Bookmark) -> Reply:
-    """Puts your bookmark on a node; others see it. A new label takes the old one's place."""
+    """Bookmarks a node; others can see it. A new label replaces the old one."""
     if len(args.label) > MAX_LABEL:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -107,7 +109,7 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
     if old is not None:
         if old.label == args.label:
             raise CommandError(
-                "REJECTED", f"{shown} is bookmarked already.", hint="use another label"
+                "REJECTED", f"{shown} is already bookmarked.", hint="use another label"
             )
         inverse = (set_removed(context, old, item, True),)
     inverse = (_add(context, item_id, item, "bookmark", args.label), *inverse)
@@ -117,7 +119,7 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
 
 @command("unbookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
-    """Takes your bookmark off a node."""
+    """Removes your bookmark from a node."""
     item_id, shown, item = _item(context, args.ref)
     old = _own_bookmark(context, item_id)
     if old is None:
@@ -146,18 +148,18 @@ def _written(names: list[str]) -> str:
 
 @command("tag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def tag(context: Context, args: Tag) -> Reply:
-    """Puts tags on a node or tree. A tag exists by its marks; its case is as first typed."""
+    """Adds tags to a node or tree. A tag exists while something has it, spelled as first typed."""
     if len(args.names) > MAX_TAGS:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"A line gives at most {MAX_TAGS} tags.",
-            hint="give the others in further lines",
+            f"A command takes at most {MAX_TAGS} tags.",
+            hint="add the others with further commands",
         )
     item_id, shown, item = _item(context, args.ref)
     on = _tags_on(item_id)
     fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}
     if not fresh:
-        raise CommandError("REJECTED", f"{shown} has these tags already.", hint="nothing to do")
+        raise CommandError("REJECTED", f"{shown} already has these tags.", hint="nothing to do")
     names = [_spelling(context, name) for name in fresh.values()]
     inverse = tuple(_add(context, item_id, item, "tag", name) for name in names)
     return Reply(
@@ -170,7 +172,7 @@ def tag(context: Context, args: Tag) -> Reply:
 
 @command("untag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def untag(context: Context, args: Tag) -> Reply:
-    """Takes tags off a node or tree, whoever put them there."""
+    """Removes tags from a node or tree, whoever added them."""
     item_id, shown, item = _item(context, args.ref)
     on = _tags_on(item_id)
     missing = [name for name in args.names if name.casefold() not in on]

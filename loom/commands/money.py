@@ -96,7 +96,7 @@ def _cost(wish: Wish, path_tokens: int) -> _Cost:
 def _too_dear(least: int, rest: int) -> CommandError:
     return CommandError(
         "LIMIT_EXCEEDED",
-        f"This needs at least {dollars(least)}, and {dollars(rest)} of today's money is left.",
+        f"This needs at least {dollars(least)}, but only {dollars(rest)} of today's limit is left.",
         hint="ask for fewer, or from a shorter path; the day ends at 00:00 UTC, and an owner "
         "may raise its limit under Money",
     )
@@ -229,8 +229,8 @@ def used_up() -> CommandError:
     """Why a stream was cut, or not begun again."""
     return CommandError(
         "LIMIT_EXCEEDED",
-        "Today's money is used up.",
-        hint="the day ends at 00:00 UTC; an owner may raise its limit under Money",
+        "Today's limit is used up.",
+        hint="the limit is reset at 00:00 UTC; an owner can raise it under Money",
     )
 
 

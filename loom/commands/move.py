@@ -36,13 +36,13 @@ class Switch(Args):
     aliases=("go", "focus"),
 )
 def switch(context: Context, args: Switch) -> Reply:
-    """Moves you to a node, and chooses that version for its place."""
+    """Moves you to a node and selects that version for its slot."""
     is_tree = args.ref.kind == "tree"
     node = lookup.root_of(tree_of(context, args.ref)) if is_tree else get_node(context, args.ref)
     if node.kind != "text":
         raise CommandError(
             "REJECTED",
-            f"[{node.local_id}] is no text, and only texts are stood on.",
+            f"[{node.local_id}] is not a text; you can only switch to texts.",
             hint=f"→ view {node.local_id}",
         )
     demand_visible(node)
@@ -134,7 +134,7 @@ class FindClear(Args):
 
 @command("find", group="Look", klass="look ✓", permissions={LOOM})
 def find_clear(context: Context, args: FindClear) -> Reply:
-    """Takes the marks of the last search out of the outline."""
+    """Removes the marks of the last search from the outline."""
     marked = len(outline_of(context.workspace)["hits"])
     context.outline = {**outline_of(context.workspace), "query": "", "hits": []}
     return Reply(f"✓ search cleared ({marked} marked)")

@@ -52,17 +52,17 @@ def demand_text(text: str, *, what: str = "The text") -> str:
     if not text:
         raise CommandError("INVALID_SYNTAX", f"{what} is empty.", hint="Write something.")
     if "\0" in text:
-        raise CommandError("INVALID_SYNTAX", f"{what} holds U+0000.", hint="Take it out.")
+        raise CommandError("INVALID_SYNTAX", f"{what} contains U+0000.", hint="Remove it.")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
         raise CommandError(
-            "INVALID_SYNTAX", f"{what} holds half a character.", hint="Send whole characters."
+            "INVALID_SYNTAX", f"{what} contains a lone surrogate.", hint="Send valid Unicode."
         ) from None
     if size > MAX_NODE_BYTES:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"{what} has {size:,} bytes; a node holds at most {MAX_NODE_BYTES:,}.",
+            f"{what} has {size:,} bytes; a node can have at most {MAX_NODE_BYTES:,}.",
             hint="Split it into several nodes.",
             status=413,
         )
@@ -197,7 +197,7 @@ def store_tree(tree: Tree, maker: Actor) -> None:
     """Stores a new tree in its maker's grove. Its stream and root are still missing."""
     if tree.mode not in MODES:
         raise CommandError(
-            "INVALID_SYNTAX", f"{tree.mode!r} is no mode.", hint="dialogue or buffer"
+            "INVALID_SYNTAX", f"There is no mode {tree.mode!r}.", hint="dialogue or buffer"
         )
     tree.grove, tree.maker = maker.grove, maker.participant
     tree.save(force_insert=True)
@@ -237,7 +237,7 @@ def workspace_of(participant: Participant, tree: Tree) -> Workspace:
 
 
 def with_slice(text: str, part: Slice | None, new: str) -> str:
-    """`text` with one slice replaced by `new`; all of it where there is no slice."""
+    """`text` with one slice replaced by `new`; all of it where there is not a slice."""
     if part is None:
         return new
     try:
@@ -289,7 +289,7 @@ def demand_not_root(node: Node, deed: str) -> None:
     if node.parent_slot_id is None:
         raise CommandError(
             "REJECTED",
-            f"The root is never {deed}.",
+            f"The root can't be {deed}.",
             hint="choose a node below it; → list root shows them",
         )
 

@@ -53,7 +53,7 @@ class Respond(Args):
     aliases=("merge",),
 )
 def respond(context: Context, args: Respond) -> Reply:
-    """Writes a text below a node and moves there; `from:` names what else it was made from."""
+    """Writes a text below a node and moves there; `from:` names further sources."""
     parent = get_own_node(context, args.ref)
     demand_text_node(parent, "continued")
     demand_visible(parent)
@@ -117,7 +117,7 @@ class EditReplace(Args):
 
 @command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def edit(context: Context, args: EditText) -> Reply:
-    """Puts a node otherwise: as a version in its place, or as a branch beside it."""
+    """Changes a node: as a new version in its slot, or as a branch beside it."""
     node = _editable(context, args.ref)
     text = node_writer.with_slice(node.text, args.ref.slice, args.content)
     return _edited(context, node, text, args.way)
@@ -125,7 +125,7 @@ def edit(context: Context, args: EditText) -> Reply:
 
 @command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def edit_replace(context: Context, args: EditReplace) -> Reply:
-    """Replaces one passage, given word for word, that occurs exactly once."""
+    """Replaces one passage, quoted exactly, that occurs exactly once."""
     node = _editable(context, args.ref)
     return _edited(context, node, node_writer.replaced(node.text, args.old, args.new), args.way)
 
@@ -134,7 +134,7 @@ def _editable(context: Context, ref: RefField) -> Node:
     node = get_own_node(context, ref, slices=True)
     demand_not_root(node, "edited")
     if node.kind not in ("text", "annotation"):
-        raise CommandError("REJECTED", f"A {node.kind} is never edited.", hint="write a new one")
+        raise CommandError("REJECTED", f"A {node.kind} can't be edited.", hint="write a new one")
     demand_visible(node)
     return node
 
@@ -143,12 +143,16 @@ def _edited(context: Context, node: Node, text: str, way: str | None) -> Reply:
     demand_text(text)
     draft_commands.demand_free(context.actor, node)
     if text == node.text:
-        raise CommandError("REJECTED", "This changes nothing.", hint="write something else")
+        raise CommandError(
+            "REJECTED", "The new text is the same as the old.", hint="change the text"
+        )
     draft_commands.settle(context, node, "edit", text)
     if node.kind == "annotation":
         if way == "fork":
             raise CommandError(
-                "REJECTED", "An annotation has versions only.", hint="use as:version"
+                "REJECTED",
+                "An annotation can only have versions, not forks.",
+                hint="use as:version",
             )
         way = "version"
     way = way or ("version" if context.tree.mode == "buffer" else "fork")
@@ -213,7 +217,7 @@ class Split(Args):
 
 @command("split", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def split(context: Context, args: Split) -> Reply:
-    """Makes two nodes of one text, the second below the first; the whole stays as it is."""
+    """Splits a text into two nodes, the second below the first; the original stays as it is."""
     node = get_own_node(context, args.ref)
     demand_not_root(node, "split")
     demand_text_node(node, "split")
@@ -222,7 +226,8 @@ def split(context: Context, args: Split) -> Reply:
     if not 0 < args.at < len(node.text):
         raise CommandError(
             "INVALID_SYNTAX",
-            f"[{node.local_id}] has {len(node.text)} characters; {args.at} is not inside.",
+            f"[{node.local_id}] has {len(node.text)} characters, "
+            f"so it can't be split at {args.at}.",
             hint=f"use at:1 to at:{len(node.text) - 1}",
         )
     head = _beside(
@@ -261,7 +266,7 @@ class OfSlot(Args):
 
 @command("prune", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def prune(context: Context, args: Hide) -> Reply:
-    """Hides a node and all below it from views and contexts; nothing is deleted."""
+    """Hides a node and everything below it from views and requests; nothing is deleted."""
     node = get_own_node(context, args.ref)
     demand_not_root(node, "pruned")
     if args.version:
@@ -269,8 +274,8 @@ def prune(context: Context, args: Hide) -> Reply:
     if node.slot.pruned:
         raise CommandError(
             "REJECTED",
-            f"[{node.local_id}] is pruned already.",
-            hint=f"→ restore {node.local_id} brings it back",
+            f"[{node.local_id}] is already pruned.",
+            hint=f"→ restore {node.local_id} restores it",
         )
     below = lookup.count_below(node.slot_id)
     inverse = flag(context, node, "pruned", True)
@@ -287,8 +292,8 @@ def _prune_version(context: Context, node: Node) -> Reply:
     if node.version_pruned:
         raise CommandError(
             "REJECTED",
-            f"The version [{node.local_id}] is pruned already.",
-            hint=f"→ restore {node.local_id} version brings it back",
+            f"The version [{node.local_id}] is already pruned.",
+            hint=f"→ restore {node.local_id} version restores it",
         )
     others = Node.objects.filter(slot=node.slot_id, version_pruned=False).exclude(pk=node.pk)
     if not others.exists():
@@ -303,13 +308,15 @@ def _prune_version(context: Context, node: Node) -> Reply:
 
 @command("restore", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def restore(context: Context, args: Hide) -> Reply:
-    """Brings a pruned node, or a pruned version, back with all below it."""
+    """Restores a pruned node or version with everything below it."""
     node = get_own_node(context, args.ref)
     name = "version_pruned" if args.version else "pruned"
     is_set = node.version_pruned if args.version else node.slot.pruned
     if not is_set:
         raise CommandError(
-            "REJECTED", f"[{node.local_id}] is not pruned.", hint="only pruned ones come back"
+            "REJECTED",
+            f"[{node.local_id}] is not pruned.",
+            hint="only pruned nodes can be restored",
         )
     what = "version " if args.version else ""
     below = "" if args.version else _and(lookup.count_below(node.slot_id))
@@ -338,7 +345,7 @@ def _excluded(context: Context, args: OfSlot, value: bool) -> Reply:
     word = "excluded" if value else "included"
     if node.slot.excluded == value:
         raise CommandError(
-            "REJECTED", f"[{node.local_id}] is {word} already.", hint="nothing to do"
+            "REJECTED", f"[{node.local_id}] is already {word}.", hint="nothing to do"
         )
     inverse = flag(context, node, "excluded", value)
     return Reply(f"✓ {word} [{node.local_id}]", items=touched(node), inverse=(inverse,))

@@ -97,13 +97,15 @@ def note_models(listing: Listing, models: list[str], error: dict[str, Any] | Non
 def _demand_askable(kind: Kind, url: str) -> None:
     if not kind.lists:
         raise CommandError(
-            "REJECTED", f"{kind.title} lists no models.", hint="Write the model's name yourself."
+            "REJECTED", f"{kind.title} does not list models.", hint="Enter the model's name."
         )
     if not url:
-        raise CommandError("INVALID_SYNTAX", "Where is it?", hint="Write its base URL first.")
+        raise CommandError(
+            "INVALID_SYNTAX", "The base URL is missing.", hint="Enter the base URL first."
+        )
     sentence = why_refused(url, settings.PROVIDER_ALLOW)
     if sentence:
-        raise CommandError("REJECTED", sentence, hint="add the line, and start Heddle again")
+        raise CommandError("REJECTED", sentence, hint="add the line and restart Heddle")
 
 
 def _read(uid: str) -> Listing | None:
@@ -123,7 +125,7 @@ def _write(uid: str, listing: Listing) -> None:
 
 def _away() -> CommandError:
     return CommandError(
-        "UNAVAILABLE", "Lists of models cannot be asked for now.", hint="Write its name yourself."
+        "UNAVAILABLE", "Models can't be listed at the moment.", hint="Enter its name."
     )
 
 
@@ -233,7 +235,7 @@ def _change_participant(change: Change, args: ParticipantChanges) -> Participant
     """Changes the settings, key or permissions of a model."""
     if args.participant.kind == "human":
         raise CommandError(
-            "REJECTED", "A person is changed among the members.", hint="PATCH the grove's members"
+            "REJECTED", "People are changed on the members page.", hint="PATCH the grove's members"
         )
     return _store(change, args.participant, args.changes)
 
@@ -255,7 +257,7 @@ def _archive_participant(change: Change, args: ParticipantNamed) -> Participant:
     """Takes a model out of the grove; what it wrote stays its own."""
     if args.participant.kind == "human":
         raise CommandError(
-            "REJECTED", "A person is removed among the members.", hint="DELETE the grove's member"
+            "REJECTED", "People are removed on the members page.", hint="DELETE the grove's member"
         )
     return _store(change, args.participant, Changes(archived=True))
 
@@ -282,7 +284,9 @@ def _apply(one: Participant, changes: Changes) -> None:
     one.name = demand_name(one.name, most=MAX_NAME)
     if "model_ref" in changes.fields and not _MODEL_REF.match(one.model_ref):
         raise CommandError(
-            "INVALID_SYNTAX", "A model_ref is provider:identifier.", hint="such as openai:gpt-5"
+            "INVALID_SYNTAX",
+            "A model_ref must have the form provider:identifier.",
+            hint="such as openai:gpt-5",
         )
     if "base_url" in changes.fields:
         _demand_callable(one.base_url)
@@ -340,7 +344,7 @@ def _demand_value(name: str, value: Any) -> None:
     if name in RANGES and value is not None and not low <= value <= high:
         raise CommandError(
             "LIMIT_EXCEEDED" if value > high else "INVALID_SYNTAX",
-            f"{name} is from {low} to {high}.",
+            f"{name} must be between {low} and {high}.",
             hint=f"{name}: {low}",
         )
 
@@ -368,7 +372,7 @@ def _demand_callable(base_url: str) -> None:
     sentence = why_refused(base_url, settings.PROVIDER_ALLOW) if base_url else ""
     if sentence:
         can_be_allowed = "HEDDLE_PROVIDER_ALLOW" in sentence
-        hint = "add the line, and start Heddle again" if can_be_allowed else "such as https://…/v1"
+        hint = "add the line and restart Heddle" if can_be_allowed else "such as https://…/v1"
         raise CommandError("REJECTED", sentence, hint=hint)
 
 
@@ -380,7 +384,9 @@ def _demand_free_name(one: Participant) -> None:
     if taken:
         why = "" if taken.casefold() == one.name.casefold() else ", which looks the same"
         raise CommandError(
-            "CONFLICT", f"The grove has a participant called {taken}{why}.", hint="use another name"
+            "CONFLICT",
+            f"The grove already has a participant called {taken}{why}.",
+            hint="use another name",
         )
 
 
@@ -395,7 +401,7 @@ def _ask_probe(change: Change, args: ParticipantNamed) -> Participant:
     """Has a worker find out what a participant's endpoint can do."""
     one = args.participant
     if one.kind == "human":
-        raise CommandError("REJECTED", "A person has no endpoint.", hint="choose a model")
+        raise CommandError("REJECTED", "A person can't have an endpoint.", hint="choose a model")
     one.probe = {"status": "queued", "found": {}, "error": None}
     Participant.objects.filter(pk=one.pk).update(probe=one.probe)
     enqueue("agents.tasks.probe", [one.uid], queue="continue")

@@ -71,7 +71,7 @@ def _demand_username(username: str) -> str:
     except ValidationError:
         raise CommandError(
             "INVALID_SYNTAX",
-            "A name holds letters, digits and @ . + - _ only.",
+            "A name can only contain letters, digits and @ . + - _.",
             hint="choose another name",
         ) from None
     if len(username) > MAX_NAME:
@@ -91,7 +91,7 @@ def _demand_username(username: str) -> str:
 def demand_some(password: str) -> str:
     """The password, if there is one at all."""
     if not password:
-        raise CommandError("INVALID_SYNTAX", "A password is needed.", hint="choose one")
+        raise CommandError("INVALID_SYNTAX", "Enter a password.", hint="choose one")
     return password
 
 
@@ -170,7 +170,7 @@ def sign_out(request: HttpRequest) -> None:
 def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> None:
     """Changes the password; every other browser of the user is signed out. API keys stay."""
     if user.has_usable_password() and not user.check_password(old):
-        raise CommandError("REJECTED", "The old password is not right.", hint="try again")
+        raise CommandError("REJECTED", "The old password is wrong.", hint="try again")
     demand_password(demand_some(new), user)
     here = request.session.session_key or ""
     with transaction.atomic():
@@ -249,7 +249,7 @@ def make_key(
         raise CommandError(
             "INVALID_SYNTAX",
             f"A key's scope is one of {', '.join(SCOPES)}; it lasts 1 to {MAX_KEY_DAYS} days.",
-            hint="scope write and 90 days are usual",
+            hint="try scope write and 90 days",
         )
     secret = "hd_" + secrets.token_urlsafe(32)
     key = ApiKey.objects.create(

@@ -32,14 +32,14 @@ def open_sealed(sealed: str, base_url: str) -> str:
     except (InvalidToken, ValueError):
         raise CommandError(
             "REJECTED",
-            "The provider key cannot be opened with this installation's secret.",
-            hint="Give the key again.",
+            "The provider key can't be decrypted with this installation's secret.",
+            hint="Enter the key again.",
         ) from None
     if bound["base_url"] != _bare(base_url):
         raise CommandError(
             "REJECTED",
-            "The provider key was given for another address.",
-            hint="Give the key again for the new base_url.",
+            "The provider key belongs to another address.",
+            hint="Enter the key again for the new base_url.",
         )
     return str(bound["key"])
 

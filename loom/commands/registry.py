@@ -55,7 +55,7 @@ def checked(kind: type[ArgsT], values: Mapping[str, Any]) -> ArgsT:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise CommandError(
-            "INVALID_SYNTAX", f"{name} cannot be {first['input']!r}.", hint=first["msg"]
+            "INVALID_SYNTAX", f"{name} can't be {first['input']!r}.", hint=first["msg"]
         ) from None
 
 

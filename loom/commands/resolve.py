@@ -28,13 +28,13 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
     if ref.slice is not None and not slices:
         raise CommandError(
             "INVALID_SYNTAX",
-            f"{print_ref(ref)} is a part of a node; this takes whole ones.",
+            f"{print_ref(ref)} is a part of a node; this command takes whole nodes.",
             hint=f"use {ref.id or ref.kind}",
         )
     if ref.kind in LATER:
         raise CommandError(
             "UNAVAILABLE",
-            f"{LATER[ref.kind]} are not here yet.",
+            f"{LATER[ref.kind]} are not supported yet.",
             hint="name a node, such as a7x2 or here",
         )
     if ref.kind == "here":
@@ -47,7 +47,9 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
     if ref.kind in ("node", "branch"):
         return _named(context, tree, ref)
     raise CommandError(
-        "INVALID_SYNTAX", f"{print_ref(ref)} is no node.", hint="name a node, such as a7x2 or here"
+        "INVALID_SYNTAX",
+        f"{print_ref(ref)} is not a node.",
+        hint="name a node, such as a7x2 or here",
     )
 
 
@@ -57,8 +59,8 @@ def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> 
     if node.tree_id != context.tree.pk:
         raise CommandError(
             "CROSS_TREE",
-            f"[{node.local_id}] lies in another tree; this line writes to one tree only.",
-            hint="give the line in that tree",
+            f"[{node.local_id}] is in another tree; a command changes one tree only.",
+            hint="run the command in that tree",
         )
     return node
 
@@ -70,7 +72,7 @@ def tree_of(context: Context, ref: Ref) -> Tree:
         return context.tree
     if CROSS_TREE not in context.actor.permissions:
         raise CommandError(
-            "CROSS_TREE", "This line names another tree.", hint="ask an owner for cross_tree"
+            "CROSS_TREE", "This command names another tree.", hint="ask an owner for cross_tree"
         )
     if uid and access.trees_for(context.actor).filter(uid=uid).exists():
         return access.get_tree(context.actor.user, uid)[1]
@@ -114,7 +116,7 @@ def _unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
             title = elsewhere.tree.title or elsewhere.tree.uid
             return CommandError(
                 "CROSS_TREE",
-                f"[{ref.id}] lies in another tree.",
+                f"[{ref.id}] is in another tree.",
                 hint=f'add in tree:"{title}"',
             )
     return not_found(f"[{ref.id}]", "→ find or → tree shows what is here")

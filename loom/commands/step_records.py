@@ -30,8 +30,8 @@ def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
     if kept.line_digest != digest(request.line):
         raise CommandError(
             "CONFLICT",
-            "This key was used for another line.",
-            hint="send a new line with a new key",
+            "This key was already used for another command.",
+            hint="use a new key for a new command",
         )
     return dict(kept.answer)
 

@@ -69,8 +69,8 @@ def budget_extend(context: Context, args: Extend) -> Reply:
     if turn is None:
         raise CommandError(
             "REJECTED",
-            "This line is part of no turn: there is nothing to extend.",
-            hint="Extend a turn that is going on, from its card in the page.",
+            "This line is not part of a turn, so there is nothing to extend.",
+            hint="Extend a running turn from its card in the page.",
         )
     turn.extension = {"steps": args.steps, "why": args.why}
     turn.save(update_fields=["extension"])

@@ -156,12 +156,10 @@ class NewPublicLink(Args):
 def _make_public_link(change: Change, args: NewPublicLink) -> tuple[PublicLink, str]:
     """Makes a link by which anybody reads a tree for a while."""
     if not args.days > 0:
-        raise CommandError(
-            "INVALID_SYNTAX", "A link lasts longer than now.", hint="7 days are usual"
-        )
+        raise CommandError("INVALID_SYNTAX", "A link must expire in the future.", hint="try 7 days")
     if args.days > MAX_DAYS:
         raise CommandError(
-            "LIMIT_EXCEEDED", f"A link lasts at most {MAX_DAYS} days.", hint="7 days are usual"
+            "LIMIT_EXCEEDED", f"A link can last at most {MAX_DAYS} days.", hint="try 7 days"
         )
     if open_links(change.actor, change.tree).count() >= MAX_OPEN:
         raise CommandError(
@@ -257,7 +255,7 @@ def _change_tree(change: Change, args: TreeChanges) -> Tree:
         raise not_found("This tree")
     if row.archived_at is not None and args.archived is not False and fields:
         raise CommandError(
-            "REJECTED", "This tree is archived and read only.", hint="send archived: false"
+            "REJECTED", "This tree is archived and read-only.", hint="send archived: false"
         )
     changed = {name: value for name, value in fields.items() if getattr(row, name) != value}
     for name, value in changed.items():
@@ -305,7 +303,9 @@ def _demand_fields(fields: Mapping[str, Any]) -> None:
         )
     if fields.get("truncation", TRUNCATIONS[0]) not in TRUNCATIONS:
         raise CommandError(
-            "INVALID_SYNTAX", "There is no such truncation.", hint=" or ".join(TRUNCATIONS)
+            "INVALID_SYNTAX",
+            "This way of truncation does not exist.",
+            hint=" or ".join(TRUNCATIONS),
         )
 
 
@@ -331,9 +331,13 @@ def _erase_tree(change: Change, args: TreeErased) -> None:
     if row.erasing_at is not None:
         raise not_found("This tree")
     if row.archived_at is None:
-        raise CommandError("REJECTED", "Only an archived tree is erased.", hint="archive it first")
+        raise CommandError(
+            "REJECTED", "Only an archived tree can be erased.", hint="archive it first"
+        )
     if args.title != row.title:
-        raise CommandError("REJECTED", "That is not the tree's title.", hint=f"type {row.title!r}")
+        raise CommandError(
+            "REJECTED", "This is not the title of the tree.", hint=f"type {row.title!r}"
+        )
     row.erasing_at = change.now
     row.save(update_fields=["erasing_at"])
     Stream.objects.filter(name=streams.name_of(tree)).update(erasing=True)

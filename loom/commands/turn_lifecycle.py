@@ -130,9 +130,9 @@ def _demand_free(point: Node) -> None:
             continue
         raise CommandError(
             "CONFLICT",
-            f"{other.participant.name} is at work at [{point.local_id}], asked by "
-            f"{other.invoked_by.name}.",
-            hint="wait until it has ended, stop it, or ask at another node",
+            f"{other.participant.name} is working at [{point.local_id}] in a turn "
+            f"started by {other.invoked_by.name}.",
+            hint="wait until it ends, stop it, or start one at another node",
         )
 
 
@@ -190,12 +190,12 @@ def _extend(change: Change, args: Extension) -> None:
     if turn.invoked_by != actor.participant and not actor.is_owner:
         raise CommandError(
             "PERMISSION_DENIED",
-            "Only who asked for a turn and owners may give it more steps.",
+            "Only the person who started a turn and owners can extend it.",
             hint=f"ask {turn.invoked_by.name}",
         )
     rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN)
     if not rows.update(more_steps=F("more_steps") + args.steps, extension=None):
-        raise CommandError("REJECTED", "This turn has ended.", hint="ask for another")
+        raise CommandError("REJECTED", "This turn has ended.", hint="start another")
 
 
 def ask_stop(turn: Turn) -> None:

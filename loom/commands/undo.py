@@ -49,18 +49,18 @@ def undo_turn(context: Context, uid: str, undo_one: UndoOne) -> Reply:
             break
     if not done:
         raise CommandError(
-            "REJECTED", "Nothing of this turn is left to undo.", hint="→ undo takes back your own"
+            "REJECTED", "Nothing in this turn is left to undo.", hint="→ undo undoes your own"
         )
     return Reply("\n".join(done))
 
 
 def _demand_may(context: Context, turn: Turn) -> None:
     if turn.status in OPEN_TURN:
-        raise CommandError("REJECTED", "This turn goes on.", hint="stop it first")
+        raise CommandError("REJECTED", "This turn is still running.", hint="stop it first")
     if turn.invoked_by != context.actor.participant and not context.actor.is_owner:
         raise CommandError(
             "PERMISSION_DENIED",
-            "Only who asked for a turn and owners may undo it.",
+            "Only the person who started a turn and owners can undo it.",
             hint=f"ask {turn.invoked_by.name}",
         )
 
@@ -133,11 +133,11 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
     if step.inverse is None or step.undoes_id is not None:
         raise CommandError(
             "REJECTED",
-            f"Step {step.seq} changed nothing that can be taken back.",
-            hint="→ undo takes back the last change",
+            f"Step {step.seq} changed nothing that can be undone.",
+            hint="→ undo undoes the last change",
         )
     if step.is_undone:
-        raise CommandError("REJECTED", f"Step {step.seq} is undone already.", hint="→ redo")
+        raise CommandError("REJECTED", f"Step {step.seq} has already been undone.", hint="→ redo")
     return Reply(f"✓ undid {_undo_one(context, step)}")
 
 
@@ -186,8 +186,8 @@ def _steps_by(context: Context, name: str) -> QuerySet[Step]:
     if not context.actor.is_owner:
         raise CommandError(
             "PERMISSION_DENIED",
-            "Only owners undo what others did.",
-            hint="→ undo takes back your own last change",
+            "Only owners can undo other people's changes.",
+            hint="→ undo undoes your own last change",
         )
     if who is None:
         raise not_found(f'by:"{name}"', "participants are listed under Participants")
@@ -207,7 +207,7 @@ def _last_undoable(context: Context) -> Step:
     if step is None:
         raise CommandError(
             "REJECTED",
-            "There is nothing of yours left to undo here.",
+            "You have no changes left to undo in this tree.",
             hint="History shows what was done",
         )
     return step

@@ -236,7 +236,7 @@ class List(Args):
 
 @command("list", group="Look", klass="look", permissions={LOOM})
 def list_(context: Context, args: List) -> Reply:
-    """Lists what hangs at a node or tree, one line each; without a type, its links by type."""
+    """Lists what belongs to a node or tree, one line each; without a type, its links by type."""
     kind = "continuations" if args.type.lower() == "continues" else args.type.lower()
     if args.ref.kind == "tree":
         return _of_tree(context, tree_of(context, args.ref), kind)
@@ -244,7 +244,7 @@ def list_(context: Context, args: List) -> Reply:
     if not kind:
         return _affordances(context, node)
     if kind in ("claims",):
-        raise CommandError("UNAVAILABLE", "Claims are not here yet.", hint="list another type")
+        raise CommandError("UNAVAILABLE", "Claims are not supported yet.", hint="list another type")
     if kind == "links" or kind in _link_words():
         return _links(context, node, kind)
     rows = {

@@ -165,7 +165,7 @@ def patiently(write: Callable[[], T]) -> T:
             if time.monotonic() >= until:
                 raise CommandError(
                     "UNAVAILABLE",
-                    "The database is busy with other writing; nothing was changed.",
+                    "The database is busy; nothing was changed.",
                     hint="send it again in a moment",
                     retryable=True,
                 ) from None

@@ -377,7 +377,9 @@ class _Parting(_Lines):
         return replace(self.read(below), text=text)
 
     def _cut_off(self, text: str) -> Command:
-        bad = unread("The reply was cut off before this command ended.", "write it again, whole")
+        bad = unread(
+            "The reply was cut off before this command ended.", "write the whole command again"
+        )
         return Command(text, bad=bad)
 
     def _end_of_lost(self, first: int) -> int:

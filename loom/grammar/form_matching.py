@@ -45,10 +45,10 @@ class Verbs(NamedTuple):
         blanks = len(body) - len(body.lstrip(BLANK))
         body = without_arrow(body[blanks:])
         if not body:
-            raise unread("There is no command.", "write one, such as → view here")
+            raise unread("The command is missing.", "write one, such as → view here")
         if blanks > MAX_BLANKS:
             raise unread(
-                "A command stands after at most two blanks.", "write it where the line begins"
+                "At most two spaces may come before a command.", "write it at the start of the line"
             )
         return body
 

@@ -253,13 +253,11 @@ def demand_values(form: Form, values: Mapping[str, object]) -> None:
             if isinstance(one, int | float) and part.kind == "option":
                 _demand_bounds(part, one)
             if isinstance(one, Ref) and part.refs and one.kind not in part.refs:
-                raise unread(f"{form.verb} takes no {one.kind} there.", f"write → {syntax(form)}")
+                raise unread(f"{form.verb} takes no {one.kind} here.", f"write → {syntax(form)}")
         needed = next((one for one in form.parts if one.name == part.needs), None)
         is_given = value != part.absent
         if needed is not None and is_given and values.get(needed.name) == needed.absent:
-            raise unread(
-                f"{part.key}: stands only beside what it is about.", f"write → {syntax(form)}"
-            )
+            raise unread(f"{part.key}: must follow what it applies to.", f"write → {syntax(form)}")
 
 
 def _sample(part: Part) -> str:
@@ -271,12 +269,14 @@ def _demand_bounds(part: Part, number: int | float) -> None:
     low, high = part.minimum, part.maximum
     if low is not None and (number < low or (part.exclusive and number == low)):
         bound = "more than" if part.exclusive else "at least"
-        raise unread(f"{part.key} is {bound} {plain(low)}.", f"use {part.key}:{plain(low)} or more")
+        raise unread(
+            f"{part.key} must be {bound} {plain(low)}.", f"use {part.key}:{plain(low)} or more"
+        )
     if high is not None and (number > high or (part.exclusive and number == high)):
         bound = "less than" if part.exclusive else "at most"
         raise ParseError(
             "LIMIT_EXCEEDED",
-            f"{part.key} is {bound} {plain(high)}.",
+            f"{part.key} must be {bound} {plain(high)}.",
             f"use {part.key}:{plain(high)} or less",
         )
     if not math.isfinite(number):
@@ -296,7 +296,7 @@ def _place(part: Part, token: Token) -> Place:
     if number != word and _INT.fullmatch(number) and int(number) >= 1:
         return Place("line", line=int(number))
     raise unread(
-        f"{short(token.raw)} is no place.", f"write {part.key}:line:12, {part.key}:§word or so"
+        f"{short(token.raw)} is not a place.", f"write {part.key}:line:12, {part.key}:§word or so"
     )
 
 

@@ -66,7 +66,7 @@ class Filling:
         """Marks an option, word or led part as given. Raises Bad the second time."""
         if part.name in self.given:
             also = f" of {'|'.join(part.choices)}" if part.kind == "choice" else ""
-            raise unread(f"{short(written)} stands twice.", f"give one{also}")
+            raise unread(f"{short(written)} is given twice.", f"give one{also}")
         self.given.add(part.name)
 
     def settle(self) -> bool:
@@ -84,7 +84,7 @@ class Filling:
         for part in self.form.parts:
             if part.needs and part.name in self.given and part.needs not in self.given:
                 raise unread(
-                    f"{part.key}: stands only beside what it is about.",
+                    f"{part.key}: must follow what it applies to.",
                     f"write → {syntax(self.form)}",
                 )
         return wants_block
@@ -96,7 +96,7 @@ class Filling:
     def unexpected(self, token: Token) -> ParseError:
         """The refusal of a token that fits no part."""
         return unread(
-            f"{short(token.raw)} has no place in {self.form.verb}.",
+            f"{short(token.raw)} is not an argument of {self.form.verb}.",
             f"write → {syntax(self.form)}",
         )
 
@@ -127,7 +127,7 @@ class Gathered:
         """Keeps a ref as (one of) the value of a part."""
         if not allows(part, ref):
             raise unread(
-                f"{short(print_ref(ref))} cannot stand here.", f"this takes {wanted(part)}"
+                f"{short(print_ref(ref))} can't be used here.", f"this takes {wanted(part)}"
             )
         self._refs.append((part, ref))
 
@@ -269,7 +269,7 @@ class Reading:
 
     def _take_option(self, part: Part, value: Token) -> None:
         if not value.raw:
-            raise unread(f"{part.key}: has no value.", "write it without a blank after the colon")
+            raise unread(f"{part.key}: has no value.", "write it without a space after the colon")
         self._parts.claim(part, f"{part.key}:")
         if part.value == "refs":
             self._take_elements(part, value)
@@ -304,7 +304,7 @@ class Reading:
 
     def _take_because(self, value: Token) -> None:
         if self.because is not None:
-            raise unread("because: stands twice.", "give one reason")
+            raise unread("because: is given twice.", "give one reason")
         if value.quoted is None or value.head:
             raise unread("because: takes a quoted text.", 'write because:"…"')
         self.because = value.quoted
@@ -380,7 +380,7 @@ class Reading:
         quoted = token.quoted
         name = token.head[1:] if quoted is None else quoted
         if token.mixed or (quoted is not None and token.head != "#") or not _has_letter(name):
-            raise unread(f"{short(token.raw)} is no tag.", 'write #name or #"two words"')
+            raise unread(f"{short(token.raw)} is not a tag.", 'write #name or #"two words"')
         if not self._parts.place(("tags",), name):
             raise self._parts.unexpected(token)
         self.at += 1

@@ -116,7 +116,7 @@ def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseError:
     shown = " or ".join(line.partition("\n")[0] for line in lines[:MOST])
     return ParseError(
         "INVALID_SYNTAX",
-        "This can be read in several ways.",
+        "This line is ambiguous.",
         f"write {shown}",
         tuple(dict.fromkeys(verbs))[:MOST],
     )
@@ -148,7 +148,7 @@ def _demand_size(line: str) -> None:
         raise ParseError(
             "LIMIT_EXCEEDED",
             "A line is at most 64 KiB without its block.",
-            "write long text in the lines below, closed by ←",
+            "write long text in the lines below and end it with ←",
         )
 
 
@@ -176,15 +176,15 @@ def _cut(below: str) -> tuple[str, str]:
 def _no_content(form: Form) -> ParseError:
     return unread(
         f"{form.verb} needs a text.",
-        f'write → {syntax(form)}, the text in "quotes" or in the lines below, closed by ←',
+        f'write → {syntax(form)}, the text in "quotes" or in the lines below, ended by ←',
     )
 
 
 def _too_much(below: str, verbs: Verbs) -> ParseError:
     first = next(line for line in below.split("\n") if line.strip(" \t\r")).strip(" \t\r")
     if verbs.verb_of(first_word(without_arrow(first))) is not None:
-        return unread("These are several commands.", "give one at a time")
+        return unread("This is more than one command.", "give one at a time")
     return unread(
-        f"{short(first)} belongs to no command.",
+        f"{short(first)} does not belong to a command.",
         "only a command that lacks its text reads the lines below it, up to ←",
     )

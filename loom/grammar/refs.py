@@ -212,7 +212,7 @@ def _prefixed(kind: Kind, word: str, token: Token) -> Ref:
     name = token.quoted or ""
     if token.mixed or (word and token.quoted is not None) or not (word or name):
         raise unread(
-            f"{short(token.raw)} is no reference.", f'write {WRITTEN[kind]}:"name" or an id'
+            f"{short(token.raw)} is not a reference.", f'write {WRITTEN[kind]}:"name" or an id'
         )
     if kind in ("node", "branch", "turn", "step"):
         return _by_id(kind, word, token)
@@ -232,7 +232,7 @@ def _by_id(kind: Kind, word: str, token: Token) -> Ref:
         ref = _bare(word)
         if ref is not None and ref.kind in ("node", "range", "here", "root", "parent"):
             return ref
-    raise unread(f"{short(token.raw)} is no id.", f"write {WRITTEN[kind]}: and an id")
+    raise unread(f"{short(token.raw)} is not an id.", f"write {WRITTEN[kind]}: and an id")
 
 
 def slice_of(token: Token) -> Slice | None:
@@ -248,7 +248,7 @@ def slice_of(token: Token) -> Slice | None:
         return _section(word, token)
     span = _SPAN.fullmatch(word) if token.quoted is None and not token.mixed else None
     if span is None or (span[2] is not None and kind in ("head", "tail")):
-        raise unread(f"{short(token.raw)} is no slice.", "write lines:3-9, para:2 or head:200")
+        raise unread(f"{short(token.raw)} is not a slice.", "write lines:3-9, para:2 or head:200")
     first, last = (_count(number, token) for number in (span[1], span[2] or span[1]))
     if first > last:
         raise unread(f"{short(token.raw)} ends before it begins.", f"use {key}:{last}-{first}")
@@ -258,7 +258,7 @@ def slice_of(token: Token) -> Slice | None:
 def _count(digits: str, token: Token) -> int:
     if len(digits.lstrip("0")) > _DIGITS:
         raise ParseError(
-            "LIMIT_EXCEEDED", f"{short(token.raw)} has too large a number.", "use a smaller one"
+            "LIMIT_EXCEEDED", f"The number in {short(token.raw)} is too large.", "use a smaller one"
         )
     number = int(digits)
     if number < 1:
@@ -269,7 +269,9 @@ def _count(digits: str, token: Token) -> int:
 def _section(word: str, token: Token) -> Slice:
     name = token.quoted or ""
     if token.mixed or (word and token.quoted is not None) or not (word or name):
-        raise unread(f"{short(token.raw)} names no section.", 'write §word or §"several words"')
+        raise unread(
+            f"{short(token.raw)} does not name a section.", 'write §word or §"several words"'
+        )
     return Slice("section", name=name or word)
 
 
@@ -300,14 +302,12 @@ def parse_ref(text: str) -> Ref:
 def refuse_controls(text: str) -> None:
     """Raises Bad on U+0000 and on lone surrogates, which no text may hold."""
     if "\0" in text:
-        raise unread("The text holds U+0000.", "leave it out")
+        raise unread("The text contains U+0000.", "leave it out")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise unread(
-                "The text holds half a character (a lone surrogate).", "send whole characters"
-            ) from None
+            raise unread("The text contains a lone surrogate.", "send valid Unicode") from None
 
 
 def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
@@ -325,7 +325,7 @@ def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
 def no_ref(token: Token) -> ParseError:
     """The refusal of a token that names nothing."""
     return unread(
-        f"{short(token.raw)} is no reference.", 'name an item, such as a7x2, here or doc:"name"'
+        f"{short(token.raw)} is not a reference.", 'name an item, such as a7x2, here or doc:"name"'
     )
 
 
@@ -355,7 +355,7 @@ def tree_of(token: Token) -> Ref:
     """The tree that a token names. Raises Bad for anything else."""
     ref = _demand(token)
     if ref.kind != "tree":
-        raise unread(f"{short(token.raw)} is no tree.", 'name one as tree:"title" or tree:ID')
+        raise unread(f"{short(token.raw)} is not a tree.", 'name one as tree:"title" or tree:ID')
     return ref
 
 
@@ -363,7 +363,7 @@ def in_tree(ref: Ref, tree: Ref) -> Ref:
     """The same ref, in another tree. Raises Bad where that has no meaning."""
     if ref.kind not in IN_TREES or ref.tree_id or ref.tree_name:
         raise unread(
-            f"{short(print_ref(ref))} cannot lie in {short(print_ref(tree))}.",
+            f"{short(print_ref(ref))} can't be in {short(print_ref(tree))}.",
             'write tree:"name" node:a7x2',
         )
     return replace(ref, tree_id=tree.tree_id, tree_name=tree.tree_name)
@@ -372,5 +372,7 @@ def in_tree(ref: Ref, tree: Ref) -> Ref:
 def with_slice(ref: Ref, part: Slice) -> Ref:
     """The same ref with a slice. Raises Bad where it has one."""
     if ref.slice is not None:
-        raise unread(f"{short(print_ref(ref))} has a slice already.", "give one slice a reference")
+        raise unread(
+            f"{short(print_ref(ref))} already has a slice.", "give only one slice per reference"
+        )
     return replace(ref, slice=part)

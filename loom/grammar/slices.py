@@ -118,12 +118,12 @@ def placed(text: str, part: Slice, new: str) -> Placed:
     NOT_FOUND where the slice lies past the end.
     """
     if part.kind in ("head", "tail"):
-        raise ParseError("REJECTED", f"{part.kind}: is read only.", "use lines:a-b")
+        raise ParseError("REJECTED", f"{part.kind}: is read-only.", "use lines:a-b")
     lines = text.split("\n")
     first, last, clipped = _lines(lines, part)
     if last < first:
         raise ParseError(
-            "NOT_FOUND", f"{print_slice(part)} is not there: {clipped}.", "look at the text"
+            "NOT_FOUND", f"{print_slice(part)} does not exist: {clipped}.", "look at the text"
         )
     put_lines = new.split("\n")
     whole = "\n".join([*lines[: first - 1], *put_lines, *lines[last:]])

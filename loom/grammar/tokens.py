@@ -107,7 +107,7 @@ def elements(raw: str) -> list[Token]:
     while True:
         match = _ELEMENT.match(raw, at)
         if match is None:
-            raise unread(f"The list {short(raw)} has an empty element.", "write a,b with no blanks")
+            raise unread(f"The list {short(raw)} has an empty element.", "write a,b without spaces")
         found.append(token_of(match[0]))
         at = match.end() + 1
         if at > len(raw):

@@ -61,15 +61,15 @@ def error(refused: CommandError) -> str:
 def read(text: str | None) -> Presence:
     """The client's frame. Refuses all but a well-formed presence; None is a binary frame."""
     if text is None:
-        raise CommandError("INVALID_SYNTAX", "A binary frame is not understood.", hint=_HINT)
+        raise CommandError("INVALID_SYNTAX", "Binary frames are not supported.", hint=_HINT)
     try:
         given = Presence.model_validate_json(text.encode())
     except (ValidationError, UnicodeEncodeError):
-        raise CommandError("INVALID_SYNTAX", "This frame is not understood.", hint=_HINT) from None
+        raise CommandError("INVALID_SYNTAX", "The frame could not be read.", hint=_HINT) from None
     if not looks_like_id(given.node):
-        raise CommandError("INVALID_SYNTAX", "node is no id of a node.", hint=_HINT)
+        raise CommandError("INVALID_SYNTAX", "node is not the id of a node.", hint=_HINT)
     if given.buffer is not None and "\0" in given.buffer:
-        raise CommandError("INVALID_SYNTAX", "buffer holds U+0000.", hint="Take it out.")
+        raise CommandError("INVALID_SYNTAX", "buffer contains U+0000.", hint="Remove it.")
     if given.buffer is not None and len(given.buffer) > MAX_BUFFER:
         raise CommandError(
             "LIMIT_EXCEEDED",

@@ -90,7 +90,7 @@ def _since(scope: Scope) -> int:
     raise Unwelcome(
         4400,
         CommandError(
-            "INVALID_SYNTAX", "since is no number.", hint="Send the last seq you know, or 0."
+            "INVALID_SYNTAX", "since is not a number.", hint="Send the last seq you have, or 0."
         ),
     )
 

@@ -212,11 +212,13 @@ class Socket:
 
     async def _hear(self, text: str | None) -> None:
         if not self._frames.take(self._loop.time()):
-            raise CommandError("LIMIT_EXCEEDED", "These are too many frames.", hint="Send fewer.")
+            raise CommandError("LIMIT_EXCEEDED", "Too many frames.", hint="Send fewer.")
         given = frames.read(text)
         tree = self.guest.ticket.tree_id
         if not self.guest.tree_uid or tree is None:
-            raise CommandError("INVALID_SYNTAX", "Only a tree has presence.", hint="Listen only.")
+            raise CommandError(
+                "INVALID_SYNTAX", "Only trees have presence.", hint="Send nothing on this socket."
+            )
         if not await self.feed.read(reads.node_exists, tree, given.node):
             raise not_found(f"[{given.node}]")
         place = {"participant": self.guest.participant, "node": given.node.lower()}

@@ -109,7 +109,7 @@ class StartedCommand(BaseCommand):
         """Runs the command. CommandError where the database is empty."""
         if not MigrationRecorder(connection).applied_migrations():
             raise CommandError(
-                f"There is no Heddle in {settings.DATA_DIR} yet. Start script/server once, or "
+                f"There is no Heddle data in {settings.DATA_DIR} yet. Start script/server once, or "
                 "name its folder in HEDDLE_DATA."
             )
         return super().execute(*args, **options)

@@ -7,7 +7,7 @@ _GOES_ON = models.Q(("ended_at__isnull", True))
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0020_mark_imported_nodes"),
+        ("loom", "0020_api_key_scope"),
     ]
 
     operations = [

@@ -128,7 +128,9 @@ def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
     stream, head = Stream.objects.values_list("id", "head").get(name=f"tree:{tree.uid}")
     event = Event.objects.filter(stream=stream, seq=seq).first()
     if event is None:
-        raise CommandError("INVALID_SYNTAX", f"There is no seq {seq} here.", hint=f"1 to {head}")
+        raise CommandError(
+            "INVALID_SYNTAX", f"There is no seq {seq} in this stream.", hint=f"1 to {head}"
+        )
     last = lookup.root_of(tree)
     added = Event.objects.filter(stream=stream, kind="node.added", seq__lte=seq)
     newest = added.order_by("-seq").values_list("payload", flat=True).first()
@@ -158,7 +160,7 @@ def sight(
     """The path to `node` with the wordings that stood then; NOT_FOUND where it was not there."""
     if node.pk > at.last or node.pk >> ORDINAL_BITS != tree.pk:
         raise not_found(
-            f"[{node.local_id}] was not there at seq {at.seq}; it", "Choose a later one."
+            f"[{node.local_id}] did not exist at seq {at.seq}; it", "Choose a later one."
         )
     slots = [slot for slot, _ in path_ids(actor, tree, None, node)][1:]
     shown = slots[-PAGE:]

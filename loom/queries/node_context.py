@@ -198,7 +198,7 @@ class Margin:
     `place` of `of` siblings (text slots, pruned ones left out but for its own), `before` and
     `after` the newest versions beside; `versions` oldest first, pruned ones left out; `notes`
     oldest first. `wordings` are the versions above that the node goes on from, or was accepted
-    below; None: all of them. Below any other it is marked as written after an older wording.
+    below; None: all of them. Below any other it is marked as written after an older version.
     `links` lead to items of the same grove, which everybody who reads the tree may read;
     `is_linked_out` says that others lead to other groves.
     """

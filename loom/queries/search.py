@@ -204,11 +204,11 @@ def _bearers(
 
 def _demand_query(query: str) -> None:
     if not query.strip() or "\0" in query:
-        raise CommandError("INVALID_SYNTAX", "There is nothing to look for.", hint="name some text")
+        raise CommandError("INVALID_SYNTAX", "The query is empty.", hint="write some text")
     if len(query) > MAX_QUERY:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"The query has {len(query)} characters; at most {MAX_QUERY} are looked for.",
+            f"The query has {len(query)} characters; the maximum is {MAX_QUERY}.",
             hint="look for a shorter passage",
         )
 

@@ -108,7 +108,9 @@ def refusal(budget: Budget, spent: Spent, verb: str) -> CommandError | None:
     if over is None or may_still_run(verb):
         return None
     return CommandError(
-        "LIMIT_EXCEEDED", over, hint="write your answer now, without further lines; → budget"
+        "LIMIT_EXCEEDED",
+        over,
+        hint="write your answer now, without further commands; → budget shows what is left",
     )
 
 

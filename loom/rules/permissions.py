@@ -78,10 +78,13 @@ def remedy(needed: frozenset[Permission], role: Role, *, asked_by: str = "") -> 
     """What to do about a permission that is lacking, for a person of that role, or for an agent
     in a turn that somebody of that role asked for."""
     if not asked_by:
-        return "Ask an owner of the grove for the role writer."
+        return "Ask an owner of the grove to make you a writer."
     if lacking(needed, OF_ROLE[role]):
-        return f"{asked_by}, who asked for this turn, may not either; conclude without it."
-    return "An owner of the grove can give you that permission; → help marks with * what you lack."
+        return f"{asked_by}, who started this turn, may not do this either; conclude without it."
+    return (
+        "An owner of the grove can give you this permission; "
+        "→ help marks with * what you may not use."
+    )
 
 
 def preset_of(names: Iterable[str]) -> Preset | None:

@@ -72,7 +72,7 @@ def checked(given: Mapping[str, str]) -> dict[str, str]:
     the typing, or means two things in one place."""
     for name, combo in given.items():
         if name not in BY_ID:
-            raise CommandError("NOT_FOUND", f"No action is called {name}.", hint="reload the page")
+            raise CommandError("NOT_FOUND", f"There is no action {name}.", hint="reload the page")
         if combo:
             _demand_pressable(BY_ID[name], combo)
     own = {name: combo for name, combo in given.items() if combo != BY_ID[name].combo}
@@ -83,7 +83,7 @@ def checked(given: Mapping[str, str]) -> dict[str, str]:
 def _demand_pressable(action: Action, combo: str) -> None:
     found = _COMBO.fullmatch(combo)
     if found is None:
-        raise CommandError("INVALID_SYNTAX", f"{combo} is no key.", hint="press it in its field")
+        raise CommandError("INVALID_SYNTAX", f"{combo} is not a key.", hint="press it in its field")
     mod, alt, shift, key = found.groups()
     if alt and (mod or len(key) == 1):
         raise CommandError(
@@ -92,11 +92,11 @@ def _demand_pressable(action: Action, combo: str) -> None:
             hint="choose Ctrl, or Alt with an arrow",
         )
     if shift and len(key) == 1 and not mod:
-        raise CommandError("INVALID_SYNTAX", f"{combo}: Shift is in the letter.", hint="press it")
+        raise CommandError("INVALID_SYNTAX", f"{combo} already includes Shift.", hint="press it")
     if action.where != "free" and not (mod or alt or _ALONE_WHILE_TYPING.fullmatch(key)):
         raise CommandError(
             "INVALID_SYNTAX",
-            f"{combo} could not be typed any more: that action is heard while typing.",
+            f"{combo} would block typing, because this action also works while you type.",
             hint="add Ctrl, or Alt with an arrow",
         )
 
@@ -110,7 +110,7 @@ def _demand_apart(combos: Mapping[str, str]) -> None:
             if combo and before != name:
                 raise CommandError(
                     "CONFLICT",
-                    f"{combo} would mean two things: {before} and {name}.",
+                    f"{combo} is used twice: for {before} and {name}.",
                     hint="give one of them another key",
                 )
 
@@ -192,5 +192,5 @@ def changed(before: Preferences, given: Mapping[str, Any]) -> Preferences:
     for name, value in wanted.items():
         if name not in asdict(before) or not _fits(name, value):
             hint = f"one of {', '.join(CHOICES[name])}" if name in CHOICES else "see settings"
-            raise CommandError("INVALID_SYNTAX", f"{name} cannot be {value!r}.", hint=hint)
+            raise CommandError("INVALID_SYNTAX", f"{name} can't be {value!r}.", hint=hint)
     return Preferences(**{**asdict(before), **wanted})

@@ -40,7 +40,7 @@ KINDS: Final = (
     Kind("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", model="vendor/model"),
     Kind("ollama", "Ollama", "http://127.0.0.1:11434/v1", model="llama3.2"),
     Kind("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", model="model"),
-    Kind("custom", "OpenAI's shape, elsewhere", model="model"),
+    Kind("custom", "OpenAI-compatible", model="model"),
     Kind("litellm", "LiteLLM", own=True, lists=False, model="gemini/gemini-2.0-flash"),
     Kind(LOCAL, "the embedded model", own=True, lists=False, model="smollm2"),
 )

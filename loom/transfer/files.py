@@ -159,7 +159,7 @@ def nodes(events: Iterator[Event], report: Report) -> Iterator[Frame]:
             elif event == "end_array":
                 top.in_children = False
             else:
-                raise unreadable(f"Among the children of node {top.number:,} is no node.")
+                raise unreadable(f"A child of node {top.number:,} is not a node.")
         elif event == "end_map":
             yield stack.pop()
         else:
@@ -170,7 +170,7 @@ def _field(top: Frame, name: str, events: Iterator[Event], report: Report) -> No
     first = next(events)
     if name == "children":
         if first[0] not in ("start_array", "null"):
-            raise unreadable(f"The children of node {top.number:,} are no list.")
+            raise unreadable(f"The children of node {top.number:,} are not a list.")
         top.in_children = first[0] == "start_array"
         return
     most = MAX_TEXT_BYTES + 1 if name == "text" else FIELD
@@ -232,7 +232,7 @@ def demand_readable(path: Path, tell: Tell) -> None:
     if size > MAX_FILE:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"The file has {size:,} bytes; at most {MAX_FILE:,} are read.",
+            f"The file has {size:,} bytes; the maximum is {MAX_FILE:,}.",
             hint="export a part of the tree",
             status=413,
         )
@@ -291,7 +291,7 @@ def _demand_short_numbers(data: mmap.mmap) -> None:
     for found in _NUMBER.finditer(data):
         if found[1] is not None:
             raise unreadable(
-                f"Byte {found.start():,} of the file begins a number of thousands of digits.",
+                f"Byte {found.start():,} of the file starts a number of thousands of digits.",
                 "write it as a string",
             )
 
@@ -306,8 +306,8 @@ def _is_escape(data: mmap.mmap, at: int) -> bool:
 
 def _half(at: int) -> CommandError:
     return unreadable(
-        f"Byte {at:,} of the file begins half a character (a lone surrogate).",
-        "write whole characters",
+        f"Byte {at:,} of the file is a lone surrogate.",
+        "write valid Unicode",
     )
 
 
@@ -316,14 +316,14 @@ def format_of(source: Source) -> str:
     depth = 0
     for event, value in parsed(source):
         if depth == 0 and event != "start_map":
-            raise unreadable("The file holds JSON, but no object.")
+            raise unreadable("The file contains JSON, but not an object.")
         if depth == 1 and event == "map_key" and value in _TELLING:
             return _TELLING[value]
         if event in ("start_map", "start_array"):
             depth += 1
         elif event in ("end_map", "end_array"):
             depth -= 1
-    raise unreadable("The file is JSON of a kind that is not read here.")
+    raise unreadable("The file is JSON in an unknown format.")
 
 
 def parsed(source: Source) -> Iterator[tuple[str, Any]]:
@@ -331,7 +331,7 @@ def parsed(source: Source) -> Iterator[tuple[str, Any]]:
     with readable_json():
         for event, value in ijson.basic_parse(source):
             if value.__class__ is str and "\0" in value:
-                raise unreadable("A text of the file holds U+0000.", "take it out of the file")
+                raise unreadable("A text of the file contains U+0000.", "remove it from the file")
             yield event, value
 
 

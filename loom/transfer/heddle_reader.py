@@ -135,8 +135,8 @@ class _Reader:
         if name == "heddle":
             if first[1] != VERSION:
                 raise unreadable(
-                    f"This file is of version {str(first[1])[:20]} of the format.",
-                    f"version {VERSION} is read here",
+                    f"This file has version {str(first[1])[:20]} of the format.",
+                    f"this Heddle reads version {VERSION}",
                 )
         elif name == "tree":
             self.tree = _part(TreePart, _value(first, events, "The tree"), "The tree")
@@ -156,7 +156,7 @@ class _Reader:
                 self.put(self._call(_part(CallPart, one, "A call")))
         else:
             self.report.unknown[name] += 1
-            self.report.warn(f"{name[:80]} is no part of the format and was left out.")
+            self.report.warn(f"{name[:80]} is not part of the format and was left out.")
             skip(first, events)
 
     def head(self) -> Head:
@@ -180,11 +180,11 @@ class _Reader:
         number = len(self.first)
         part = _part(NodePart, given, f"Node {number:,}")
         if not looks_like_id(part.id) or part.id != part.id.lower() or part.id in self.numbers:
-            raise unreadable(f"The id {part.id[:20]!r} comes twice, or can be none.")
+            raise unreadable(f"The id {part.id[:20]!r} occurs twice or is not valid.")
         slot = self._slot(part, number)
         parent = self._parent(part, number)
         if slot != number and (self.above[slot] != parent or parent < 0):
-            raise unreadable(f"The versions of [{part.slot}] hang in different places.")
+            raise unreadable(f"The versions of [{part.slot}] have different parents.")
         self.numbers[part.id] = number
         self.first.append(slot)
         self.above.append(parent)
@@ -205,13 +205,13 @@ class _Reader:
     def _first(self, name: str, what: str) -> int:
         found = self.numbers.get(name)
         if found is None or self.first[found] != found:
-            raise unreadable(f"{what} is not there.", FLAT)
+            raise unreadable(f"{what} is missing.", FLAT)
         return found
 
     def _record(self, part: NodePart, number: int, *, parent: int, slot: int) -> Record:
         edited = self.numbers.get(part.edited_from or "", -1)
         if part.edited_from is not None and edited < 0:
-            raise unreadable(f"What [{part.id}] was edited from is not there.", FLAT)
+            raise unreadable(f"The version that [{part.id}] was edited from is missing.", FLAT)
         what, proof = f"[{part.id}]", part.proof
         extra = part.model_extra or {}
         self.report.unknown.update(list(extra))
@@ -243,7 +243,7 @@ class _Reader:
 
     def _call(self, part: CallPart) -> CallRecord:
         if part.id in self.calls:
-            raise unreadable(f"The call {part.id} comes twice.")
+            raise unreadable(f"The call {part.id} occurs twice.")
         self.calls.add(part.id)
         if not is_sound(part):
             self.report.warn(f"The answer of the call {part.id} does not fit; verifying says so.")
@@ -262,7 +262,7 @@ class _Reader:
     def _mark(self, part: MarkPart) -> Mark:
         number = -1 if part.item == "tree" else self.numbers.get(part.item)
         if number is None:
-            raise unreadable(f"A mark is on {part.item!r}, which is not there.", FLAT)
+            raise unreadable(f"A mark is on {part.item!r}, which is missing.", FLAT)
         at = _instant(part.at, "a mark")
         return Mark(part.kind, part.label, number, by=part.by, at=at)
 
@@ -278,7 +278,7 @@ def _text(part: NodePart) -> str:
     else:
         blocks = [one.get("text", "") for one in part.content if one.get("type") == "text"]
         if not all(isinstance(one, str) for one in blocks):
-            raise unreadable(f"A text in the content of [{part.id}] is no string.")
+            raise unreadable(f"A text in the content of [{part.id}] is not a string.")
         text = "".join(blocks)
     if len(text.encode()) > MAX_TEXT_BYTES:
         raise too_long(f"The text of [{part.id}]")
@@ -305,12 +305,12 @@ def _value(first: Event, events: Iterator[Event], what: str) -> Any:
     try:
         return value_of(first, events, most=MOST)
     except TooMuch:
-        raise unreadable(f"{what} is too large or nested too deep.") from None
+        raise unreadable(f"{what} is too large or nested too deeply.") from None
 
 
 def _list(name: str, first: Event, events: Iterator[Event]) -> Iterator[Any]:
     if first[0] != "start_array":
-        raise unreadable(f"{name} is no list.")
+        raise unreadable(f"{name} is not a list.")
     for event in events:
         if event[0] == "end_array":
             return

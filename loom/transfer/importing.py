@@ -104,12 +104,14 @@ READERS: dict[str, Reader] = {
     "pyloom": pyloom.read_full,
     "pyloom-simple": pyloom.read_simple,
 }
-STOPPED = CommandError("REJECTED", "The import was stopped.", hint="nothing of it is left")
-BROKEN = CommandError("UNAVAILABLE", "The import broke on this side.", hint="the log says why")
+STOPPED = CommandError("REJECTED", "The import was stopped.", hint="nothing was added")
+BROKEN = CommandError(
+    "UNAVAILABLE", "The import failed because of an internal error.", hint="see the log"
+)
 GIVEN_UP = CommandError(
     "UNAVAILABLE",
-    f"The import was cut off {TRIES} times.",
-    hint="look at the worker",
+    f"The import was interrupted {TRIES} times.",
+    hint="check the worker",
 )
 
 
@@ -156,14 +158,18 @@ def _begin(row: Import, beat: Beat) -> None:
         raise GIVEN_UP
     user = row.participant.user
     if user is None:
-        raise CommandError("PERMISSION_DENIED", "Nobody answers for it.", hint="send it again")
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "The person who started this import has left.",
+            hint="send it again",
+        )
     demand_role(get_actor(user, row.grove), "writer")
 
 
 def _bring(row: Import, report: Report, beat: Beat) -> None:
     path = Path(row.file)
     if not path.is_file():
-        raise unreadable("The file is not there any more.", "send it again")
+        raise unreadable("The file is no longer available.", "send it again")
     row.total = path.stat().st_size
     Import.objects.filter(pk=row.pk).update(total=row.total)
     with Spool(path.with_suffix(".spool")) as spool:
@@ -178,12 +184,12 @@ def _read(row: Import, path: Path, spool: Spool, report: Report, beat: Beat) -> 
         found = files.format_of(source)
         if row.format not in ("", found) and (row.format, found) != ("pyloom", "pyloom-simple"):
             raise unreadable(
-                f"The file is no {row.format}, but {found}.", "leave the format out, or name it"
+                f"The file is not {row.format} but {found}.", "leave the format out, or name it"
             )
         source.seek(0)
         head = READERS[found](files.parsed(source), spool.put, report)
     if not spool.count:
-        raise unreadable("The file holds no node.")
+        raise unreadable("The file contains no nodes.")
     return head
 
 

@@ -159,7 +159,7 @@ def read_full(events: Iterator[Event], put: Put, report: Report) -> Head:
         if name == "root":
             roots += 1
             if first[0] != "start_map" or roots > 1:
-                raise unreadable("The file's root is no single object.")
+                raise unreadable("The root of the file is not a single object.")
             for frame in nodes(events, report):
                 put(_record(frame, report))
         elif name == "model_responses":
@@ -216,7 +216,9 @@ def _object(value: Any) -> dict[str, Any]:
 def _tags(fields: dict[str, Any], number: int, report: Report) -> list[str]:
     given = fields.get("tags") or []
     if not isinstance(given, list) or not all(isinstance(tag, str) for tag in given):
-        report.warn(f"The tags of node {number:,} are no list of names and are kept beside it.")
+        report.warn(
+            f"The tags of node {number:,} are not a list of names and are kept as extra data."
+        )
         return []
     fields.pop("tags", None)
     return list(dict.fromkeys(tag[:200] for tag in given if tag.strip()))

@@ -176,7 +176,7 @@ def too_long(what: str) -> CommandError:
     """The refusal of a text that no node may hold."""
     return CommandError(
         "LIMIT_EXCEEDED",
-        f"{what} has more than {MAX_TEXT_BYTES:,} bytes, and a node holds no more.",
+        f"{what} is larger than {MAX_TEXT_BYTES:,} bytes, the maximum for a node.",
         hint="split it in the other program",
         status=413,
     )
@@ -185,7 +185,7 @@ def too_long(what: str) -> CommandError:
 def node_text(text: Any, number: int) -> str:
     """The text of a file's node, if a node may hold it. Empty ones are kept."""
     if not isinstance(text, str):
-        raise unreadable(f"The text of node {number:,} is no string.")
+        raise unreadable(f"The text of node {number:,} is not a string.")
     if len(text) > MAX_TEXT_BYTES // 4 and len(text.encode()) > MAX_TEXT_BYTES:
         raise too_long(f"The text of node {number:,}")
     return text

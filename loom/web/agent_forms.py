@@ -21,18 +21,18 @@ from loom.rules.provider_kinds import CHECKS, WAYS
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
 
 PERMISSION_LABELS = {
-    "loom_aware": gettext_noop("know the tree: look, move, keep, think"),
+    "loom_aware": gettext_noop("see the tree: look, move, keep, think"),
     "loom_write": gettext_noop("write: respond, annotate, link, edit, prune"),
     "loom_generate": gettext_noop("ask models to continue"),
-    "doc_read": gettext_noop("read documents that are linked here"),
+    "doc_read": gettext_noop("read linked documents"),
     "doc_write": gettext_noop("write documents"),
-    "cross_tree": gettext_noop("reach the other trees of the grove"),
+    "cross_tree": gettext_noop("access other trees of the grove"),
     "web_search": gettext_noop("search the web"),
 }
 PRESETS_SAID = {
-    "collaborator": gettext_noop("all of it"),
-    "analysis": gettext_noop("looks and reads, writes nothing"),
-    "subject": gettext_noop("is sent text only, its answer is never read for lines"),
+    "collaborator": gettext_noop("all of these permissions"),
+    "analysis": gettext_noop("can look and read, but not write"),
+    "subject": gettext_noop("is sent text only; its answers are never parsed for commands"),
 }
 
 
@@ -89,7 +89,7 @@ def permission_fields(request: HttpRequest) -> dict[str, object]:
     low, high = RANGES["authority"]
     if not low <= authority <= high:
         raise CommandError(
-            "LIMIT_EXCEEDED", f"Authority is from {low} to {high}.", hint="0 is usual"
+            "LIMIT_EXCEEDED", f"Authority must be between {low} and {high}.", hint="try 0"
         )
     tools = text_of(request, "tool_filter").split("\n")
     return {
@@ -104,10 +104,10 @@ def permission_fields(request: HttpRequest) -> dict[str, object]:
 
 
 PRICE_LABELS = {
-    "input": gettext_noop("Tokens read"),
-    "output": gettext_noop("Tokens written"),
-    "cached": gettext_noop("Tokens read from its cache"),
-    "written": gettext_noop("Tokens kept in its cache"),
+    "input": gettext_noop("Input tokens"),
+    "output": gettext_noop("Output tokens"),
+    "cached": gettext_noop("Cached input tokens"),
+    "written": gettext_noop("Tokens written to the cache"),
 }
 
 
@@ -146,10 +146,10 @@ def price_fields(request: HttpRequest) -> dict[str, object]:
 
 
 PROBE_LABELS = {
-    "prefill": gettext_noop("it goes on with a turn of its own that has begun"),
-    "continue_final": gettext_noop("the same, where the request says so (vLLM, SGLang)"),
-    "few_shot": gettext_noop("it is asked to, and shown three examples"),
-    "instruction": gettext_noop("it is asked to"),
+    "prefill": gettext_noop("it continues a message that has begun (prefill)"),
+    "continue_final": gettext_noop("the same, with a flag in the request (vLLM, SGLang)"),
+    "few_shot": gettext_noop("with an instruction and three examples"),
+    "instruction": gettext_noop("with an instruction"),
 }
 
 

@@ -287,7 +287,7 @@ def _lost(one: Generation, cast: dict[str, Who]) -> Card:
         text="",
         is_cut=False,
         generation=one.uid,
-        failed=str(error.get("message") or gettext("Nothing came.")),
+        failed=str(error.get("message") or gettext("The model returned no text.")),
         hint=str(error.get("hint") or ""),
         again=_again(one) if pays else "",
     )

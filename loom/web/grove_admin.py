@@ -65,7 +65,7 @@ def _given(request: PersonRequest) -> dict[str, Any]:
     colours = {tag: colour for tag, colour in zip(names, chosen, strict=False) if colour}
     if any(colour not in TAG_COLOURS for colour in colours.values()):
         raise CommandError(
-            "INVALID_SYNTAX", "There is no such colour.", hint=" or ".join(TAG_COLOURS)
+            "INVALID_SYNTAX", "This colour is not available.", hint=" or ".join(TAG_COLOURS)
         )
     limit = number_of(request, "limit") if word_of(request, "limit") else 0
     return {"tag_colours": colours, "daily_budget_usd": limit}
@@ -103,18 +103,18 @@ def _context(request: PersonRequest, actor: Actor) -> dict[str, object]:
 def _role(request: PersonRequest, actor: Actor) -> str:
     member = groves.change_role(actor, word_of(request, "user"), request.POST.get("role", ""))
     words = {"name": member.participant.name, "role": gettext(member.role)}
-    return gettext("%(name)s is %(role)s now.") % words
+    return gettext("%(name)s is now %(role)s.") % words
 
 
 def _remove(request: PersonRequest, actor: Actor) -> str:
     name = word_of(request, "user")
     groves.remove_member(actor, name)
-    return gettext("%(name)s is no member any more; what was written stays.") % {"name": name}
+    return gettext("%(name)s is no longer a member. Their texts stay.") % {"name": name}
 
 
 def _revoke(request: PersonRequest, actor: Actor) -> str:
     groves.revoke_invitation(actor, word_of(request, "invitation"))
-    return gettext("The invitation is revoked.")
+    return gettext("The invitation has been revoked.")
 
 
 _DEEDS: dict[str, Callable[[PersonRequest, Actor], str]] = {
@@ -134,7 +134,7 @@ def change_members(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
         return _invite(request, actor)
     run = _DEEDS.get(deed)
     if run is None:
-        raise CommandError("NOT_FOUND", "There is no such form.", hint="Open the page again.")
+        raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
     try:
         messages.success(request, run(request, actor))
     except CommandError as refused:

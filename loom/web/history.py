@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
+from loom.events import streams
 from loom.models import Event, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN
 from loom.queries import event_log
@@ -50,8 +51,8 @@ _FLAGS = {
     ("pruned", False): gettext_noop("restored"),
     ("version_pruned", True): gettext_noop("pruned the version"),
     ("version_pruned", False): gettext_noop("restored the version"),
-    ("excluded", True): gettext_noop("hid from models"),
-    ("excluded", False): gettext_noop("shows to models again"),
+    ("excluded", True): gettext_noop("excluded from models"),
+    ("excluded", False): gettext_noop("included for models again"),
 }
 
 
@@ -59,9 +60,9 @@ def _added(payload: dict[str, Any]) -> Words:
     node = payload["node"]
     text = node["begins"] if "begins" in node else node["text"]
     if node["kind"] == "annotation":
-        return gettext("annotated, as"), node["id"], text
+        return gettext("annotated:"), node["id"], text
     if node["slot"] != node["id"]:
-        return gettext("wrote the version"), node["id"], text
+        return gettext("wrote version"), node["id"], text
     return gettext("wrote"), node["id"], text
 
 
@@ -81,21 +82,21 @@ def _marked(payload: dict[str, Any]) -> Words:
 
 def _unmarked(payload: dict[str, Any]) -> Words:
     mark = payload["mark"]
-    words = gettext("took a tag off") if mark["kind"] == "tag" else gettext("took the bookmark off")
+    words = gettext("removed a tag") if mark["kind"] == "tag" else gettext("removed the bookmark")
     return words, mark["item"], mark["label"]
 
 
 _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
-    "tree.created": lambda _: (gettext("made the tree"), "", ""),
+    "tree.created": lambda _: (gettext("created the tree"), "", ""),
     "tree.changed": lambda _: (gettext("changed the tree's title or settings"), "", ""),
     "node.added": _added,
     "node.flagged": _flagged,
     "mark.added": _marked,
     "mark.removed": _unmarked,
     "annotation.resolved": lambda p: (gettext("resolved the annotation"), p["node"], ""),
-    "annotation.reopened": lambda p: (gettext("opened the annotation again"), p["node"], ""),
+    "annotation.reopened": lambda p: (gettext("reopened the annotation"), p["node"], ""),
     "link.added": lambda _: (gettext("linked two items"), "", ""),
-    "link.removed": lambda _: (gettext("took a link away"), "", ""),
+    "link.removed": lambda _: (gettext("removed a link"), "", ""),
     "import.finished": lambda _: (gettext("imported the tree"), "", ""),
 }
 
@@ -143,7 +144,7 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
     everybody's changes were."""
     actor, tree = access.get_tree(request.user, uid)
     cast = cast_of(actor)
-    rows = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("-seq")
+    rows = Event.objects.filter(stream=streams.named(f"tree:{tree.uid}")).order_by("-seq")
     events = list(rows[:MAX_HISTORY])
     me = actor.participant.uid
     context = {
@@ -245,7 +246,7 @@ def moment(request: PersonRequest, uid: str) -> HttpResponse:
             "head": at.head,
             "at": instant(at.event.at),
             "by": told.by if told else "",
-            "words": told.words if told else _("something that is not shown"),
+            "words": told.words if told else _("something you can't see"),
             "node": told.node if told else "",
             "last": at.last_id,
             "flags": [[node, flag, value] for (node, flag), value in at.flags.items()],

@@ -16,14 +16,14 @@ from loom.web.pages import script_catalogue
 GROUPS = (
     (gettext_noop("Anywhere"), ("command", "keys", "send", "stop", "undo", "redo")),
     (
-        gettext_noop("Moving"),
+        gettext_noop("Navigation"),
         (
             *(move.id for move in preferences.MOVES),
             *("bookmark-before", "bookmark-after", "walk", "hoist"),
         ),
     ),
     (
-        gettext_noop("Moving while you type"),
+        gettext_noop("Navigation while typing"),
         tuple(f"{move.id}-typing" for move in preferences.MOVES),
     ),
     (
@@ -37,30 +37,30 @@ GROUPS = (
 )
 WORDS = {
     "command": gettext_noop("search and commands"),
-    "keys": gettext_noop("these keys"),
+    "keys": gettext_noop("show these keys"),
     "send": gettext_noop("send and continue"),
-    "stop": gettext_noop("stop what is coming, close what is open"),
-    "undo": gettext_noop("undo your last change of the tree"),
-    "redo": gettext_noop("redo it"),
+    "stop": gettext_noop("stop generating, close dialogs"),
+    "undo": gettext_noop("undo your last change"),
+    "redo": gettext_noop("redo"),
     "parent": gettext_noop("parent"),
     "child": gettext_noop("the child last visited"),
-    "sibling-before": gettext_noop("sibling before"),
+    "sibling-before": gettext_noop("previous sibling"),
     "sibling-after": gettext_noop("next sibling"),
     "root": gettext_noop("root"),
-    "leaf": gettext_noop("follow to the leaf"),
-    "bookmark-before": gettext_noop("bookmark before"),
+    "leaf": gettext_noop("go to the leaf"),
+    "bookmark-before": gettext_noop("previous bookmark"),
     "bookmark-after": gettext_noop("next bookmark"),
-    "walk": gettext_noop("random walk: one step down"),
-    "hoist": gettext_noop("hoist: this subtree alone on the map"),
+    "walk": gettext_noop("go to a random child"),
+    "hoist": gettext_noop("show only this subtree on the map"),
     "continue": gettext_noop("continue"),
     "edit": gettext_noop("edit"),
-    "respond": gettext_noop("write below"),
+    "respond": gettext_noop("write a continuation"),
     "annotate": gettext_noop("annotate"),
     "link": gettext_noop("link to another node"),
     "bookmark": gettext_noop("bookmark"),
     "prune": gettext_noop("prune"),
     "split": gettext_noop("split"),
-    "compare": gettext_noop("compare with what stands beside it"),
+    "compare": gettext_noop("compare with siblings"),
     "more": gettext_noop("more continuations like these"),
 }
 
@@ -85,7 +85,7 @@ class GroupShown:
 
 def _words(name: str) -> str:
     if name.startswith("take-"):
-        return gettext("take candidate %(number)s") % {"number": name.removeprefix("take-")}
+        return gettext("accept candidate %(number)s") % {"number": name.removeprefix("take-")}
     return gettext(WORDS[name.removesuffix("-typing")])
 
 
@@ -105,7 +105,7 @@ def groups_for(user: User) -> list[GroupShown]:
 
 # Keys of the editor itself, which are where other editors have them.
 IN_A_BUFFER = (
-    ("Tab", gettext_noop("take the text at the caret")),
+    ("Tab", gettext_noop("accept the candidate at the caret")),
     ("Ctrl Space", gettext_noop("continue at the caret")),
 )
 

@@ -41,19 +41,19 @@ KEPT_S = 60 * 60 * 24
 MAX_SHOWN = 20_000
 
 REASONS = {
-    "money": gettext_noop("cut where today's money was used up; what had come is kept"),
-    "stopped": gettext_noop("stopped; what had come is kept"),
-    "length": gettext_noop("cut at the token limit"),
-    "worker lost": gettext_noop("cut off when the worker went away; what had come is kept"),
-    "worker stopped": gettext_noop("cut off when Heddle was stopped; what had come is kept"),
-    "worker error": gettext_noop("cut off by an error of Heddle's own; what had come is kept"),
-    "too long": gettext_noop("cut where a node can hold no more"),
-    "network": gettext_noop("cut off when the connection broke; what had come is kept"),
-    "timeout": gettext_noop("cut off when nothing more came in time; what had come is kept"),
-    "server": gettext_noop("cut off when the provider failed; what had come is kept"),
-    "rate": gettext_noop("cut off when the provider asked to wait; what had come is kept"),
-    "credit": gettext_noop("cut off where the provider's credit ended; what had come is kept"),
-    "filtered": gettext_noop("cut off by the provider's filter; what had come is kept"),
+    "money": gettext_noop("stopped: daily limit reached; the text so far is kept"),
+    "stopped": gettext_noop("stopped; the text so far is kept"),
+    "length": gettext_noop("stopped: max tokens reached"),
+    "worker lost": gettext_noop("interrupted: the worker stopped; the text so far is kept"),
+    "worker stopped": gettext_noop("interrupted: Heddle was stopped; the text so far is kept"),
+    "worker error": gettext_noop("interrupted: internal error; the text so far is kept"),
+    "too long": gettext_noop("stopped: maximum length of a node reached"),
+    "network": gettext_noop("interrupted: the connection was lost; the text so far is kept"),
+    "timeout": gettext_noop("interrupted: the provider timed out; the text so far is kept"),
+    "server": gettext_noop("interrupted: the provider failed; the text so far is kept"),
+    "rate": gettext_noop("interrupted: rate limited; the text so far is kept"),
+    "credit": gettext_noop("interrupted: no credit left at the provider; the text so far is kept"),
+    "filtered": gettext_noop("stopped by the provider's content filter; the text so far is kept"),
 }
 
 

@@ -121,7 +121,7 @@ def forbidden(request: HttpRequest, exception: Any = None, reason: str = "") -> 
         request,
         CommandError(
             "PERMISSION_DENIED",
-            "This form was opened before you signed in or out, or comes from another site.",
+            "This form was opened before you signed in or out, or was sent from another site.",
             hint="Reload the page and send it again.",
         ),
     )
@@ -141,8 +141,8 @@ def fault(request: HttpRequest) -> HttpResponse:
     """500: says so without leaning on anything that may be broken itself."""
     refused = CommandError(
         "UNAVAILABLE",
-        "Something went wrong inside Heddle; nothing was changed.",
-        hint="Try again. If it stays, tell whoever runs this Heddle.",
+        "Something went wrong; nothing was changed.",
+        hint="Try again. If the problem persists, contact the operator of this Heddle.",
         status=500,
     )
     return _answer(request, refused)

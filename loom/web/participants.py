@@ -27,7 +27,7 @@ from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
 
 PATIENCE = timedelta(seconds=90)
-gettext_noop("OpenAI's shape, elsewhere")
+gettext_noop("OpenAI-compatible")
 gettext_noop("the embedded model")
 
 
@@ -87,10 +87,12 @@ def address_of(request: HttpRequest) -> dict[str, str]:
         return {"model_ref": written, "base_url": base_url}
     kind, name = kind_of(word_of(request, "kind")), word_of(request, "model")
     if not name:
-        raise CommandError("INVALID_SYNTAX", "Which model?", hint="Choose or write its name.")
+        raise CommandError(
+            "INVALID_SYNTAX", "The model is missing.", hint="Choose a model or enter its name."
+        )
     default = "" if kind.own else kind.url
     if not (base_url or default or kind.own):
-        raise CommandError("INVALID_SYNTAX", "Where is it?", hint="Write its base URL.")
+        raise CommandError("INVALID_SYNTAX", "The base URL is missing.", hint="Enter the base URL.")
     return {"model_ref": f"{kind.name}:{name}", "base_url": base_url or default}
 
 
@@ -143,7 +145,7 @@ def archive(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
     """Takes a model out of the grove."""
     actor, one = access.get_participant(request.user, participant, role="owner")
     participants.archive_participant(actor, one)
-    words = gettext("%(name)s takes part no more; what it wrote stays.")
+    words = gettext("%(name)s has been archived. Its texts stay.")
     messages.success(request, words % {"name": one.name})
     return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants")
 
@@ -162,7 +164,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
     if request.method == "POST":
         try:
             made = _store(request, actor, one)
-            messages.success(request, gettext("%(name)s is saved.") % {"name": made.name})
+            messages.success(request, gettext("%(name)s has been saved.") % {"name": made.name})
             return HttpResponseRedirect(_next(request, actor, one, made))
         except CommandError as refused:
             context |= {"refused": refused, "given": request.POST}
@@ -210,10 +212,12 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
     most = whole_of(request, "max_tokens")
     if endpoint not in ENDPOINTS:
         raise CommandError(
-            "INVALID_SYNTAX", "There is no such endpoint.", hint="chat or completion"
+            "INVALID_SYNTAX", "This kind of endpoint does not exist.", hint="chat or completion"
         )
     if temperature is not None and not 0 <= temperature <= 2:
-        raise CommandError("LIMIT_EXCEEDED", "A temperature is from 0 to 2.", hint="0.9 is usual")
+        raise CommandError(
+            "LIMIT_EXCEEDED", "The temperature must be between 0 and 2.", hint="try 0.9"
+        )
     if not 256 <= limit <= 10_000_000 or (most is not None and not 1 <= most <= 1_000_000):
         raise CommandError("LIMIT_EXCEEDED", "These token limits are out of range.", hint="4096")
     stops = text_of(request, "stop").split("\n")

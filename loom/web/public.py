@@ -97,7 +97,7 @@ def _demand_room(request: HttpRequest) -> None:
     if count > A_MINUTE:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            _("That is more than %(n)s pages a minute.") % {"n": A_MINUTE},
+            _("You opened more than %(n)s pages in a minute.") % {"n": A_MINUTE},
             hint=_("Wait a minute."),
         )
 
@@ -159,10 +159,10 @@ def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
             return render(request, "pages/share.html", context)
         if deed != "revoke":
             raise CommandError(
-                "NOT_FOUND", _("There is no such form."), hint=_("Open the page again.")
+                "NOT_FOUND", _("This form does not exist."), hint=_("Reload the page.")
             )
         tree_commands.revoke_public_link(actor, tree, word_of(request, "link"))
-        messages.success(request, _("The link is revoked; whoever has it finds nothing."))
+        messages.success(request, _("The link has been revoked and no longer works."))
     except CommandError as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
     return HttpResponseRedirect(f"/trees/{tree.uid}/share")

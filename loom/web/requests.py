@@ -20,7 +20,9 @@ def text_of(request: HttpRequest, name: str) -> str:
     """The field as given; a form sends CRLF where LF was typed, and only this door knows."""
     value = request.POST.get(name, "").replace("\r\n", "\n")
     if "\0" in value:
-        raise CommandError("INVALID_SYNTAX", f"The field {name} holds U+0000.", hint="Take it out.")
+        raise CommandError(
+            "INVALID_SYNTAX", f"The field {name} contains U+0000.", hint="Remove it."
+        )
     return value
 
 
@@ -40,7 +42,7 @@ def number_of(request: HttpRequest, name: str) -> float | None:
         number = math.nan
     if not math.isfinite(number):
         raise CommandError(
-            "INVALID_SYNTAX", f"{name}: {value!r} is no number.", hint="Write digits."
+            "INVALID_SYNTAX", f"{name}: {value!r} is not a number.", hint="Write digits."
         )
     return number
 
@@ -50,7 +52,7 @@ def whole_of(request: HttpRequest, name: str) -> int | None:
     number = number_of(request, name)
     if number is not None and number != int(number):
         raise CommandError(
-            "INVALID_SYNTAX", f"{name}: {number} is no whole number.", hint="Round it."
+            "INVALID_SYNTAX", f"{name}: {number} is not a whole number.", hint="Round it."
         )
     return None if number is None else int(number)
 
@@ -79,7 +81,7 @@ def person(view: PersonView[P]) -> OpenView[P]:
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not request.user.is_authenticated:
             if is_part(request):
-                return HttpResponse(gettext("Sign in again to go on."), status=401)
+                return HttpResponse(gettext("Sign in again to continue."), status=401)
             return HttpResponseRedirect(f"/signin?next={quote(request.get_full_path())}")
         _speak(request)
         try:
@@ -118,14 +120,14 @@ def is_part(request: HttpRequest) -> bool:
 
 
 HEADINGS = {
-    400: gettext_noop("That was not understood"),
+    400: gettext_noop("The request could not be read"),
     401: gettext_noop("Please sign in"),
-    403: gettext_noop("This is not yours to do"),
-    404: gettext_noop("Nothing is here"),
-    409: gettext_noop("That does not go"),
-    413: gettext_noop("That is too big"),
-    429: gettext_noop("That is too much at once"),
-    503: gettext_noop("Not available now"),
+    403: gettext_noop("You don't have permission to do this"),
+    404: gettext_noop("Page not found"),
+    409: gettext_noop("This can't be done"),
+    413: gettext_noop("This is too large"),
+    429: gettext_noop("Too many requests"),
+    503: gettext_noop("Not available at the moment"),
 }
 
 

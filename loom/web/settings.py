@@ -23,8 +23,8 @@ from loom.web.requests import PersonRequest, number_of, person, text_of, word_of
 
 LOOK = ("prose", "size", "width", "nodes")
 LABELS = {
-    "serif": gettext_noop("with serifs"),
-    "sans": gettext_noop("without serifs"),
+    "serif": gettext_noop("Serif"),
+    "sans": gettext_noop("Sans serif"),
     "small": gettext_noop("small"),
     "medium": gettext_noop("medium"),
     "large": gettext_noop("large"),
@@ -32,9 +32,9 @@ LABELS = {
     "narrow": gettext_noop("narrow"),
     "wide": gettext_noop("wide"),
     "full": gettext_noop("with id, age and marks"),
-    "quiet": gettext_noop("id and age when pointed at"),
-    "plain": gettext_noop("text alone"),
-    "ask": gettext_noop("what I chose last"),
+    "quiet": gettext_noop("id and age on hover"),
+    "plain": gettext_noop("text only"),
+    "ask": gettext_noop("my last choice"),
     "version": gettext_noop("a version: what follows stays"),
     "fork": gettext_noop("a fork: a new branch beside it"),
 }
@@ -69,24 +69,24 @@ def rebind(request: PersonRequest) -> str:
     """The keys; `reset` puts all back."""
     if word_of(request, "reset"):
         people.prefer(request.user, {"keys": {}})
-        return gettext("All keys are as at first.")
+        return gettext("All keys are reset.")
     given = {action.id: word_of(request, action.id) for action in preferences.ACTIONS}
     people.prefer(request.user, {"keys": given})
-    return gettext("The keys are saved.")
+    return gettext("The keys have been saved.")
 
 
 # A person's own settings: who he is, how he likes the page, his keys and browsers.
 
 
 THEMES = {
-    "system": gettext_noop("as the system is"),
+    "system": gettext_noop("System"),
     "light": gettext_noop("light"),
     "dark": gettext_noop("dark"),
 }
 
 SCOPES = {
     "write": gettext_noop("read and write"),
-    "read": gettext_noop("read only"),
+    "read": gettext_noop("read-only"),
     "owner": gettext_noop("everything that you may do"),
 }
 KEY_DAYS = (30, 90, 365)
@@ -146,7 +146,7 @@ def _profile(request: PersonRequest) -> str:
     theme, language = word_of(request, "theme") or "system", word_of(request, "language")
     if language and language not in dict(conf.LANGUAGES):
         raise CommandError(
-            "NOT_FOUND", gettext("This language is not here."), hint=gettext("Choose.")
+            "NOT_FOUND", gettext("This language is not available."), hint=gettext("Choose.")
         )
     people.prefer(request.user, {"language": language})
     people.show_as(request.user, name=word_of(request, "display_name"), theme=theme)
@@ -156,22 +156,22 @@ def _profile(request: PersonRequest) -> str:
 def _password(request: PersonRequest) -> str:
     old, new = text_of(request, "old"), text_of(request, "new")
     people.change_password(request, request.user, old=old, new=new)
-    return gettext("The password is changed, and your other browsers are signed out.")
+    return gettext("Your password has been changed, and your other browsers have been signed out.")
 
 
 def _end_session(request: PersonRequest) -> str:
     people.end_session(request.user, word_of(request, "session"))
-    return gettext("That browser is signed out.")
+    return gettext("The browser has been signed out.")
 
 
 def _revoke(request: PersonRequest) -> str:
     people.revoke_key(request.user, word_of(request, "key"))
-    return gettext("The key is revoked.")
+    return gettext("The key has been revoked.")
 
 
 def _make_grove(request: PersonRequest) -> str:
     made = groves.make_grove(request.user, text_of(request, "name"))
-    return gettext("The grove %(name)s is made.") % {"name": made.name}
+    return gettext("The grove %(name)s has been created.") % {"name": made.name}
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Attempt:
         if not is_allowed:
             raise CommandError(
                 "LIMIT_EXCEEDED",
-                "Too many attempts went wrong.",
+                "Too many failed attempts.",
                 hint=f"Wait {MINUTES} minutes, or ask for a one-time link.",
             )
 
@@ -125,7 +125,7 @@ def _known(request: HttpRequest) -> User:
     if not isinstance(user, User):
         raise CommandError(
             "UNAUTHENTICATED",
-            "This name and password do not go together.",
+            "The name or password is wrong.",
             hint="Try again, or ask for a one-time link.",
         )
     attempt.succeeded()
@@ -172,7 +172,7 @@ def _accept(request: HttpRequest, secret: str) -> None:
         return
     password = text_of(request, "password")
     if not password:
-        raise CommandError("INVALID_SYNTAX", "A password is needed.", hint="Choose one.")
+        raise CommandError("INVALID_SYNTAX", "Enter a password.", hint="Choose one.")
     member = groves.accept(secret, username=word_of(request, "username"), password=password)
     people.sign_in(request, member.user)
 

@@ -196,14 +196,14 @@ def change_tree(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
 def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
     if deed == "archive":
         tree_commands.change_tree(actor, tree, {"archived": True})
-        return gettext("The tree is archived: read only, and out of the list.")
+        return gettext("The tree has been archived. It is read-only and no longer listed.")
     if deed == "tags":
         return _retag(actor, tree, text_of(request, "tags"))
     if deed == "unarchive":
         tree_commands.change_tree(actor, tree, {"archived": False})
-        return gettext("The tree is back.")
+        return gettext("The tree has been restored.")
     if deed != "head":
-        raise CommandError("NOT_FOUND", "There is no such form.", hint="Open the page again.")
+        raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
     fields = {
         "title": text_of(request, "title"),
         "description": text_of(request, "description"),
@@ -232,5 +232,5 @@ def _tag_of(part: str) -> str:
 def _erase(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
     access.demand_role(actor, "owner")
     tree_commands.erase(actor, tree, text_of(request, "title"))
-    messages.success(request, gettext("The tree is erased."))
+    messages.success(request, gettext("The tree has been erased."))
     return HttpResponseRedirect(f"/groves/{actor.grove.uid}")

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from pytest_django import Settings
 
-from agents import worker
+from agents import lease, worker
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree
@@ -41,6 +41,12 @@ def model(grove: Grove, provider: ScriptedProvider) -> Participant:
         base_url=provider.url,
         persona="You write plainly.",
     )
+
+
+@pytest.fixture(autouse=True)
+def _a_fresh_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an earlier test's sweeper saw of a busy database says nothing here."""
+    monkeypatch.setattr(lease, "watch", lease.Watch())
 
 
 AGENT = ["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree"]

@@ -35,31 +35,31 @@ def card_of(actor: Actor, tree: Tree, row: Generation) -> Card:
     ("script", "reason", "said", "next_step", "helps"),
     [
         (fails(401, "bad key"), "auth", "refused the key: bad key", "a valid key", False),
-        (fails(429, "slow down", retry_after="75"), "rate", "come again later", "Wait 75 s", True),
+        (fails(429, "slow down", retry_after="75"), "rate", "rate limiting", "Wait 75 s", True),
         (fails(429, "slow down", retry_after="600"), "rate", "later", "Wait 10 min", True),
         (
             fails(429, "You exceeded your current quota", code="insufficient_quota"),
             "credit",
             "no credit left",
-            "tops it up",
+            "Add credit",
             False,
         ),
-        (fails(402, "Payment required"), "credit", "no credit left", "tops it up", False),
+        (fails(402, "Payment required"), "credit", "no credit left", "Add credit", False),
         (
             fails(400, "Your credit balance is too low", code="invalid_request_error"),
             "credit",
             "no credit left",
-            "tops it up",
+            "Add credit",
             False,
         ),
         (fails(400, "maximum context length"), "context", "too long", "shorter path", False),
         (says(finish="content_filter"), "filtered", "filter stopped", "Change the text", False),
-        (fails(404, "no such model"), "not_found", "does not know the model", "owner", False),
+        (fails(404, "no such model"), "not_found", "does not have this model", "owner", False),
         (fails(400, "nonsense"), "invalid", "refused the request", "settings", False),
         (fails(500, "oh"), "server", "The provider failed: oh", "Try again.", True),
         (cuts(), "network", "could not be reached", "Try again.", True),
-        (nothing(), "empty", "answered nothing", "Try again.", True),
-        (stalls(), "timeout", "took too long", "Try again.", True),
+        (nothing(), "empty", "returned no text", "Try again.", True),
+        (stalls(), "timeout", "timed out", "Try again.", True),
     ],
 )
 def test_every_failure_is_told_at_the_node(
@@ -109,7 +109,7 @@ def test_who_waits_for_a_provider_reads_why_and_can_stop(
     the_loop().run(asyncio.wait_for(told(), 10))
     card = card_of(actor, tree, again(generation))
     assert card.note == (
-        "The provider asks to come again later: slow down · tried again after 50 s"
+        "The provider is rate limiting requests: slow down · tried again after 50 s"
     )
     assert not card.failed
     generation_lifecycle.ask_stop(generation)

@@ -70,7 +70,7 @@ def test_over_the_limit_is_refused_with_what_to_do(ask: Say, grove: Grove, spent
     with pytest.raises(CommandError) as refused:
         ask("continue n:5")
     assert refused.value.code == "LIMIT_EXCEEDED"
-    assert "$0.10 of today's money is left" in refused.value.message
+    assert "only $0.10 of today's limit is left" in refused.value.message
     assert "fewer" in refused.value.hint
     assert spent() == (0, 0)
     assert not Generation.objects.exists()

@@ -114,7 +114,7 @@ def test_a_model_that_answers_nothing_makes_no_node(ask: Say, provider: Scripted
     row = run(ask()[0])
     assert (row.status, row.finish, row.node) == ("failed", "interrupted:empty", None)
     assert row.error is not None
-    assert row.error["message"] == "The model answered nothing."
+    assert row.error["message"] == "The model returned no text."
 
 
 def test_tokens_used_up_count_as_complete(ask: Say, provider: ScriptedProvider) -> None:

@@ -152,7 +152,7 @@ def test_a_database_that_is_held_ends_no_running_generation(
     running = Running(row)
     sweeping = sweeper.Sweeper()
     sweeping.start()
-    while not again(row).text:
+    while not again(row).shown:
         time.sleep(0.05)
     stranger = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     stranger.execute("BEGIN IMMEDIATE")
@@ -168,4 +168,4 @@ def test_a_database_that_is_held_ends_no_running_generation(
     ended = running.ended()
     sweeping.stopping.set()
     sweeping.join()
-    assert (ended.finish, ended.text) == ("complete", "It was night.")
+    assert (ended.finish, ended.shown) == ("complete", "It was night.")

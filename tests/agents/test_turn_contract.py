@@ -278,7 +278,7 @@ def test_a_refusal_tells_an_agent_whether_it_or_who_asked_lacks_the_right(
     turn = outside.turn(opening)
     helped, refused = outside.get(f"steps?turn={turn['id']}")["results"]
     assert "→ prune* REF" in helped["message"] and "→ view REF" in helped["message"]
-    assert "An owner of the grove can give you that permission" in refused["hint"]
+    assert "An owner of the grove can give you this permission" in refused["hint"]
     assert "hint: An owner of the grove" in last(provider)
 
 

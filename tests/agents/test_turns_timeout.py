@@ -58,7 +58,7 @@ def test_a_turn_that_moves_holds_its_slot(
     turn = _half_way(actor, tree, agent)
     Turn.objects.update(moved_at=timezone.now() - turn_lifecycle.STILL + timedelta(seconds=30))
     sweeper.sweep()
-    with pytest.raises(CommandError, match="is at work at"):
+    with pytest.raises(CommandError, match="is working at"):
         asked(actor, tree, agent, node=turn.invoked_at.local_id)
 
 

@@ -105,7 +105,7 @@ def _invited(heddle: Heddle, chrome: Browser, name: str, role: str) -> Cookies:
     page = context.new_page()
     page.goto(f"{heddle.url}/groves/{grove}/people")
     page.get_by_role("combobox", name="Role", exact=True).select_option(role)
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create link").click()
     link = page.locator(".secret").inner_text()
     context.close()
     context = chrome.new_context()

@@ -101,7 +101,7 @@ def test_a_buffer_while_it_is_written(
     book(page).press_sequentially(" old")
     expect(page.locator(".shadow")).to_be_visible()
     book(page).press("Control+s")
-    expect(page.get_by_role("button", name="Not now")).to_be_visible()
+    expect(page.get_by_role("button", name="Later")).to_be_visible()
     assert violations(page) == []
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.tagName") == "BUTTON"

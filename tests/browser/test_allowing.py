@@ -29,9 +29,9 @@ def test_presets_and_boxes_follow_each_other(heddle: Heddle, visit: Open) -> Non
     assert ticked(page) == ["doc_read", "doc_write"]
     page.get_by_role("checkbox", name=re.compile("^loom_generate")).check()
     assert ticked(page) == ["loom_aware", "loom_generate", "doc_read", "doc_write"]
-    page.get_by_label("Name here").fill("Asker")
+    page.get_by_label(re.compile("^Name")).fill("Asker")
     page.get_by_label(re.compile("^Model")).fill("asker")
-    page.get_by_role("checkbox", name=re.compile("^Ask it now")).uncheck()
+    page.get_by_role("checkbox", name=re.compile("^Test capabilities now")).uncheck()
     page.get_by_role("button", name="Save").click()
     page.get_by_role("listitem").filter(has_text="Asker").get_by_role("link").click()
     assert ticked(page) == ["loom_aware", "loom_generate", "doc_read", "doc_write"]

@@ -52,10 +52,10 @@ def test_an_edit_asks_once_what_it_means_and_is_saved_when_it_is_left(
     page = opened(visit(f"/trees/{house}"))
     caret(page, 9)
     book(page).press_sequentially(", old,")
-    expect(page.locator(".book-said")).to_contain_text("not saved yet")
+    expect(page.locator(".book-said")).to_contain_text("unsaved")
     assert path_of(heddle, house) == list(HOUSE)
     book(page).press("Control+s")
-    page.get_by_role("button", name="A version: what follows stays").click()
+    page.get_by_role("button", name="As a version; what follows stays").click()
     expect(page.locator(".working")).to_have_count(0)
     assert path_of(heddle, house)[0] == "The house, old, stood empty."
     assert path_of(heddle, house)[1:] == list(HOUSE[1:])
@@ -77,7 +77,7 @@ def test_a_selection_over_several_nodes_is_an_edit_of_each(
     book(page).press("X")
     assert nodes_of(page)[:2] == ["The house stood X", "n't visited\n\nsince,"]
     book(page).press("Control+s")
-    page.get_by_role("button", name="A version: what follows stays").click()
+    page.get_by_role("button", name="As a version; what follows stays").click()
     expect(page.locator(".working")).to_have_count(0)
     assert path_of(heddle, house) == ["The house stood X", "n't visited\n\nsince,", HOUSE[2]]
 
@@ -119,7 +119,7 @@ def test_a_word_of_the_ghost_is_taken_and_stays_the_models(
     heddle: Heddle, visit: Open, house: str
 ) -> None:
     page = opened(visit(f"/trees/{house}"))
-    page.get_by_label("n", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
     heddle.provider.script(says(" found that she knew."))
     book(page).press("Control+End")
     book(page).press("Control+Enter")
@@ -138,7 +138,7 @@ def test_a_word_of_the_ghost_is_taken_and_stays_the_models(
 
 def test_continue_in_the_middle_splits_there(heddle: Heddle, visit: Open, house: str) -> None:
     page = opened(visit(f"/trees/{house}"))
-    page.get_by_label("n", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
     heddle.provider.script(says(" full."))
     caret(page, len("The house stood"))
     book(page).press("Control+Space")
@@ -159,7 +159,7 @@ def test_hairlines_can_be_switched_off_for_good(visit: Open, house: str) -> None
     page = opened(visit(f"/trees/{house}"))
     line = "getComputedStyle(document.querySelector('.book .bound'), '::before').display"
     assert page.evaluate(line) != "none"
-    page.get_by_role("button", name="Hairlines").click()
+    page.get_by_role("button", name="Node boundaries").click()
     assert page.evaluate(line) == "none"
     page.reload()
     opened(page)
@@ -195,7 +195,7 @@ def test_a_candidate_still_coming_is_a_ghost_that_grows(
     heddle: Heddle, visit: Open, house: str
 ) -> None:
     page = opened(visit(f"/trees/{house}"))
-    page.get_by_label("n", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
     heddle.provider.script(holds(" word by", HOLD, " word."))
     book(page).press("Control+End")
     book(page).press("Control+Enter")
@@ -209,7 +209,7 @@ def test_what_a_candidate_does_and_its_stop_stand_side_by_side(
 ) -> None:
     heddle.provider.script(holds(" word by", HOLD, " word."))
     page = opened(visit(f"/trees/{house}"))
-    page.get_by_label("n", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
     page.locator(".composer").get_by_role("button", name="Continue").click()
     card = page.locator(".card.coming")
     expect(card.locator("[data-text]")).to_have_text(" word by")

@@ -37,10 +37,10 @@ def test_an_edit_that_somebody_was_faster_with_is_kept_and_says_so(
         line = {"line": f'edit {first} "Hers." as:version'}
         assert client.post(f"/api/trees/{house}/commands", json=line).is_success
     book(page).press("Control+s")
-    page.get_by_role("button", name="A version: what follows stays").click()
+    page.get_by_role("button", name="As a version; what follows stays").click()
     expect(page.locator(".book-said")).to_contain_text("newer version")
     assert nodes_of(page)[0] == "The house there stood empty."
-    page.get_by_role("button", name="Put back").click()
+    page.get_by_role("button", name="Discard").click()
     expect(page.locator(".book")).to_contain_text("Hers.")
 
 
@@ -55,7 +55,7 @@ def test_others_see_a_shadow_of_what_is_written_and_may_copy_it(
     shadow = mine.get_by_role("complementary", name=re.compile("ada is writing here", re.I))
     expect(shadow).to_contain_text(" Her words")
     expect(shadow.get_by_role("textbox")).to_have_count(0)
-    shadow.get_by_role("button", name=re.compile("Take a copy")).click()
+    shadow.get_by_role("button", name=re.compile("Copy")).click()
     assert nodes_of(mine)[-1] == " Her words"
     hers.get_by_role("button", name="Add", exact=True).click()
     expect(shadow).to_have_count(0)
@@ -121,8 +121,8 @@ def test_a_look_at_the_past_leaves_what_is_written_alone(
     book(page).press("Control+End")
     book(page).press_sequentially(" unsent")
     page.get_by_label("More about this tree").press("Enter")
-    page.get_by_role("button", name="See the tree as it was").press("Enter")
-    slider = page.get_by_role("slider", name="Moment in the life of the tree")
+    page.get_by_role("button", name="View earlier states").press("Enter")
+    slider = page.get_by_role("slider", name="Point in the tree's history")
     slider.press("Home")
     expect(page.locator(".past-said")).to_contain_text("1 of")
     slider.press("Escape")
@@ -145,9 +145,9 @@ def test_an_edit_kept_from_before_somebodys_version_says_so(
         assert client.post(f"/api/trees/{house}/commands", json=line).is_success
     page.goto(f"{heddle.url}/trees/{house}")
     opened(page)
-    expect(page.locator(".book-said")).to_contain_text("Another version came")
+    expect(page.locator(".book-said")).to_contain_text("Somebody saved another version")
     assert nodes_of(page)[0] == "The! house stood empty."
-    page.get_by_role("button", name="Put back").click()
+    page.get_by_role("button", name="Discard").click()
     expect(page.locator(".book")).to_contain_text("Hers.")
     assert nodes_of(page)[0] == "Hers."
 

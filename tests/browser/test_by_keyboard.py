@@ -102,7 +102,7 @@ def test_a_path_is_printed_as_a_text(heddle: Heddle, visit: Open) -> None:
 def test_what_models_write_is_read_out_once_it_is_whole(heddle: Heddle, visit: Open) -> None:
     page = live(visit(f"/trees/{heddle.tree('Spoken', 'One.')}"))
     heddle.provider.script(tokens(12, rate=10))
-    page.get_by_label("n", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
     page.get_by_role("button", name="Continue").last.click()
     spoken = page.locator("[data-spoken]")
     expect(spoken).to_contain_text("1 continuation from")

@@ -44,7 +44,7 @@ def test_continuations_are_compared_word_by_word(heddle: Heddle, visit: Open) ->
     expect(dialog(page).locator("article").nth(1).locator("mark")).to_have_text("old")
     dialog(page).locator("[data-choice]").nth(2).click()
     expect(dialog(page).locator("article")).to_have_count(2)
-    dialog(page).get_by_role("button", name="Take it").last.click()
+    dialog(page).get_by_role("button", name="Accept").last.click()
     expect(page.locator("article.node").last).to_contain_text("the old gate was new")
 
 
@@ -54,7 +54,7 @@ def test_the_sibling_rail_compares_and_a_number_takes(
 ) -> None:
     tree, nodes = gates
     page = live(visit(f"/trees/{tree}?node={nodes[0]}", size=size))
-    page.locator("article.node").last.get_by_role("button", name="Compare with what").click()
+    page.locator("article.node").last.get_by_role("button", name="Compare with siblings").click()
     expect(dialog(page).locator("article")).to_have_count(4)
     assert shown(page)[0] == nodes[0]
     expect(dialog(page).get_by_role("button", name="Close")).to_be_focused()
@@ -80,11 +80,11 @@ def test_any_two_nodes_of_the_tree_are_compared(heddle: Heddle, visit: Open) -> 
     expect(page.locator("loom-map[data-ready]")).to_be_attached()
     path = ids(page)
     page.locator("main").press("c")
-    expect(dialog(page).get_by_role("alert")).to_contain_text("Name another node")
+    expect(dialog(page).get_by_role("alert")).to_contain_text("Choose another node")
     field = dialog(page).get_by_label("Another node")
     field.fill("zzzz")
     field.press("Enter")
-    expect(dialog(page).get_by_role("alert")).to_contain_text("No text of this tree")
+    expect(dialog(page).get_by_role("alert")).to_contain_text("There is no node")
     field.fill(path[0])
     field.press("Enter")
     expect(dialog(page).locator("article")).to_have_count(2)
@@ -101,7 +101,7 @@ def test_a_version_is_taken_and_what_follows_stays(heddle: Heddle, visit: Open) 
     expect(dialog(page).locator("mark")).to_have_text(["fine"])
     old = dialog(page).locator("article").last
     expect(old).to_contain_text("One day.")
-    old.get_by_role("button", name="Take it").click()
+    old.get_by_role("button", name="Accept").click()
     expect(first.locator(".text")).to_have_text("One day.")
 
 
@@ -130,5 +130,5 @@ def test_a_reader_compares_but_does_not_edit(
     page = live(visit(f"/trees/{tree}?node={nodes[0]}", who=rhea))
     expect(page.locator("loom-map[data-ready]")).to_be_attached()
     page.locator("main").press("c")
-    expect(dialog(page).get_by_role("button", name="Take it")).to_have_count(4)
+    expect(dialog(page).get_by_role("button", name="Accept")).to_have_count(4)
     expect(dialog(page).get_by_role("button", name="Edit")).to_have_count(0)

@@ -83,7 +83,7 @@ def test_a_second_tab_follows_and_two_that_type_are_asked(heddle: Heddle, visit:
     expect(field(one)).to_have_value("from one, and more")
     assert kept(heddle, tree) == ["from elsewhere"]
     with saves(one):
-        question.get_by_role("button", name="Keep what is here").click()
+        question.get_by_role("button", name="Keep this one").click()
     assert kept(heddle, tree) == ["from one, and more"]
 
 

@@ -59,7 +59,7 @@ def test_each_model_gives_its_own_number_in_one_go(
     go(page)
     expect(page.locator(".card[data-id]")).to_have_count(1)  # of one text: folded
     expect(page.locator(".weave h2")).to_contain_text("3 continuations")
-    expect(page.locator(".alike summary")).to_have_text("2 more are the same")
+    expect(page.locator(".alike summary")).to_have_text("2 identical candidates")
     page.locator(".alike summary").click()
     expect(page.locator(".alike a")).to_have_count(2)
     third = page.locator(".alike a").last.get_attribute("data-go")
@@ -110,7 +110,7 @@ def test_taking_one_stops_the_rest_where_that_is_wished(
     page = live(visit(f"/trees/{tree}"))
     choose(page, Second=3)
     go(page)
-    page.get_by_label("Taking one stops the rest").check()
+    page.get_by_label("Accepting one stops the rest").check()
     card = page.locator(".card.coming").filter(has_text="She")
     expect(card).to_be_visible()
     card.locator(".card-text").click()
@@ -118,7 +118,7 @@ def test_taking_one_stops_the_rest_where_that_is_wished(
     heddle.provider.release()
     expect(page.locator("article.node").last).to_contain_text("She smiles.")
     page.go_back()
-    expect(page.get_by_label("Taking one stops the rest")).to_be_checked()
+    expect(page.get_by_label("Accepting one stops the rest")).to_be_checked()
 
 
 def test_what_asking_costs_is_said_before_and_what_waits_says_its_place(

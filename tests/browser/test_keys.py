@@ -12,7 +12,7 @@ def test_the_sheet_lists_what_there_is_and_nothing_else(heddle: Heddle, visit: O
     page = live(visit(f"/trees/{heddle.tree('Deeds', 'One.')}"))
     page.keyboard.press("?")
     sheet = page.get_by_role("dialog", name="Keys")
-    for words in ("search and commands", "follow to the leaf", "link to another node"):
+    for words in ("search and commands", "go to the leaf", "link to another node"):
         expect(sheet.get_by_text(words, exact=True).first).to_be_visible()
     for later in ("pin", "open in a window"):
         expect(sheet.get_by_text(later, exact=True)).to_have_count(0)
@@ -23,13 +23,15 @@ def test_a_key_is_bound_by_pressing_it_and_then_means_that(heddle: Heddle, visit
     page = visit("/settings/keys")
     field = page.get_by_label("annotate")
     field.press("e")
-    expect(page.get_by_role("alert")).to_contain_text("e would mean: edit, annotate.")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "e is used for several actions: edit, annotate."
+    )
     expect(field).to_have_attribute("aria-invalid", "true")
     field.press("n")
     expect(page.get_by_role("alert")).to_be_hidden()
-    page.get_by_label("write below").press("Backspace")
+    page.get_by_label("write a continuation").press("Backspace")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("The keys are saved.")).to_be_visible()
+    expect(page.get_by_text("The keys have been saved.")).to_be_visible()
     page = live(visit(f"/trees/{tree}", size=PHONE))
     page.locator("main").press("a")
     page.locator("main").press("r")
@@ -40,9 +42,9 @@ def test_a_key_is_bound_by_pressing_it_and_then_means_that(heddle: Heddle, visit
     page.locator("main").press("?")
     rows = page.get_by_role("dialog", name="Keys").locator("dl").last
     expect(rows).to_contain_text("nannotate")
-    expect(rows).not_to_contain_text("write below")
+    expect(rows).not_to_contain_text("write a continuation")
     page = visit("/settings/keys")
-    page.get_by_role("button", name="All as at first").click()
+    page.get_by_role("button", name="Reset").click()
     expect(page.get_by_label("annotate")).to_have_value("a")
 
 
@@ -50,20 +52,20 @@ def test_a_bound_key_is_drawn_as_its_caps_and_saved_as_it_was_pressed(visit: Ope
     page = visit("/settings/keys")
     expect(page.get_by_label("search and commands")).to_have_value("Ctrl K")
     expect(page.get_by_label("parent").first).to_have_value("←")
-    expect(page.get_by_label("redo it")).to_have_value("Ctrl Shift Z")
-    page.get_by_label("redo it").press("Control+Shift+Y")
-    expect(page.get_by_label("redo it")).to_have_value("Ctrl Shift Y")
+    expect(page.get_by_label("redo")).to_have_value("Ctrl Shift Z")
+    page.get_by_label("redo").press("Control+Shift+Y")
+    expect(page.get_by_label("redo")).to_have_value("Ctrl Shift Y")
     # Where the keys have no names, as on a phone, what is written counts.
     page.get_by_label("annotate").evaluate(
         "one => { one.value = 'n'; one.dispatchEvent(new Event('input', {bubbles: true})); }"
     )
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("The keys are saved.")).to_be_visible()
-    expect(page.get_by_label("redo it")).to_have_value("Ctrl Shift Y")
+    expect(page.get_by_text("The keys have been saved.")).to_be_visible()
+    expect(page.get_by_label("redo")).to_have_value("Ctrl Shift Y")
     expect(page.get_by_label("search and commands")).to_have_value("Ctrl K")
     expect(page.get_by_label("annotate")).to_have_value("n")
-    page.get_by_role("button", name="All as at first").click()
-    expect(page.get_by_label("redo it")).to_have_value("Ctrl Shift Z")
+    page.get_by_role("button", name="Reset").click()
+    expect(page.get_by_label("redo")).to_have_value("Ctrl Shift Z")
 
 
 def test_moving_while_typing_keeps_the_browser_from_going_back(heddle: Heddle, visit: Open) -> None:
@@ -91,7 +93,7 @@ def test_a_link_is_made_by_words_of_the_other_text(heddle: Heddle, visit: Open) 
     form = page.get_by_role("form", name=re.compile("is linked to"))
     form.get_by_role("combobox").fill("whale")
     form.get_by_role("button", name="Link").click()
-    expect(form.get_by_role("alert")).to_contain_text("No text here holds these words.")
+    expect(form.get_by_role("alert")).to_contain_text("No text contains these words.")
     form.get_by_role("combobox").fill("harbour")
     expect(form.locator("option")).to_have_count(1)
     form.get_by_role("button", name="Link").click()

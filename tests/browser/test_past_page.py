@@ -16,8 +16,8 @@ def test_the_slider_shows_the_tree_as_it_was_and_leads_back(heddle: Heddle, visi
     page = live(visit(f"/trees/{tree}?node={last}"))
     expect(page.locator("loom-map[data-ready]")).to_be_attached()
     page.get_by_label("More about this tree").press("Enter")
-    page.get_by_role("button", name="See the tree as it was").press("Enter")
-    slider = page.get_by_role("slider", name="Moment in the life of the tree")
+    page.get_by_role("button", name="View earlier states").press("Enter")
+    slider = page.get_by_role("slider", name="Point in the tree's history")
     expect(slider).to_be_focused()
     expect(page.locator(".past-said")).to_have_text(re.compile(r"\d+ of \d+, .*: You wrote"))
     expect(page.locator(".composer")).to_be_hidden()
@@ -49,8 +49,8 @@ def test_reading_a_moment_shows_that_it_is_read_until_it_is_there(
 
     page.route(re.compile(r"/past/path\?"), hold)
     page.get_by_label("More about this tree").press("Enter")
-    page.get_by_role("button", name="See the tree as it was").press("Enter")
-    waiting = page.get_by_role("progressbar", name="Reading how the tree was")
+    page.get_by_role("button", name="View earlier states").press("Enter")
+    waiting = page.get_by_role("progressbar", name="Loading the tree at this point…")
     expect(waiting).to_be_visible()
     expect(page.locator(".past-text")).to_have_attribute("aria-busy", "true")
     for route in held:

@@ -21,11 +21,11 @@ def test_a_fold_shows_the_first_words_and_is_remembered(heddle: Heddle, visit: O
     expect(first.locator(".text")).to_be_hidden()
     last = page.locator("article.node").last
     last.get_by_label(re.compile("^More for")).click()
-    last.get_by_role("button", name="Fold all above").click()
+    last.get_by_role("button", name="Collapse all above").click()
     expect(page.locator("article.node.folded")).to_have_count(2)
     expect(last.locator(".text")).to_be_visible()
     last.get_by_label(re.compile("^More for")).click()
-    last.get_by_role("button", name="Unfold all").click()
+    last.get_by_role("button", name="Expand all").click()
     expect(page.locator("article.node.folded")).to_have_count(0)
 
 

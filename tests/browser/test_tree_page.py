@@ -94,7 +94,7 @@ def test_notes_bookmarks_and_tags_are_put_and_taken_off(heddle: Heddle, visit: O
     form.get_by_role("button", name="Annotate").click()
     expect(node.locator(".note")).to_contain_text("Look → here")
     node.get_by_role("button", name="Resolve").click()
-    page.get_by_role("form", name="Why it is settled").get_by_role("textbox").press("Enter")
+    page.get_by_role("form", name="Reason for resolving").get_by_role("textbox").press("Enter")
     expect(node.locator(".note .flag")).to_have_text("resolved")
     page.locator("main").press("b")
     expect(node.locator("footer")).to_contain_text("★")
@@ -143,7 +143,7 @@ def test_a_command_is_completed_previewed_and_run(heddle: Heddle, visit: Open) -
 def test_a_line_in_the_composer_is_a_command_and_a_wrong_one_stays(
     heddle: Heddle, visit: Open
 ) -> None:
-    tree = heddle.tree("Lines", "One.")
+    tree = heddle.tree("Line width", "One.")
     page = live(visit(f"/trees/{tree}"))
     field = page.get_by_label("Text of the next node")
     field.fill("→ bokmark here")
@@ -241,7 +241,7 @@ def test_hostile_text_from_every_source_shows_as_text(heddle: Heddle, visit: Ope
         heddle.line(tree, line)
     page = live(visit(f"/trees/{tree}"))
     heddle.provider.script(says(HOSTILE))
-    page.get_by_label("n", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
     page.get_by_role("button", name="Continue").last.click()
     expect(page.locator(".card:not(.coming) .card-text")).to_contain_text("<script>alert(2)")
     page.get_by_role("tab", name="Outline").click()

@@ -1,6 +1,8 @@
 """GBNF read as llama.cpp reads it, and strings drawn from it."""
 
 import re
+from functools import cache
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -11,6 +13,8 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.)")
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
+MARKS = '"\\→←->`~# §:,[]'
+REACHES = (0x80, 0x250, 0x3000, 0x110000)
 MOST = 3  # repetitions of what has no upper bound
 
 Node = tuple[Any, ...]
@@ -103,38 +107,56 @@ class _Reader:
         return ("times", part, *bounds)
 
 
-def _class(said: str) -> st.SearchStrategy[str]:
-    """Characters of a class such as `a-z0-9` or `^\\n`."""
-    negative = said.startswith("^")
-    inner = said[1:] if negative else said
+def _chars(inner: str) -> set[str]:
+    """The characters that a class such as `a-z0-9` lists."""
     chars: set[str] = set()
     for match in re.finditer(r"((?:\\x..|\\.|[^\\]))(?:-((?:\\x..|\\.|[^\\])))?", inner, re.DOTALL):
         low = _unescaped(match[1])
         high = _unescaped(match[2]) if match[2] else low
         chars |= {chr(code) for code in range(ord(low), ord(high) + 1)}
-    if not negative:
-        return st.sampled_from(sorted(chars))
-    marks = [mark for mark in '"\\→←->`~# §:,[]' if mark not in chars]
-    wild = st.characters(codec="utf-8", exclude_characters="".join(chars))
-    return wild | st.sampled_from(marks)
+    return chars
+
+
+@cache
+def _class(said: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """What a class draws from, and what it never draws: the characters that it lists, or for
+    `^\\n` those that are likely to be read as something, beside any other character."""
+    if not said.startswith("^"):
+        return tuple(sorted(_chars(said))), frozenset()
+    excluded = frozenset(_chars(said[1:]))
+    return tuple(mark for mark in MARKS if mark not in excluded), excluded
+
+
+def _char(said: str, dice: Random) -> str:
+    """A character of the class. One of a negative class is a mark, of ASCII, of Latin and other
+    alphabets, or any at all."""
+    listed, excluded = _class(said)
+    if not said.startswith("^") or dice.random() < 0.4:
+        return dice.choice(listed)
+    while True:
+        char = chr(dice.randrange(dice.choice(REACHES)))
+        if char not in excluded and not "\ud800" <= char <= "\udfff":
+            return char
 
 
 @st.composite
 def strings(draw: st.DrawFn, rules: dict[str, Node], start: str = "root") -> str:
-    """A string that the rule makes."""
+    """A string that the rule makes. Hypothesis draws one seed for it, and not each character:
+    that takes a twentieth of the time, and a failure is found again by its seed."""
+    dice = Random(draw(st.integers(0, 2**64 - 1)))
 
     def made(tree: Node) -> str:
         kind = tree[0]
         if kind == "text":
             return str(tree[1])
         if kind == "class":
-            return draw(_class(tree[1]))
+            return _char(tree[1], dice)
         if kind == "name":
             return made(rules[tree[1]])
         if kind == "either":
-            return made(tree[1 + draw(st.integers(0, len(tree) - 2))])
+            return made(dice.choice(tree[1:]))
         if kind == "times":
-            times = draw(st.integers(tree[2], min(tree[3], tree[2] + MOST)))
+            times = dice.randint(tree[2], min(tree[3], tree[2] + MOST))
             return "".join(made(tree[1]) for _ in range(times))
         return "".join(made(part) for part in tree[1:])
 

@@ -189,10 +189,10 @@ def test_the_form_is_the_first_that_reads_the_line() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("continue n:11", "n is at most 10."),
-        ("undo n:999999999", "n is at most 20."),
-        ("link a7x2 to b3k9 confidence:1.5", "confidence is at most 1."),
-        ("continue temperature:9e99", "temperature is at most 2."),
+        ("continue n:11", "n must be at most 10."),
+        ("undo n:999999999", "n must be at most 20."),
+        ("link a7x2 to b3k9 confidence:1.5", "confidence must be at most 1."),
+        ("continue temperature:9e99", "temperature must be at most 2."),
     ],
 )
 def test_a_number_over_its_maximum_is_a_limit(text: str, message: str) -> None:
@@ -215,7 +215,7 @@ def test_an_unknown_verb_gets_at_most_three_candidates() -> None:
 def test_a_refusal_says_what_to_write() -> None:
     assert refused("switch").hint == "write → switch to REF"
     assert refused("edit a7x2 colour:red").message == "edit has no option colour:."
-    assert refused("view a7x2\nview b3k9").message == "These are several commands."
+    assert refused("view a7x2\nview b3k9").message == "This is more than one command."
 
 
 def test_the_content_of_a_block_is_kept_to_the_letter() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
 # What script/server does once everything is set up.
@@ -23,6 +25,7 @@ class Server:
         self, data: Path, *words: str, command: Sequence[str] = SUPERVISOR, **env: str
     ) -> None:
         self.data = data
+        self.url = ""
         self.lines: list[str] = []
         clean = {
             name: value
@@ -51,7 +54,16 @@ class Server:
 
     def ready(self) -> str:
         """The address, once it says that it is ready."""
-        return self.until(r"ready (http://\S+)")[1]
+        self.url = self.until(r"ready (http://\S+)")[1]
+        return self.url
+
+    def health(self) -> dict[str, object]:
+        """What it says about its processes; nothing while its web server is away."""
+        try:
+            found: dict[str, object] = httpx.get(f"{self.url}/healthz", timeout=10).json()
+        except httpx.TransportError:
+            return {}
+        return found
 
     def rest(self) -> str:
         """What else it says until it ends."""
@@ -105,3 +117,8 @@ def wait_for(condition: Callable[[], object], *, seconds: float = PATIENCE_S) ->
     while not condition():
         assert time.monotonic() < deadline, "it never came true"
         time.sleep(0.05)
+
+
+def wait_until_well(running: Server) -> None:
+    """Returns when every process says that it is well."""
+    wait_for(lambda: running.health().get("ok"))

@@ -1,5 +1,6 @@
 """The files of the project as the house tests see them: tracked, or new and not ignored."""
 
+import ast
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,13 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def text_of(path: Path) -> str:
-    """The file's text, whatever its bytes."""
+    """The file's text, whatever its bytes; read once."""
     return path.read_text(encoding="utf-8", errors="replace")
+
+
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of a Python file's syntax tree, the module first; parsed once for all tests."""
+    return tuple(ast.walk(ast.parse(text_of(path))))

@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import httpx
 import pytest
 import yaml
 
-from tests.house.processes import ROOT, server, wait_for
+from tests.house.processes import ROOT, Server
 
 README = (ROOT / "README.md").read_text()
 # Settings that the program gives its own processes; nobody sets them by hand.
@@ -64,25 +63,21 @@ class Started:
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
-    """One Heddle for all commands, with what they need: the key that the README's `apikey`
+def started(running: Server) -> Started:
+    """The Heddle that runs, with what the commands need: the key that the README's `apikey`
     prints, a tree "Marie", a file."""
-    data = tmp_path_factory.mktemp("readme") / "data"
-    with server(data, "--no-model") as running:
-        heddle = Started(running.ready(), data)
-        wait_for(lambda: httpx.get(f"{heddle.url}/healthz", timeout=10).json().get("ok"))
-        apikey = next(line for line in _lines() if "apikey" in line)
-        heddle.key = heddle.run(apikey).splitlines()[-1]
-        made = httpx.post(
-            f"{heddle.url}/api/trees",
-            json={"title": "Marie", "mode": "dialogue"},
-            headers={"Authorization": f"Bearer {heddle.key}"},
-            timeout=30,
-        )
-        assert made.status_code == 201, made.text
-        (data / "line.txt").write_text("→ respond\nShe put her hand on the latch.\n←\n")
-        yield heddle
-        assert running.stop() < 10
+    heddle = Started(running.url, running.data)
+    apikey = next(line for line in _lines() if "apikey" in line)
+    heddle.key = heddle.run(apikey).splitlines()[-1]
+    made = httpx.post(
+        f"{heddle.url}/api/trees",
+        json={"title": "Marie", "mode": "dialogue"},
+        headers={"Authorization": f"Bearer {heddle.key}"},
+        timeout=30,
+    )
+    assert made.status_code == 201, made.text
+    (heddle.data / "line.txt").write_text("→ respond\nShe put her hand on the latch.\n←\n")
+    return heddle
 
 
 @pytest.mark.kill

@@ -9,47 +9,47 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.house.processes import ROOT, Server, server, wait_for
+from tests.databases import copy_started_data
+from tests.house.processes import ROOT, Server, server, wait_for, wait_until_well
 
 pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("server")]
 
 
-def _health(url: str) -> dict[str, object]:
-    try:
-        found: dict[str, object] = httpx.get(f"{url}/healthz", timeout=10).json()
-    except httpx.TransportError:
-        return {}
-    return found
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The data folder of a Heddle that was started before."""
+    copy_started_data(tmp_path / "data")
+    return tmp_path / "data"
 
 
 def _is_gone(running: Server, pid: int) -> bool:
     return pid not in running.family()
 
 
-def test_it_starts_keeps_its_processes_and_stops_without_a_trace(tmp_path: Path) -> None:
-    with server(tmp_path / "data", "--no-model") as running:
+def test_it_starts_keeps_its_processes_and_stops_without_a_trace(data: Path) -> None:
+    with server(data, "--no-model") as running:
         url = running.ready()
-        wait_for(lambda: _health(url).get("ok"))
-        assert _health(url)["processes"] == {
+        wait_until_well(running)
+        assert running.health()["processes"] == {
             "web": "ok",
             "database": "ok",
             "broker": "ok",
             "worker": "ok",
             "model": "off",
         }
-        assert _health(url)["disk"] == "ok"
+        assert running.health()["disk"] == "ok"
         late = httpx.get(url, headers={"X-Long": "x" * 70_000}, timeout=10)
         assert late.status_code == 400
         for name in ("uvicorn", "celery", "valkey-server"):
             before = running.pid_of(name)
             os.kill(before, signal.SIGKILL)
             wait_for(partial(_is_gone, running, before))
-            wait_for(lambda: _health(url).get("ok"))
+            wait_until_well(running)
             assert running.pid_of(name) != before
         assert running.stop() < 10
         assert running.process.returncode == 0
         assert running.family() == {}
-        text = "".join(file.read_text() for file in (tmp_path / "data" / "logs").glob("*.log"))
+        text = "".join(file.read_text() for file in (data / "logs").glob("*.log"))
         assert "Traceback" not in text
 
 
@@ -64,12 +64,13 @@ def test_the_command_of_the_readme_starts_it_and_says_how_to_come_in(tmp_path: P
         assert link.rsplit("/", 1)[1] not in text
         assert running.stop() < 10
     with server(tmp_path / "data", "--no-model", command=command) as running:
-        assert _health(running.ready())
+        running.ready()
+        assert running.health()
         assert running.stop() < 10
 
 
-def test_a_killed_supervisor_takes_its_children_along(tmp_path: Path) -> None:
-    with server(tmp_path / "data", "--no-model") as running:
+def test_a_killed_supervisor_takes_its_children_along(data: Path) -> None:
+    with server(data, "--no-model") as running:
         running.ready()
         assert len(running.family()) >= 3
         running.process.kill()
@@ -86,21 +87,19 @@ def test_a_taken_port_is_said_in_a_sentence(tmp_path: Path) -> None:
     assert started.process.returncode == 1
 
 
-def test_two_cannot_use_one_data_folder(tmp_path: Path) -> None:
-    with server(tmp_path, "--no-model") as first:
-        first.ready()
-        with server(tmp_path, "--no-model") as second:
-            assert f"Another Heddle (process {first.process.pid}) uses" in second.rest()
-        assert first.stop() < 10
+def test_two_cannot_use_one_data_folder(running: Server) -> None:
+    with server(running.data, "--no-model") as second:
+        assert f"Another Heddle (process {running.process.pid}) uses" in second.rest()
+    assert running.health().get("ok")
 
 
-def test_a_full_disk_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "prepare.log").symlink_to("/dev/full")
+def test_a_full_disk_stops_the_start_with_a_sentence(data: Path) -> None:
+    (data / "logs").mkdir(exist_ok=True)
+    (data / "logs" / "prepare.log").symlink_to("/dev/full")
     # So that there is something to write into the log.
-    with server(tmp_path, "--no-model", PYTHONPROFILEIMPORTTIME="1") as running:
+    with server(data, "--no-model", PYTHONPROFILEIMPORTTIME="1") as running:
         said = running.rest()
-    assert "The data folder cannot be written: No space left on device." in said
+    assert "The data folder can't be written: No space left on device." in said
     assert "Traceback" not in said
     assert running.process.returncode == 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import ROOT, files, name_of, text_of
+from tests.house.sources import ROOT, files, name_of, nodes_of, text_of
 
 LIMITS = {".py": 500, ".js": 400, ".mjs": 400, ".html": 100}
 FUNCTION_LIMIT = 50
@@ -44,7 +44,7 @@ def test_the_program_has_few_modules() -> None:
 
 
 def _functions(path: Path) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(ast.parse(text_of(path))):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
             first = node.body[0]
             documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house.sources import ROOT, files, name_of, text_of
+from tests.house.sources import ROOT, files, name_of, nodes_of, text_of
 
 # Words of other programs, and the one that Heddle has (ARCHITECTURE.md, Glossary).
 SYNONYMS = {
@@ -34,7 +34,7 @@ ALLOWED: dict[tuple[str, str], tuple[str, str]] = {}
 
 
 def _identifiers(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text_of(path))):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.arg):
@@ -104,6 +104,6 @@ def test_every_module_says_what_lives_in_it() -> None:
         for path in files(".py")
         if "migrations" not in path.parts
         and text_of(path).strip()
-        and not ast.get_docstring(ast.parse(text_of(path)))
+        and not ast.get_docstring(nodes_of(path)[0])  # type: ignore[arg-type]
     ]
     assert not silent

@@ -277,7 +277,7 @@ def test_a_key_made_by_a_browser_has_the_scope_and_days_it_asked_for(
     assert shown.status_code == 200
     key = ApiKey.objects.get(name="k")
     assert (key.scope, key.is_over, key.expires_at is None) == ("read", False, False)
-    assert "read only" in page.get("/settings/access").content.decode()
+    assert "read-only" in page.get("/settings/access").content.decode()
 
 
 def test_a_socket_of_a_key_has_the_role_that_its_scope_leaves(owner: User, grove: Any) -> None:

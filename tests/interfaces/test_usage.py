@@ -106,7 +106,7 @@ def test_the_page_shows_it_to_every_member(
     page = client.get(f"/groves/{grove.uid}/money?span=week").content.decode()
     assert "$0.072" in page
     assert "Muse" in page
-    assert "Each member may spend $1.00 a day" in page
+    assert "Each member can spend $1.00 per day" in page
     assert 'value="1.0"' in client.get(f"/groves/{grove.uid}/settings").content.decode()
     client.force_login(reader)
     assert client.get(f"/groves/{grove.uid}/money").status_code == 200

@@ -13,7 +13,7 @@ from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens
 
 ENDED_S = 20  # after everything is well again, generations have ended or gone on
-PAUSE_S = (0.0, 1.6)  # between two kills
+PAUSE_S = (0.0, 1.2)  # between two kills
 # So often in a bag: what takes seconds to start must sometimes come to work between.
 SHARES = {"broker": 3, "web": 2, "worker": 1, "backend": 3, "postmaster": 1}
 WHOLE = tokens(30, rate=20)  # what the provider answers, in a second and a half

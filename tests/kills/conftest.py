@@ -1,4 +1,7 @@
-"""A running Heddle and a scripted provider for the tests that kill processes."""
+"""A running Heddle and a scripted provider for the tests that kill processes.
+
+One Heddle serves all tests that ask for it: they are one group, which one process runs.
+"""
 
 import socket
 from collections.abc import Iterator
@@ -6,11 +9,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.kills.heddle import Heddle
+from tests.databases import copy_started_data
+from tests.kills.heddle import START_S, Heddle, until
 from tests.providers.scripted import ScriptedProvider
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def provider() -> Iterator[ScriptedProvider]:
     with ScriptedProvider() as running:
         yield running
@@ -22,19 +26,29 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def heddle(
     tmp_path_factory: pytest.TempPathFactory, provider: ScriptedProvider
 ) -> Iterator[Heddle]:
-    made = Heddle(tmp_path_factory.mktemp("data"), allow=provider.entry, port=_free_port())
+    data = tmp_path_factory.mktemp("data")
+    copy_started_data(data)
+    made = Heddle(data, allow=provider.entry, port=_free_port())
     made.start()
     yield made
     made.stop()
 
 
+@pytest.fixture(scope="package")
+def owner_key(heddle: Heddle) -> str:
+    """An API key of the owner."""
+    return heddle.make_key()
+
+
 @pytest.fixture
-def client(heddle: Heddle) -> Iterator[httpx.Client]:
-    with heddle.client() as made:
+def client(heddle: Heddle, owner_key: str) -> Iterator[httpx.Client]:
+    """A client of the owner; whatever an earlier test killed is well again."""
+    until(heddle.is_well, seconds=START_S, what="every process is well")
+    with heddle.client(owner_key) as made:
         yield made
 
 

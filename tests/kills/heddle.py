@@ -70,10 +70,17 @@ class Heddle:
         )
         return done.stdout
 
-    def client(self) -> httpx.Client:
-        """A client with a fresh API key of the owner."""
-        key = self.manage("apikey", "owner", "test").strip().splitlines()[-1]
-        headers = {"Authorization": f"Bearer {key}"}
+    def is_well(self) -> bool:
+        """Whether every process says that it is well."""
+        return httpx.get(f"{self.url}/healthz", timeout=5).status_code == 200
+
+    def make_key(self) -> str:
+        """A fresh API key of the owner."""
+        return self.manage("apikey", "owner", "test").strip().splitlines()[-1]
+
+    def client(self, key: str = "") -> httpx.Client:
+        """A client with this API key, else with a fresh one of the owner."""
+        headers = {"Authorization": f"Bearer {key or self.make_key()}"}
         return httpx.Client(base_url=f"{self.url}/api", headers=headers, timeout=30)
 
     def pids(self, word: str) -> list[int]:

@@ -10,6 +10,7 @@ import httpx
 from config.supervisor import processes, startup
 from config.supervisor.processes import Child, Keeper, Options, free_port
 from config.supervisor.startup import prepare
+from tests.databases import copy_started_data
 from tests.kills.heddle import ROOT, START_S, until
 from tests.kills.postgres import Postgres
 
@@ -48,6 +49,8 @@ class House:
 
     def start(self) -> None:
         """Starts everything and waits until it answers."""
+        if self._postgres is None:
+            copy_started_data(self.options.data)
         self._env["REDIS_URL"] = startup.start(self._keeper, self.options.data, self._env)
         prepare(self.options, self._env)
         for child in processes.children(self.options, self._env):

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 ASKED_AT_ONCE = 3
+ASKS_EVERY = 5  # lines
 
 
 @dataclass
@@ -46,9 +47,9 @@ class Person(threading.Thread):
     def run(self) -> None:
         number = 0
         try:
-            while not self._stopping.wait(self._dice.uniform(0.01, 0.08)):
+            while not self._stopping.wait(self._dice.uniform(0.0, 0.04)):
                 number += 1
-                if number % 10 == 0:
+                if number % ASKS_EVERY == 0:
                     self._ask()
                 else:
                     self._write(f"{self._name} says text {number}.")

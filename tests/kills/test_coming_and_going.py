@@ -15,7 +15,7 @@ from tests.kills.test_kills import USING, ended, generation, say
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, cuts, holds
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("heddle")]
 
 
 class Page:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.kills.heddle import Heddle, until
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("heddle")]
 NODES = 12_000
 
 

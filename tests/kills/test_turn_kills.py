@@ -18,7 +18,7 @@ from tests.kills.postgres import Postgres
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, says, stalls
 
-pytestmark = [pytest.mark.kill, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kill, pytest.mark.timeout(300), pytest.mark.xdist_group("scene")]
 postgres_only = pytest.mark.postgres
 ON_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
 ENDED_S = 20  # after everything is well again

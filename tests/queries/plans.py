@@ -28,6 +28,7 @@ _WHOLE = re.compile(
 )
 # A whole tree is looked through on purpose: it is verified, or a prune has changed its size.
 _ON_PURPOSE = ("slot_id <> id", "WITH RECURSIVE hidden(slot)")
+_LAST_RESORTS = ("enable_seqscan", "enable_sort", "enable_mergejoin", "enable_hashjoin")
 _SCALE = 1_000  # how many times as many rows the planner of SQLite is told of
 
 
@@ -76,15 +77,17 @@ def _statistics() -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
         if connection.vendor == "postgresql":
-            # Small tables are always scanned; so it is asked to, only where nothing else goes.
-            cursor.execute("SET enable_seqscan = off")
+            # Small tables are always scanned and sorted; now only where there is no other way.
+            for way in _LAST_RESORTS:
+                cursor.execute(f"SET {way} = off")
         else:
             _scale(cursor)
         try:
             yield
         finally:
             if connection.vendor == "postgresql":
-                cursor.execute("RESET enable_seqscan")
+                for way in _LAST_RESORTS:
+                    cursor.execute(f"RESET {way}")
             else:
                 cursor.execute("DELETE FROM sqlite_stat1")
                 cursor.execute("ANALYZE sqlite_schema")
@@ -146,8 +149,9 @@ def _judged_by_postgres(sql: str, params: Any) -> Iterator[str]:
         table = part.get("Relation Name", "").removeprefix("loom_")
         if part["Node Type"] == "Seq Scan" and table in GROWING:
             yield f"Seq Scan on {table}"
-        if part["Node Type"] == "Sort" and any(_TEXTS.search(one) for one in part["Output"]):
-            yield f"Sort of {part['Output']}"
+        sorted_ = part["Output"] if part["Node Type"] == "Sort" else ()
+        if any(_TEXTS.search(one) for one in sorted_) and not _FEW.search(sql):
+            yield f"Sort by {part['Sort Key']}"
 
 
 def _parts(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -29,6 +29,7 @@ def _used() -> int:
     """Bytes that the database holds by now."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
+            cursor.execute("VACUUM FULL")  # without what other tests have left behind
             cursor.execute(
                 """SELECT sum(pg_total_relation_size(oid)) FROM pg_class
                 WHERE relkind = 'r' AND relname LIKE 'loom_%'"""

@@ -25,7 +25,7 @@ from tests.machines.replay import replayed, stored
 from tests.queries.growing import add
 from tests.triggers import triggers_aside
 
-migration = import_module("loom.migrations.0017_texts_stored_once")
+migration = import_module("loom.migrations.0018_texts_stored_once")
 LONG = 'It was a "long" way down, she said.\n' * 40
 LINE = f"respond root\n{LONG}\n←"
 CANONICAL = f"→ respond root\n{LONG}\n←"

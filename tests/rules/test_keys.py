@@ -25,17 +25,17 @@ def test_two_keys_may_change_places() -> None:
 @pytest.mark.parametrize(
     ("own", "why"),
     [
-        ({"edit": "x"}, "two things: edit and prune"),
-        ({"undo": "Mod+k"}, "two things: command and undo"),
-        ({"leaf-typing": "Mod+Enter"}, "two things: send and leaf-typing"),
-        ({"send": "g"}, "could not be typed"),
-        ({"parent-typing": "ArrowLeft"}, "could not be typed"),
+        ({"edit": "x"}, "used twice: for edit and prune"),
+        ({"undo": "Mod+k"}, "used twice: for command and undo"),
+        ({"leaf-typing": "Mod+Enter"}, "used twice: for send and leaf-typing"),
+        ({"send": "g"}, "would block typing"),
+        ({"parent-typing": "ArrowLeft"}, "would block typing"),
         ({"edit": "Alt+e"}, "types a symbol"),
-        ({"edit": "Shift+e"}, "Shift is in the letter"),
-        ({"edit": "Hyper+e"}, "is no key"),
-        ({"edit": " "}, "is no key"),
-        ({"edit": "\x00"}, "is no key"),
-        ({"dance": "d"}, "No action is called dance"),
+        ({"edit": "Shift+e"}, "already includes Shift"),
+        ({"edit": "Hyper+e"}, "is not a key"),
+        ({"edit": " "}, "is not a key"),
+        ({"edit": "\x00"}, "is not a key"),
+        ({"dance": "d"}, "There is no action dance"),
     ],
 )
 def test_what_cannot_be_bound_is_refused_with_the_reason(own: dict[str, str], why: str) -> None:

@@ -4,12 +4,12 @@ from loom.rules.permissions import WRITE, remedy
 
 
 def test_people_are_sent_to_an_owner() -> None:
-    assert remedy(frozenset({WRITE}), "reader") == "Ask an owner of the grove for the role writer."
+    assert remedy(frozenset({WRITE}), "reader") == "Ask an owner of the grove to make you a writer."
 
 
 def test_an_agent_is_told_where_its_asker_may_not_either() -> None:
     said = remedy(frozenset({WRITE}), "reader", asked_by="Ada")
-    assert said == "Ada, who asked for this turn, may not either; conclude without it."
+    assert said == "Ada, who started this turn, may not do this either; conclude without it."
 
 
 def test_an_agent_is_told_that_the_right_can_be_given() -> None:

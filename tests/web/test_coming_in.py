@@ -44,10 +44,10 @@ def test_a_wrong_password_says_so_and_after_ten_there_is_a_pause(
     client = visitor()
     for _ in range(10):
         answer = client.post("/signin", {"username": "owner", "password": "wrong"})
-        assert "do not go together" in answer.content.decode()
+        assert "name or password is wrong" in answer.content.decode()
     answer = client.post("/signin", {"username": "owner", "password": "owner-password"})
     assert answer.status_code == 429
-    assert "Too many attempts" in answer.content.decode()
+    assert "Too many failed attempts" in answer.content.decode()
     assert not signed_in(client)
 
 

@@ -33,7 +33,7 @@ def test_a_writer_is_not_offered_the_steps_of_others(
 ) -> None:
     execute_line(actor, tree, Request('respond root "a"'))
     page = shown(visitor, writer, tree)
-    assert "Steps of others" not in page
+    assert "Other people's changes" not in page
     assert "data-line" not in page
 
 

@@ -31,7 +31,7 @@ def test_the_guide_has_its_pictures_in_both_themes(owner: User, visitor: Visitor
 
 def test_the_offline_page_and_its_worker_need_no_sign_in(db: None, visitor: Visitor) -> None:
     client = visitor()
-    assert "cannot be reached" in text(client, "/offline")
+    assert "can't be reached" in text(client, "/offline")
     answer = client.get("/offline.js")
     assert answer["Content-Type"].startswith("text/javascript")
     assert answer["Cache-Control"] == "no-cache"
@@ -58,7 +58,7 @@ def test_an_owner_names_the_grove_limits_its_days_and_colours_its_tags(
     assert (grove.name, grove.settings["daily_budget_usd"]) == ("Orchard", 2.5)
     assert 'class="pill tag" data-who="6"' in text(client, f"/trees/{tree.uid}")
     client.post(here, {**form, "colour": "ultraviolet"})
-    assert "There is no such colour." in text(client, here)
+    assert "This colour is not available." in text(client, here)
     client.post(here, {**form, "limit": "", "colour": ""})
     grove.refresh_from_db()
     assert grove.settings == {"daily_budget_usd": 0, "tag_colours": {}}
@@ -68,6 +68,6 @@ def test_a_reader_sees_the_settings_and_cannot_change_them(
     owner: User, reader: User, outsider: User, grove: Grove, visitor: Visitor
 ) -> None:
     here = f"/groves/{grove.uid}/settings"
-    assert "Owners of the grove change these." in text(visitor(reader), here)
+    assert "Only owners of the grove can change these settings." in text(visitor(reader), here)
     assert visitor(reader).post(here, {"name": "Mine"}).status_code == 403
     assert visitor(outsider).get(here).status_code == 404

@@ -74,13 +74,13 @@ def test_only_owners_ask_for_lists_and_see_their_own(
     address = f"/groves/{grove.uid}/participants/models"
     sent = {"kind": "custom", "base_url": "https://models.example.com/v1", "api_key": "sk-secret"}
     page = visitor(owner).post(address, sent).content.decode()
-    assert "Asking https://models.example.com/v1" in page and "sk-secret" not in page
+    assert "Loading from https://models.example.com/v1" in page and "sk-secret" not in page
     uid = page.split("participants/models/")[1].split('"')[0]
     found = participants.asked(uid)
     assert found is not None and found[0] == Source("custom", sent["base_url"], "sk-secret")
     participants.note_models(found[1], ["m-1", "<b>"], None)
     shown = visitor(owner).get(f"{address}/{uid}").content.decode()
-    assert "2 models there" in shown and "<option>m-1</option>" in shown and "<b>" not in shown
+    assert "2 models available" in shown and "<option>m-1</option>" in shown and "<b>" not in shown
     assert visitor(writer).get(f"{address}/{uid}").status_code == 403
     assert visitor(writer).post(address, sent).status_code == 403
 

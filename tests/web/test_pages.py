@@ -26,7 +26,7 @@ def write(client: Client, tree: Tree, words: str, **fields: str) -> str:
 
 
 def test_an_empty_grove_teaches(owner: User, visitor: Visitor) -> None:
-    assert "Make a first tree above" in text(visitor(owner), "/")
+    assert "Create your first tree above" in text(visitor(owner), "/")
 
 
 def test_a_tree_is_made_written_and_read_without_scripts(
@@ -36,7 +36,7 @@ def test_a_tree_is_made_written_and_read_without_scripts(
     answer = client.post(f"/groves/{grove.uid}/trees", {"title": "Marie", "mode": "dialogue"})
     tree = Tree.objects.get(title="Marie")
     assert answer["Location"] == f"/trees/{tree.uid}"
-    assert "waiting for its first text" in text(client, f"/trees/{tree.uid}")
+    assert "This tree is empty" in text(client, f"/trees/{tree.uid}")
     at = write(client, tree, "One *fine* day.\r\nNew line.")
     page = text(client, at)
     assert "<em>fine</em>" in page
@@ -203,7 +203,7 @@ def test_an_archived_tree_is_out_of_the_list_and_erased_by_its_title(
     client.post(f"/trees/{tree.uid}/about/archive")
     assert "Marie" not in text(client, "/")
     assert "Marie" in text(client, "/?archived=1")
-    assert "read only" in text(client, f"/trees/{tree.uid}")
+    assert "read-only" in text(client, f"/trees/{tree.uid}")
     client.post(f"/trees/{tree.uid}/about/erase", {"title": "Mary"})
     assert client.get(f"/trees/{tree.uid}").status_code == 200
     client.post(f"/trees/{tree.uid}/about/erase", {"title": "Marie"})
@@ -215,7 +215,7 @@ def test_search_finds_over_all_trees(
 ) -> None:
     execute_line(actor, tree, Request(line='respond "the summer her father left"'))
     page = text(visitor(owner), f"/groves/{actor.grove.uid}?q=FATHER")
-    assert "1 found" in page
+    assert "1 result" in page
     assert "summer her father" in page
 
 
@@ -231,7 +231,7 @@ def test_owners_choose_people_and_writers_do_not(
     assert Membership.objects.get(user=writer).role == "reader"
     other = visitor(writer)
     assert other.post(f"/groves/{grove.uid}/people/invite", {"role": "owner"}).status_code == 403
-    assert "Invite somebody" not in text(other, f"/groves/{grove.uid}/people")
+    assert "Invite people" not in text(other, f"/groves/{grove.uid}/people")
 
 
 def test_a_model_is_added_changed_and_taken_out_and_its_key_is_never_shown(

@@ -73,7 +73,7 @@ def test_what_was_written_after_an_older_wording_is_marked(
     assert "reworded" not in page(visitor, owner, f"/trees/{tree.uid}?node={two}")
     say(actor, tree, f'edit {one} "Other." as:version')
     drawn = page(visitor, owner, f"/trees/{tree.uid}?node={two}")
-    assert drawn.count("written after an older wording") == 1
+    assert drawn.count("written after an older version") == 1
     assert re.search(f'<article class="node reworded" id="n-{two}"', drawn)
     details = page(visitor, owner, f"/trees/{tree.uid}/nodes/{two}")
     assert 'class="details reworded"' in details

@@ -46,7 +46,7 @@ def test_two_actions_with_one_key_are_refused_and_nothing_changes(
 ) -> None:
     client = visitor(owner)
     client.post("/settings/keys", {**preferences.bound({}), "edit": "x"})
-    assert "x would mean two things: edit and prune" in text(client, "/settings/keys")
+    assert "x is used twice: for edit and prune" in text(client, "/settings/keys")
     assert table(client, tree)["edit"] == "e"
 
 

@@ -31,7 +31,7 @@ class Command(StartedCommand):
         """Prints the key; only its digest is kept."""
         user = people.find_user(options["user"])
         if user is None:
-            raise CommandError(f"There is no user {options['user']!r}. adduser makes one.")
+            raise CommandError(f"There is no user {options['user']!r}. Create one with adduser.")
         try:
             _, secret = people.make_key(
                 user, options["name"], scope=options["scope"], days=options["days"]

@@ -39,9 +39,9 @@ class Command(StartedCommand):
                 _pack(part, dumped)
                 part.replace(target)
         except OSError as error:
-            raise CommandError(f"{target} cannot be written: {error.strerror}.") from None
+            raise CommandError(f"{target} can't be written: {error.strerror}.") from None
         except sqlite3.Error as error:
-            raise CommandError(f"{target} cannot be written: {error}.") from None
+            raise CommandError(f"{target} can't be written: {error}.") from None
         finally:
             part.unlink(missing_ok=True)
         self.stdout.write(f"Backed up to {target}. It holds the secret: keep it safe.")

@@ -39,9 +39,7 @@ class Command(BaseCommand):
             ):
                 self._restore(tar, Path(folder))
         except (OSError, tarfile.TarError, KeyError, ValueError) as error:
-            raise CommandError(
-                f"{options['file']} is no backup that can be read: {error}"
-            ) from None
+            raise CommandError(f"{options['file']} can't be read as a backup: {error}") from None
         self.stdout.write("Restored. Start Heddle again.")
 
     def _restore(self, tar: tarfile.TarFile, folder: Path) -> None:
@@ -75,22 +73,23 @@ class Command(BaseCommand):
 def _member(tar: tarfile.TarFile, name: str) -> Any:
     found = tar.extractfile(name)
     if found is None:
-        raise ValueError(f"{name} is no file in it")
+        raise ValueError(f"{name} is not a file in it")
     return found
 
 
 def _demand_fitting(about: Any) -> None:
     if not isinstance(about, dict) or about.get("heddle") != archives.FORMAT:
-        raise ValueError("it was not made by this backup command")
+        raise ValueError("it was not created by this backup command")
     if about["database"] != connection.vendor:
         raise CommandError(
-            f"This backup is of a {about['database']} database, and here is {connection.vendor}. "
+            f"This backup is from {about['database']}, "
+            f"but this installation uses {connection.vendor}. "
             "Export the trees as Heddle JSON instead."
         )
     known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
     newer = [name for name in about["migrations"] if name not in known]
     if newer:
-        raise CommandError(f"This backup is of a newer Heddle, which has {newer[0]}.")
+        raise CommandError(f"This backup is from a newer version of Heddle ({newer[0]}).")
 
 
 def _demand_stopped() -> None:

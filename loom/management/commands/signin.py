@@ -21,5 +21,5 @@ class Command(StartedCommand):
         """Prints the link alone on the last line."""
         user = people.find_user(options["name"])
         if user is None:
-            raise CommandError(f"There is no user {options['name']!r}. adduser makes one.")
+            raise CommandError(f"There is no user {options['name']!r}. Create one with adduser.")
         self.stdout.write(signin_link(user))

@@ -8,8 +8,8 @@ import { make } from "../tree/forms.js";
 const PATIENCE_MS = 1500;
 const SEAMS = "heddle.hairlines";
 const meanings = () => /** @type {[string, string][]} */ ([
-  ["version", t("A version: what follows stays")],
-  ["fork", t("A branch: it goes on from here")],
+  ["version", t("As a version; what follows stays")],
+  ["fork", t("As a branch that continues from here")],
 ]);
 
 /** @param {string} words @param {() => void} [run] */
@@ -23,10 +23,10 @@ export class EditBar {
   /** @param {HTMLElement} host */
   constructor(host) {
     this.words = make("p", { className: "book-said", role: "status" });
-    const seams = make("button", { type: "button", className: "quiet seams", textContent: t("Hairlines") });
+    const seams = make("button", { type: "button", className: "quiet seams", textContent: t("Node boundaries") });
     const show = (/** @type {boolean} */ shown) => {
       seams.setAttribute("aria-pressed", String(shown));
-      seams.title = shown ? t("Hide the lines between nodes") : t("Show the lines between nodes");
+      seams.title = shown ? t("Hide node boundaries") : t("Show node boundaries");
       host.classList.toggle("seamless", !shown);
     };
     seams.addEventListener("click", () => {
@@ -52,8 +52,8 @@ export class EditBar {
       this.count.textContent = words ? `${tn("{n} word", "{n} words", words)}, ${how}` : "";
     };
     clearTimeout(this.late);
-    if (isKept) say(t("kept as you type"));
-    else this.late = setTimeout(() => say(t("not on the server yet")), PATIENCE_MS);
+    if (isKept) say(t("draft saved"));
+    else this.late = setTimeout(() => say(t("draft not saved yet")), PATIENCE_MS);
   }
 
   /** @param {(Node | string)[]} parts */
@@ -69,8 +69,8 @@ export class EditBar {
     if (!pending.length) return void (this.words.childElementCount && this.show());
     if (this.words.dataset.names === `${names} ${way}` && this.words.childElementCount) return;
     this.words.dataset.names = `${names} ${way}`;
-    const kept = way === "fork" ? t("saved as a branch when you leave it") : t("saved as a version when you leave it");
-    this.show(`${t("Edit of {names}:", { names })} `, make("span", { className: "soft", textContent: way ? kept : t("not saved yet") }), " ", button(t("Save"), save), " ", button(t("Put back"), back));
+    const kept = way === "fork" ? t("will be saved as a branch when you leave") : t("will be saved as a version when you leave");
+    this.show(`${t("Edit of {names}:", { names })} `, make("span", { className: "soft", textContent: way ? kept : t("unsaved") }), " ", button(t("Save"), save), " ", button(t("Discard"), back));
   }
 
   /** What an edit shall mean; the answer is remembered by whoever asks. @param {string} id @returns {Promise<string>} */
@@ -84,7 +84,7 @@ export class EditBar {
       this.answer?.("");
       this.answer = end;
       const choices = meanings().flatMap(([way, words]) => [" ", button(words, () => end(way))]);
-      this.show(t("What does an edit, such as this of {id}, mean here?", { id }), ...choices, " ", button(t("Not now"), () => end("")));
+      this.show(t("How should this edit of {id} be saved?", { id }), ...choices, " ", button(t("Later"), () => end("")));
       this.words.querySelector("button")?.focus();
     });
   }
@@ -100,7 +100,7 @@ export class EditBar {
       run();
     };
     const said = make("span", { className: "bad", textContent: `${id ? `${id}: ` : ""}${message} ${hint}` });
-    const ways = [branch && button(t("Save as a branch"), end(branch)), back && button(t("Put back"), end(back))];
+    const ways = [branch && button(t("Save as a branch"), end(branch)), back && button(t("Discard"), end(back))];
     this.show(said, ...ways.flatMap((way) => (way ? [" ", way] : [])));
   }
 }

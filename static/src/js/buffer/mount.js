@@ -27,7 +27,7 @@ export function takePlace(host, page, Editor, leaves) {
     me: page.settings.me,
     cast: page.cast,
     label: t("The text, and what you write next"),
-    asks: t("Begin here. Everything you write can branch."),
+    asks: t("Start writing here. Everything you write can branch."),
     leaves,
     tail: "",
     heard: heardBy(host, page),

@@ -117,7 +117,7 @@ export class Saving {
     const stretch = this.editor.stretch(place);
     const typedAt = this.page.drafts.entry(`edit.${stretch.slot}`).at;
     if (!typedAt || (this.host.leaves?.known.get(stretch.id)?.at ?? "") <= typedAt) return;
-    this.refused(new Refused({ code: "CONFLICT", message: t("Another version came after you wrote this.") }, 409), stretch);
+    this.refused(new Refused({ code: "CONFLICT", message: t("Somebody saved another version while you were writing.") }, 409), stretch);
   }
 
   /** What was typed in a node is given up: what stands there is shown again. @param {string} slot */

@@ -43,8 +43,8 @@ export class Shadows {
 
   /** @param {string} id @param {import("../tree/page.js").Who} who */
   add(id, who) {
-    const copy = make("button", { type: "button", className: "button small", textContent: t("Take a copy") });
-    copy.setAttribute("aria-label", t("Take a copy of what {name} is writing", { name: who.name }));
+    const copy = make("button", { type: "button", className: "button small", textContent: t("Copy") });
+    copy.setAttribute("aria-label", t("Copy what {name} is writing", { name: who.name }));
     const text = make("p", { className: "shadow-text" });
     copy.addEventListener("click", () => this.host.write(text.textContent ?? ""));
     const shown = make("aside", { className: "shadow" }, make("p", { className: "shadow-by" }, make("b", { className: "by", textContent: t("{name} is writing here", { name: who.name }) }), " ", copy), text);

@@ -35,8 +35,8 @@ export class Wheel {
       made.addEventListener("click", () => this.pick(step));
       return made;
     };
-    const keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), ` ${t("take")} · `, make("kbd", { textContent: isMac ? "⌃⌥ ↑↓" : "Alt ↑↓" }), ` ${t("choose")}`);
-    const bar = make("p", { className: "wheel" }, turn(t("Candidate before"), "‹", -1), this.drawCount(), turn(t("Next candidate"), "›", 1), keys);
+    const keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), ` ${t("accept")} · `, make("kbd", { textContent: isMac ? "⌃⌥ ↑↓" : "Alt ↑↓" }), ` ${t("choose")}`);
+    const bar = make("p", { className: "wheel" }, turn(t("Previous candidate"), "‹", -1), this.drawCount(), turn(t("Next candidate"), "›", 1), keys);
     host.append(bar);
     return bar;
   }

@@ -72,6 +72,6 @@ export async function choicesFor(page, text, search, signal) {
     const id = direct[1].toLowerCase();
     hits.unshift({ go: id, parts: [{ kind: "id", text: id }, { kind: "excerpt", text: t("go to this node") }] });
   }
-  const none = { parts: [{ kind: "soft", text: t("Nothing here matches. Type → for commands.") }] };
+  const none = { parts: [{ kind: "soft", text: t("No results. Type → for commands.") }] };
   return { choices: hits.length ? hits : [none], lit: found.lit };
 }

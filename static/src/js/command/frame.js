@@ -23,8 +23,8 @@ export function frame() {
   list.setAttribute("aria-label", t("Suggestions"));
   const said = make("div", { className: "command-answer" });
   said.setAttribute("role", "status");
-  said.dataset.dry = t("If you press Enter");
-  const foot = make("p", { className: "command-foot" }, ...[t("↑ ↓ choose"), t("Tab completes"), t("Enter runs"), t("Esc closes")].map((textContent) => make("span", { textContent })));
+  said.dataset.dry = t("Preview");
+  const foot = make("p", { className: "command-foot" }, ...[t("↑ ↓ to select"), t("Tab to complete"), t("Enter to run"), t("Esc to close")].map((textContent) => make("span", { textContent })));
   const dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "command" }, input, list, said, foot));
   dialog.setAttribute("aria-label", t("Search and commands"));
   return { dialog, input, list, said };

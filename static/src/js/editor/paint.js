@@ -34,7 +34,7 @@ class Hollow extends WidgetType {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "run void", textContent: "∅" });
     button.dataset.id = this.id;
     button.title = t("{id} is empty", { id: this.id });
-    button.setAttribute("aria-label", t("{id} is empty: show it beside", { id: this.id }));
+    button.setAttribute("aria-label", t("{id} is empty: show it as a sibling", { id: this.id }));
     return button;
   }
 

@@ -35,7 +35,7 @@ export class LoomAct extends HTMLElement {
   shape() {
     const own = this.querySelector('[name="actor"]:checked')?.getAttribute("data-budget");
     const option = this.querySelector('[name="act_budget"] option[value=""]');
-    if (option) option.textContent = t("its own: {name}", { name: own ?? "standard" });
+    if (option) option.textContent = t("default: {name}", { name: own ?? "standard" });
   }
 
   async start() {

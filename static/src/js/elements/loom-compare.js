@@ -31,14 +31,14 @@ export class LoomCompare extends HTMLElement {
     const { signal } = this.stop;
     this.choices = make("div", { className: "compare-choices" });
     this.choices.setAttribute("role", "group");
-    this.choices.setAttribute("aria-label", t("What is compared, two to four"));
+    this.choices.setAttribute("aria-label", t("Nodes to compare, two to four"));
     this.sheets = make("div", { className: "compare" });
     this.field = /** @type {HTMLInputElement} */ (make("input", { name: "other", size: 8, maxLength: 9, autocomplete: "off", spellcheck: false }));
     this.said = make("p", { className: "refusal", role: "alert", hidden: true });
     const other = make("form", { className: "compare-other" }, make("label", {}, t("Another node"), " ", this.field), " ", make("button", { className: "button small", textContent: t("Add") }));
     const close = button(t("Close"), "");
     const head = make("header", { className: "compare-head" }, make("h2", { textContent: t("Side by side") }), this.choices, other, close);
-    const foot = make("p", { className: "soft", textContent: t("Take one with its number. The others stay in the tree.") });
+    const foot = make("p", { className: "soft", textContent: t("Accept one with its number. The others stay in the tree.") });
     this.dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "sheet-dialog wide" }, head, this.said, this.sheets, foot));
     this.dialog.setAttribute("aria-label", t("Compare"));
     this.replaceChildren(this.dialog);
@@ -86,7 +86,7 @@ export class LoomCompare extends HTMLElement {
     const store = this.page?.store;
     const place = store?.places.get(id);
     const isText = store && place !== undefined && store.kinds[place] === "text" && store.lengths[place] > 0;
-    if (!isText) return this.refuse(t("No text of this tree is called [{id}].", { id }));
+    if (!isText) return this.refuse(t("There is no node [{id}] in this tree.", { id }));
     if (!this.ids.includes(id)) this.ids = [id, ...this.ids];
     if (!this.chosen.includes(id)) this.choose(id);
     if (this.field) this.field.value = "";
@@ -131,7 +131,7 @@ export class LoomCompare extends HTMLElement {
       if (chosen !== this.chosen) return;
       this.sheets?.style.setProperty("--columns", String(chosen.length));
       this.sheets?.replaceChildren(...chosen.map((_, at) => this.sheet(at, texts)));
-      if (chosen.length < 2) this.refuse(t("Nothing stands beside this one. Name another node to compare it with."));
+      if (chosen.length < 2) this.refuse(t("This node has no siblings. Choose another node to compare it with."));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.refuse(error.message);
@@ -166,8 +166,8 @@ export class LoomCompare extends HTMLElement {
     const place = store?.places.get(id);
     const who = store && place !== undefined ? this.page?.cast.get(store.authors[place]) : undefined;
     const head = make("header", {}, make("kbd", { textContent: String(at + 1) }), " ", make("b", { className: "by", textContent: who?.name ?? "" }), " ", make("code", { className: "id", textContent: id }));
-    if (this.chosen.length > 2) head.append(at ? button(t("Compare with this"), "measure", "quiet") : make("span", { className: "soft", textContent: t("the measure") }));
-    const foot = make("footer", {}, button(t("Take it"), "take", "button small primary"));
+    if (this.chosen.length > 2) head.append(at ? button(t("Compare with this"), "measure", "quiet") : make("span", { className: "soft", textContent: t("Base") }));
+    const foot = make("footer", {}, button(t("Accept"), "take", "button small primary"));
     if (this.page?.can.write) foot.append(button(t("Edit"), "edit"));
     const sheet = make("article", {}, head, this.words(at, texts), foot);
     Object.assign(sheet.dataset, { id, who: String(who?.colour ?? 0) });

@@ -74,18 +74,18 @@ export class LoomImport extends HTMLElement {
 
   /** @param {any} state @param {string} name */
   ended(state, name) {
-    if (state.status !== "done") return this.refuse(name, state.error?.message ?? t("It was stopped; nothing of it is here."), state.error?.hint ?? "");
+    if (state.status !== "done") return this.refuse(name, state.error?.message ?? t("The import was stopped, and nothing was added."), state.error?.hint ?? "");
     const report = state.report ?? {};
     const facts = make("dl", {}, ...this.facts(report));
     const open = make("a", { className: "button primary", href: `/trees/${state.tree}`, textContent: t("Open the tree") });
-    this.draw(make("div", { className: "report" }, make("b", { textContent: t("{name} is here", { name }) }), facts, open));
+    this.draw(make("div", { className: "report" }, make("b", { textContent: t("{name} has been imported", { name }) }), facts, open));
     open.focus();
   }
 
   /** The report as pairs. @param {any} report */
   facts(report) {
     const listed = (/** @type {any} */ value) => (Array.isArray(value) ? value.join(", ") : value && typeof value === "object" ? Object.entries(value).map(([key, count]) => `${key} ${count}`).join(", ") : String(value ?? ""));
-    const rows = [[t("Format"), report.format], [t("Nodes"), report.nodes?.toLocaleString?.(language())], [t("Kept"), report.kept], [t("Kept aside"), report.unknown], [t("Left out"), report.dropped], [t("Notes"), report.warnings]];
+    const rows = [[t("Format"), report.format], [t("Nodes"), report.nodes?.toLocaleString?.(language())], [t("Kept"), report.kept], [t("Kept as extra data"), report.unknown], [t("Left out"), report.dropped], [t("Notes"), report.warnings]];
     return rows.filter(([, value]) => listed(value)).flatMap(([label, value]) => [make("dt", { className: "soft", textContent: String(label) }), make("dd", { textContent: listed(value) })]);
   }
 

@@ -60,7 +60,7 @@ export class LoomKeyFields extends HTMLElement {
     for (const field of clashes.flatMap(([, fields]) => fields)) field.setAttribute("aria-invalid", "true");
     const said = this.querySelector("[data-said]");
     if (!said) return;
-    said.textContent = clashes.map(([combo, fields]) => t("{combo} would mean: {actions}.", { combo: drawn(combo), actions: fields.map(wordsOf).join(", ") })).join("\n");
+    said.textContent = clashes.map(([combo, fields]) => t("{combo} is used for several actions: {actions}.", { combo: drawn(combo), actions: fields.map(wordsOf).join(", ") })).join("\n");
     said.toggleAttribute("hidden", !clashes.length);
   }
 }

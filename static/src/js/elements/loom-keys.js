@@ -44,7 +44,7 @@ export class LoomKeys extends HTMLElement {
       make("section", {}, make("h3", { textContent: name }), make("dl", { className: "keys" }, ...keys.filter((one) => one.combo).flatMap((one) => this.row(one, keys)))),
     );
     const close = make("button", { type: "button", className: "button small", textContent: t("Close") });
-    const change = make("a", { href: "/settings/keys", textContent: t("Change them") });
+    const change = make("a", { href: "/settings/keys", textContent: t("Change keys") });
     const foot = make("p", { className: "dialog-foot" }, close, change);
     this.dialog = /** @type {HTMLDialogElement} */ (
       make("dialog", { className: "sheet-dialog wide keys-sheet" }, make("h2", { textContent: t("Keys") }), make("div", { className: "key-groups" }, ...groups), foot)
@@ -57,7 +57,7 @@ export class LoomKeys extends HTMLElement {
   /** One action; the nine digits as one. @param {Key} key @param {Key[]} all */
   row(key, all) {
     const digits = all.filter((one) => one.id === `take-${one.combo}`);
-    if (digits.length === 9 && digits.includes(key)) return key === digits[0] ? this.line(["1", "…", "9"], t("take a candidate")) : [];
+    if (digits.length === 9 && digits.includes(key)) return key === digits[0] ? this.line(["1", "…", "9"], t("accept a candidate")) : [];
     return this.line(capsOf(key.combo), key.words);
   }
 

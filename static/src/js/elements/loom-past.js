@@ -55,7 +55,7 @@ export class LoomPast extends HTMLElement {
   build() {
     const head = this.page?.events.seq ?? 1;
     this.range = /** @type {HTMLInputElement} */ (make("input", { type: "range", min: "1", max: String(head), step: "1" }));
-    this.range.setAttribute("aria-label", t("Moment in the life of the tree"));
+    this.range.setAttribute("aria-label", t("Point in the tree's history"));
     this.range.addEventListener("input", () => this.soon());
     const step = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ name) => {
       const button = make("button", { type: "button", className: "quiet", textContent: sign });
@@ -66,11 +66,11 @@ export class LoomPast extends HTMLElement {
     const back = make("button", { type: "button", className: "button small primary", textContent: t("Back to now") });
     back.addEventListener("click", () => this.close());
     this.wait = make("progress", { className: "past-wait", hidden: true });
-    this.wait.setAttribute("aria-label", t("Reading how the tree was"));
+    this.wait.setAttribute("aria-label", t("Loading the tree at this point…"));
     this.said = make("p", { className: "past-said" });
     this.said.setAttribute("role", "status");
     this.text = make("div", { className: "past-text mode-dialogue" });
-    const bar = make("div", { className: "past-bar" }, step(-1, "‹", t("One change earlier")), this.range, step(1, "›", t("One change later")), back, this.said, this.wait);
+    const bar = make("div", { className: "past-bar" }, step(-1, "‹", t("Previous change")), this.range, step(1, "›", t("Next change")), back, this.said, this.wait);
     bar.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key === "Escape") this.close();
@@ -118,7 +118,7 @@ export class LoomPast extends HTMLElement {
     this.text?.setAttribute("aria-busy", "true");
     this.late ??= setTimeout(() => {
       this.wait?.toggleAttribute("hidden", false);
-      if (this.said && !this.told) this.said.textContent = t("Reading how the tree was …");
+      if (this.said && !this.told) this.said.textContent = t("Loading the tree at this point…");
     }, LATE_MS);
   }
 

@@ -36,8 +36,8 @@ export class LoomPresence extends HTMLElement {
     const before = this.page?.cast.get(this.followed ?? "")?.name;
     this.followed = participant;
     const name = this.page?.cast.get(participant)?.name ?? "";
-    if (participant) speak(t("You follow {name}. Escape, or a move of your own, ends it.", { name }));
-    else if (before) speak(t("You follow {name} no longer.", { name: before }));
+    if (participant) speak(t("You are following {name}. Press Escape or move to stop.", { name }));
+    else if (before) speak(t("You stopped following {name}.", { name: before }));
     this.draw();
   }
 

@@ -5,7 +5,7 @@ import { pageOf } from "../tree/page.js";
 import { speak } from "../tree/speak.js";
 import { language, t, tn } from "../t.js";
 
-const WORDS = { waiting: t("connecting"), live: t("live"), offline: t("offline, trying again"), gone: t("closed") };
+const WORDS = { waiting: t("connecting"), live: t("live"), offline: t("offline, reconnecting"), gone: t("disconnected") };
 
 export class LoomStatus extends HTMLElement {
   /** @type {keyof typeof WORDS} */

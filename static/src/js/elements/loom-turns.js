@@ -66,7 +66,7 @@ export class LoomTurns extends HTMLElement {
 
   /** @param {any} turn */
   started(turn) {
-    speak(t("{name} begins a turn at {node}.", { name: this.nameOf(turn), node: turn.stands }));
+    speak(t("{name} started a turn at {node}.", { name: this.nameOf(turn), node: turn.stands }));
   }
 
   /** Whoever asked follows to the answer, and may take the whole turn back. @param {any} turn */

@@ -150,7 +150,7 @@ export class LoomWeave extends HTMLElement {
     for (const one of this.cards()) one.classList.remove("taken");
     this.taken = keyOf(card);
     card.classList.add("taken");
-    /** @type {HTMLElement} */ (card).dataset.taken = t("taking this one when it ends");
+    /** @type {HTMLElement} */ (card).dataset.taken = t("will be accepted when it ends");
   }
 
   /** @param {number} key */

@@ -40,7 +40,7 @@ async function refusalOf(response) {
   try {
     return new Refused(await response.json(), response.status);
   } catch {
-    return new Refused({ message: t("The server answered {status}.", { status: response.status }) }, response.status);
+    return new Refused({ message: t("The server returned {status}.", { status: response.status }) }, response.status);
   }
 }
 
@@ -81,7 +81,7 @@ export async function part(url, signal) {
   const text = await response.text();
   if (!response.ok) {
     const said = new DOMParser().parseFromString(text, "text/html").body.textContent?.trim();
-    throw new Refused({ message: said || t("The server answered {status}.", { status: response.status }) }, response.status);
+    throw new Refused({ message: said || t("The server returned {status}.", { status: response.status }) }, response.status);
   }
   return text;
 }

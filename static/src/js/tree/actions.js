@@ -80,7 +80,7 @@ act("annotate", ({ page, id, host }) => {
   const draft = placeAt(page, "note", id);
   const shape = {
     draft: draftAt(page, draft),
-    label: t("A note on {id}", { id }),
+    label: t("Annotate {id}", { id }),
     small: true,
     submit: t("Annotate"),
     choicesLabel: t("as"),
@@ -103,7 +103,7 @@ act("resolve", ({ page, button }) => {
   const note = button?.getAttribute("data-note") ?? "";
   const host = button?.closest(".note");
   if (!host) return;
-  const shape = { label: t("Why it is settled"), single: true, submit: t("Resolve"), hint: t("a reason, if you like") };
+  const shape = { label: t("Reason for resolving"), single: true, submit: t("Resolve"), hint: t("optional reason") };
   openForm(host, shape, ({ text }) => page.say(`resolve ${note}${text ? ` ${quoted(text)}` : ""}`, { quiet: true }));
 });
 
@@ -119,7 +119,7 @@ act("split", async ({ page, id, host }) => {
   const text = await part(`${page.web}/nodes/${id}/text`);
   const label = t("Where to split {id}", { id });
   const pen = await longPen(text, label, true);
-  const shape = { label, text, pen, readOnly: true, submit: t("Split at the caret"), hint: t("put the caret where the second part begins") };
+  const shape = { label, text, pen, readOnly: true, submit: t("Split at the caret"), hint: t("place the caret where the second part starts") };
   openForm(host, shape, ({ caret }) => page.say(`split ${id} at:${[...text.slice(0, caret)].length}`, { quiet: true }));
 });
 
@@ -150,7 +150,7 @@ act("verify", async ({ page, id, host }) => {
   const said = host.querySelector("[data-verified]");
   if (said) said.textContent = t("checking");
   const { status, broken } = await json(`${page.api}/verify?node=${id}`);
-  const words = { valid: t("valid: the hash and what it stands on agree"), incomplete: t("holds, but its call is not sealed as exact bytes") };
+  const words = { valid: t("valid: the hash and everything it depends on match"), incomplete: t("valid, but the exact bytes of its call are not stored") };
   const why = broken.map((/** @type {{reason: string}} */ one) => one.reason).join("; ");
   if (said) said.textContent = words[/** @type {"valid"} */ (status)] ?? `${status}: ${why}`;
 });

@@ -61,7 +61,7 @@ export function capFor(groups, id) {
  * @param {{keys: {id: string, combo: string}[]}[]} groups @param {boolean} may ask for more @param {boolean} coming */
 export function hintFor(groups, may, coming) {
   const keys = `${capFor(groups, "take-1")}–${capFor(groups, "take-9")}`;
-  if (!may) return t("{keys} go there", { keys });
-  const then = coming ? t("{key} stops", { key: capFor(groups, "stop") }) : t("{key} more like these", { key: capFor(groups, "more") });
-  return `${t("{keys} take", { keys })} · ${then}`;
+  if (!may) return t("{keys} to go there", { keys });
+  const then = coming ? t("{key} to stop", { key: capFor(groups, "stop") }) : t("{key} more like these", { key: capFor(groups, "more") });
+  return `${t("{keys} to accept", { keys })} · ${then}`;
 }

@@ -7,7 +7,7 @@ import { make } from "./forms.js";
 /** @typedef {import("../live/shelf.js").Place} Place */
 
 /** @param {string} text */
-const start = (text) => (text ? `“${text.slice(0, 120)}${text.length > 120 ? "…" : ""}”` : t("nothing: it was sent or emptied"));
+const start = (text) => (text ? `“${text.slice(0, 120)}${text.length > 120 ? "…" : ""}”` : t("nothing: the text was sent or deleted"));
 
 /**
  * Asks at the top of `host` for the places it is about.
@@ -19,7 +19,7 @@ export function askWhich(drafts, host, isHere, signal) {
     const { slot, kind, theirs } = /** @type {CustomEvent} */ (event).detail;
     if (!isHere({ slot, kind })) return;
     host.querySelector(".contest")?.remove();
-    const words = make("span", { textContent: t("Another tab or device of yours has here {text}.", { text: start(theirs) }) });
+    const words = make("span", { textContent: t("Another tab or device of yours has a different text here: {text}.", { text: start(theirs) }) });
     const choose = (/** @type {"mine" | "theirs"} */ which, /** @type {string} */ label) => {
       const button = make("button", { type: "button", className: "button small", textContent: label });
       button.addEventListener("click", () => {
@@ -28,7 +28,7 @@ export function askWhich(drafts, host, isHere, signal) {
       });
       return button;
     };
-    const box = make("p", { className: "contest", role: "alert" }, words, choose("mine", t("Keep what is here")), choose("theirs", t("Take that")));
+    const box = make("p", { className: "contest", role: "alert" }, words, choose("mine", t("Keep this one")), choose("theirs", t("Use that one")));
     host.prepend(box);
   }, { signal });
 }

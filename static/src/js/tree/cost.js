@@ -45,9 +45,9 @@ export function dollars(usd) {
 
 /** @param {Cost} cost */
 export function inWords({ tokens, how, usd, left, over }) {
-  const parts = [how === "counted" ? tn("reads {n} token", "reads {n} tokens", tokens) : tn("reads about {n} token", "reads about {n} tokens", tokens)];
+  const parts = [how === "counted" ? tn("{n} input token", "{n} input tokens", tokens) : tn("about {n} input token", "about {n} input tokens", tokens)];
   if (usd !== null) parts.push(t("at most {money}", { money: dollars(usd) }));
   if (usd !== null && left !== null) parts.push(t("{money} left today", { money: dollars(left) }));
-  if (over) parts.push(t("answers are cut where that ends"));
+  if (over) parts.push(t("answers stop at this limit"));
   return parts.join(" · ");
 }

@@ -15,7 +15,7 @@ const estimate = {
 test("each candidate reads the path and writes as much as it may", () => {
   const cost = costOf(estimate, { n: "3", tokens: "100", using: ["Muse"] }, "");
   assert.equal(cost.usd, (3 * 2000 + 3 * 100 * 2) / 1e6);
-  assert.equal(inWords(cost), "reads 2,000 tokens · at most $0.0066 · $0.50 left today");
+  assert.equal(inWords(cost), "2,000 input tokens · at most $0.0066 · $0.50 left today");
 });
 
 test("where the provider keeps paths, the others read it from there", () => {
@@ -25,7 +25,7 @@ test("where the provider keeps paths, the others read it from there", () => {
 
 test("where no price is known none is said", () => {
   const cost = costOf(estimate, { n: "3", using: ["Free"] }, "");
-  assert.equal(inWords(cost), "reads about 3,000 tokens");
+  assert.equal(inWords(cost), "about 3,000 input tokens");
 });
 
 test("what is typed and not yet sent is read too", () => {
@@ -35,7 +35,7 @@ test("what is typed and not yet sent is read too", () => {
 test("more than is left is said", () => {
   const cost = costOf({ ...estimate, money: { left_usd: 0.001 } }, { n: "5", using: ["Muse"] }, "");
   assert.ok(cost.over);
-  assert.match(inWords(cost), /cut where that ends/);
+  assert.match(inWords(cost), /answers stop at this limit/);
 });
 
 test("amounts have two figures that count", () => {

@@ -15,7 +15,7 @@ async function target(page, text) {
   if (typed) return typed[1].toLowerCase();
   const { hits } = await json(`${page.web}/search?q=${encodeURIComponent(text)}`);
   if (hits.length === 1) return hits[0].id;
-  const message = hits.length ? t("Several texts hold these words.") : t("No text here holds these words.");
+  const message = hits.length ? t("Several texts contain these words.") : t("No text contains these words.");
   throw new Refused({ code: "NOT_FOUND", message, hint: t("Choose one from the list, or type an id.") }, 404);
 }
 
@@ -35,7 +35,7 @@ function offer(page, field, list) {
 }
 
 act("link", ({ page, id, host }) => {
-  const shape = { label: t("Node that {id} is linked to", { id }), single: true, submit: t("Link"), hint: t("its id, or words in it") };
+  const shape = { label: t("Node that {id} is linked to", { id }), single: true, submit: t("Link"), hint: t("an id or words from the text") };
   const form = openForm(host, shape, async ({ text }) => page.say(`link ${id} to ${await target(page, text)}`, { quiet: true }));
   const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
   const list = make("datalist", { id: "link-targets" });

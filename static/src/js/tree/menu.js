@@ -37,12 +37,12 @@ act("continuations", ({ page, id }) => {
 
 act("copy", async ({ page, id }) => {
   await navigator.clipboard.writeText(await part(`${page.web}/nodes/${id}/text`));
-  toast().show(t("The text of {id} is copied.", { id }));
+  toast().show(t("The text of {id} has been copied.", { id }));
 });
 
 act("copy-link", async ({ page, id }) => {
   await navigator.clipboard.writeText(`${location.origin}${page.web}?node=${id}`);
-  toast().show(t("The link to {id} is copied.", { id }));
+  toast().show(t("The link to {id} has been copied.", { id }));
 });
 
 /** Keeps the addresses of exports at where the tab stands. @param {TreePage} page @param {AbortSignal} signal */

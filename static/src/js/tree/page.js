@@ -157,7 +157,7 @@ export class TreePage extends EventTarget {
    * tells what was refused; draft: whose text the line carries @returns {Promise<Answer>} */
   async say(line, { at = this.position, follow = true, quiet = false, draft } = {}) {
     try {
-      if (this.isPast) throw new Refused({ code: "REJECTED", message: t("This is the tree as it was."), hint: t("Go back to now to change it.") }, 409);
+      if (this.isPast) throw new Refused({ code: "REJECTED", message: t("You are viewing an earlier state of the tree."), hint: t("Go back to now to make changes.") }, 409);
       if (draft) await handOver(this.drafts, draft);
       const answer = await this.outbox.send(line, at, draft);
       if (follow && answer.position) this.follow(answer.position, at);

@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """Keys that are there already keep all rights of their person and do not expire."""
 
     dependencies = [
-        ("loom", "0018_steps_of_streams"),
+        ("loom", "0019_steps_of_streams"),
     ]
 
     operations = [

@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ("loom", "0019_api_key_scope"),
+        ("loom", "0015_search_without_positions"),
     ]
 
     operations = [

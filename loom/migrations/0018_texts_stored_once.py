@@ -155,6 +155,6 @@ def forward(apps, schema_editor):
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("loom", "0016_node_content_guard")]
+    dependencies = [("loom", "0017_node_content_guard")]
 
     operations = [migrations.RunPython(forward, migrations.RunPython.noop)]

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0017_texts_stored_once"),
+        ("loom", "0018_texts_stored_once"),
     ]
 
     operations = [

@@ -42,6 +42,6 @@ def back(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loom", "0015_search_without_positions")]
+    dependencies = [("loom", "0016_mark_imported_nodes")]
 
     operations = [migrations.RunPython(forward, back)]
