@@ -310,29 +310,42 @@ def _args(command: Command, line: Line) -> Any:
 
 
 def _under_lock(attempt: Attempt, command: Command) -> Answer:
-    """Lock, look for an earlier answer to the same key, run, write; all or nothing."""
+    """Lock, look for an earlier answer to the same key, run, write; all or nothing.
+
+    The workspace is locked by every command, after the stream of the tree or grove where the
+    command writes one. A participant has one workspace in a tree, so that its lock also orders
+    requests with the same key.
+    """
     request = attempt.request
-    origin = request.key or request.origin
-    writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, origin=origin)
-    if command.stream == "tree":
-        # Decide on what is true under the lock: the tree may have been archived meanwhile.
-        _see_anew(attempt.tree)
-        access.demand_writable(attempt.tree)
+    writer = _world_locked(attempt, command) if command.world else None
+    attempt.workspace = step_records.locked(attempt.workspace)
     kept = step_records.find(attempt.actor, attempt.tree, request)
     if kept is not None:
         return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
-    attempt.workspace = step_records.locked(attempt.workspace)
-    writer.origin = writer.origin or step_records.next_step(attempt.workspace)
+    if writer is not None:
+        writer.origin = writer.origin or step_records.next_step(attempt.workspace)
     context = _context(attempt, writer)
     assert attempt.line is not None
     reply = command.run(context, _args(command, attempt.line))
     if command.stream == "tree":
         Tree.objects.filter(pk=attempt.tree.pk).update(touched_at=context.now)
-    attempt.seqs = list(writer.seqs)
-    writer.flush()
+    if writer is not None:
+        attempt.seqs = list(writer.seqs)
+        writer.flush()
     answer = step_records.done(attempt, context, reply)
     step_records.keep(attempt.actor, attempt.tree, request, answer.body)
     return answer
+
+
+def _world_locked(attempt: Attempt, command: Command) -> streams.Writer:
+    """The locked stream of the tree or grove that the command writes."""
+    origin = attempt.request.key or attempt.request.origin
+    writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, origin=origin)
+    if command.stream == "tree":
+        # Decide on what is true under the lock: the tree may have been archived meanwhile.
+        _see_anew(attempt.tree)
+        access.demand_writable(attempt.tree)
+    return writer
 
 
 def _dry(attempt: Attempt, command: Command) -> Answer:

@@ -4,6 +4,8 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from loom import commands
 from loom.access import Actor
@@ -12,6 +14,7 @@ from loom.commands.context import Reply
 from loom.commands.continuing import Continue, continue_
 from loom.commands.execute import Request, execute, execute_line, line_of
 from loom.commands.marks import Tag, tag
+from loom.commands.move import Switch, switch
 from loom.commands.nodes import Respond, Split, respond, split
 from loom.commands.registry import checked
 from loom.commands.view import View, view
@@ -143,3 +146,22 @@ def test_a_command_writes_the_stream_that_it_declares(
     event = Event.objects.get(stream__name=name, kind="grove.changed")
     assert (answer.body["stream"], answer.body["events"]) == (name, [event.seq])
     assert Step.objects.get(workspace__tree=tree).stream == name
+
+
+def _locks(sent: CaptureQueriesContext, name: str) -> list[str]:
+    texts = [one["sql"] for one in sent.captured_queries]
+    return [sql for sql in texts if 'FROM "loom_stream"' in sql and name in sql]
+
+
+def test_a_command_of_the_workspace_locks_no_tree(actor: Actor, tree: Tree) -> None:
+    """Moving about waits for nobody who writes, and whoever writes waits for nobody who moves."""
+    made = execute(actor, tree, respond, Respond(content="a")).body["refs"][0]
+    name = streams.name_of(tree)
+    with CaptureQueriesContext(connection) as moving:
+        answer = execute(actor, tree, switch, Switch(ref=Ref("root")), request=Request("", key="k"))
+    assert not _locks(moving, name)
+    again = execute(actor, tree, switch, Switch(ref=Ref("root")), request=Request("", key="k"))
+    assert again.body == {**answer.body, "repeated": True}
+    with CaptureQueriesContext(connection) as writing:
+        execute(actor, tree, tag, Tag(ref=Ref("node", id=made), names=("x",)))
+    assert _locks(writing, name)
