@@ -90,7 +90,7 @@ def more_money(uid: str, lease: str, needed: int) -> int | None:
 def tell_wait(uid: str, lease: str, why: str) -> None:
     """Says beside a generation why nothing comes yet."""
     try:
-        generation_lifecycle.tell(uid, lease=lease, note=why)
+        generation_lifecycle.set_note(uid, lease=lease, note=why)
     except OperationalError:  # a busy database is no reason to end a generation
         log.warning("could not say why %s waits", uid, exc_info=True)
 

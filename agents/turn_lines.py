@@ -101,7 +101,7 @@ def _past(step: Step, others: Sequence[datetime]) -> Past:
 def _others(turn: Turn, since: datetime) -> list[datetime]:
     """When others changed the tree: in a changing world to look twice is no loop. Looks at the
     newest MOST_EVENTS at most, by their seq: instants have no index."""
-    stream = streams.named(f"tree:{turn.tree.uid}")
+    stream = streams.stream_id(f"tree:{turn.tree.uid}")
     rows = Event.objects.filter(stream=stream).order_by("-seq")
     newest = rows.values_list("at", "kind", "actor")[:MOST_EVENTS].iterator(chunk_size=50)
     return sorted(
@@ -186,7 +186,7 @@ def _go_back(turn: Turn, local_id: str) -> None:
     node = lookup.find_node(turn.tree, local_id)
     if node is not None:
         workspace = node_writer.workspace_of(turn.participant, turn.tree)
-        move.stand_now(workspace, node, actor=turn.participant)
+        move.set_position_now(workspace, node, actor=turn.participant)
 
 
 def _started(step: Step) -> list[str]:

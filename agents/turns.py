@@ -47,7 +47,7 @@ def run_turn(uid: str) -> None:
                 turn = _again(turn)
         except turn_lifecycle.LostError:
             return
-        turn_lifecycle.let_go(turn)
+        turn_lifecycle.release(turn)
         # What ended just before was told while the turn was held: look once more.
         if turn_lifecycle.is_generating(turn):
             # Who asked it to stop before its round was stored found nothing to stop.

@@ -182,7 +182,7 @@ def execute_line(
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
     own = workspace or node_writer.workspace_of(actor.participant, tree)
-    return streams.patiently(lambda: _logged(Attempt(actor, tree, own, request), refusal))
+    return streams.retry_while_busy(lambda: _logged(Attempt(actor, tree, own, request), refusal))
 
 
 @overload
@@ -227,7 +227,7 @@ def execute(
     line = line_of(registry.command_of(command), args)
     own = workspace or node_writer.workspace_of(actor.participant, stream)
     said = replace(request, line=line.canonical)
-    return streams.patiently(lambda: _logged(Attempt(actor, stream, own, said, line), None))
+    return streams.retry_while_busy(lambda: _logged(Attempt(actor, stream, own, said, line), None))
 
 
 def line_of(command: Command, args: Args) -> Line:

@@ -225,7 +225,7 @@ def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds:
     return "stop" if rows.filter(stop_asked=True).exists() else "go"
 
 
-def tell(generation_uid: str, *, lease: str, note: str) -> None:
+def set_note(generation_uid: str, *, lease: str, note: str) -> None:
     """Says beside a generation why nothing comes yet; the next call's note takes its place."""
     rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
     rows.update(note=note[:200])

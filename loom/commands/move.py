@@ -71,13 +71,13 @@ def _path(context: Context, node: Node) -> str:
 # back, or ends.
 
 
-def stand_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:
+def set_position_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:
     """The same in a transaction of its own."""
     with transaction.atomic():
-        stand(workspace, node, actor=actor)
+        set_position(workspace, node, actor=actor)
 
 
-def stand(workspace: Workspace, node: Node, *, actor: Participant) -> None:
+def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> None:
     """Moves a workspace to a node and tells its stream. Needs a transaction."""
     row = locked(workspace)
     if row.position_id == node.pk:
@@ -91,7 +91,7 @@ def stand(workspace: Workspace, node: Node, *, actor: Participant) -> None:
     writer.flush()
 
 
-def see(workspace: Workspace, head: int, *, actor: Participant) -> None:
+def set_checkpoint(workspace: Workspace, head: int, *, actor: Participant) -> None:
     """Moves the checkpoint of a workspace: what its tree told up to `head` is no news any
     more. Needs a transaction."""
     row = locked(workspace)

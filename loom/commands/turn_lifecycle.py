@@ -34,7 +34,7 @@ from loom.rules.permissions import GENERATE, LOOM
 
 
 Form = Literal["continuation", "aside"]
-STILL = timedelta(seconds=120)  # a turn that makes no progress for so long holds nothing
+STALLED = timedelta(seconds=120)  # a turn that makes no progress for so long holds nothing
 TIMED_OUT = "interrupted:no progress"
 
 
@@ -84,7 +84,7 @@ def _start(change: Change, args: Wanted) -> Turn:
         preset=preset,
     )
     _write_input(change.writer, turn, args.input)
-    move.stand(node_writer.workspace_of(agent, tree), turn.stands_at, actor=agent)
+    move.set_position(node_writer.workspace_of(agent, tree), turn.stands_at, actor=agent)
     turn = turns().get(pk=turn.pk)
     change.writer.append("turn.started", {"turn": turn_body(turn)})
     Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
@@ -125,7 +125,7 @@ def _demand_free(point: Node) -> None:
     no progress any more only writes down what it has, and holds nothing."""
     rows = turns().filter(tree=point.tree_id, ended_at__isnull=True, form="continuation")
     for other in rows.filter(invoked_at__slot=point.slot_id).exclude(finish=TIMED_OUT):
-        if is_still(other):
+        if is_stalled(other):
             time_out(other)
             continue
         raise CommandError(
@@ -136,9 +136,9 @@ def _demand_free(point: Node) -> None:
         )
 
 
-def is_still(turn: Turn) -> bool:
+def is_stalled(turn: Turn) -> bool:
     """Whether the turn made no progress for two minutes and waits for no model."""
-    if timezone.now() - turn.moved_at < STILL:
+    if timezone.now() - turn.moved_at < STALLED:
         return False
     return not Generation.objects.filter(
         turn=turn, status__in=generation_lifecycle.OPEN_STATUSES
@@ -222,7 +222,9 @@ def end(
     turn.leased_until, turn.lease, turn.waits_for = None, "", []
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
-    move.see(node_writer.workspace_of(turn.participant, turn.tree), seen, actor=turn.participant)
+    move.set_checkpoint(
+        node_writer.workspace_of(turn.participant, turn.tree), seen, actor=turn.participant
+    )
 
 
 # Each stored state begins it anew. A line that takes longer may be run by a second worker:
@@ -242,7 +244,7 @@ def take(uid: str, lease: str) -> Turn | None:
     return rows().get(pk=row.pk)
 
 
-def let_go(turn: Turn) -> None:
+def release(turn: Turn) -> None:
     """Gives the lease back."""
     Turn.objects.filter(pk=turn.pk, lease=turn.lease).update(lease="", leased_until=None)
 
@@ -371,7 +373,7 @@ def waiting() -> Iterator[str]:
     One without progress is to write down what it has; where it could not do that, it ends."""
     moment = timezone.now()
     for turn in rows().filter(ended_at__isnull=True, tree__erasing_at__isnull=True):
-        if is_still(turn):
+        if is_stalled(turn):
             if turn.finish == TIMED_OUT:
                 give_up(turn)
                 continue

@@ -23,7 +23,7 @@ def group_of(stream: str) -> str:
     return stream.replace(":", ".")
 
 
-def ring(stream: str, seq: int) -> None:
+def announce(stream: str, seq: int) -> None:
     """Announces `seq` after the transaction has committed; never if it is rolled back."""
     transaction.on_commit(lambda: send(stream, {"type": "bell", "stream": stream, "seq": seq}))
 
@@ -98,7 +98,7 @@ present_log = logging.getLogger("heddle.present")
 KEPT_S = 50  # a feed tells again sooner than that
 
 
-def tell(stream: str, participants: Iterable[str]) -> None:
+def set_present(stream: str, participants: Iterable[str]) -> None:
     """Notes the uids of all participants who have the stream open, in whatever process."""
     here = sorted(set(participants))
     try:

@@ -39,7 +39,7 @@ KINDS: dict[str, frozenset[str]] = {
 
 T = TypeVar("T")
 PATIENCE_S = 30.0  # each try waits 20 s for the database already
-AGAIN_S = 0.1
+RETRY_S = 0.1
 
 
 def name_of(item: Tree | Grove | Workspace) -> str:
@@ -114,14 +114,14 @@ class Writer:
 
     def flush(self) -> None:
         """Writes the events and the new head; announces after commit."""
-        from loom.events.announce import ring
+        from loom.events.announce import announce
 
         if self._pending:
             Event.objects.bulk_create(self._pending, batch_size=500)
             self._pending = []
         self.stream.save(update_fields=["head", "items", "leaves", "deepest"])
         if self.seqs:
-            ring(self.stream.name, self.stream.head)
+            announce(self.stream.name, self.stream.head)
 
 
 def open_stream(item: Tree | Grove | Workspace) -> Stream:
@@ -151,7 +151,7 @@ def lock(
     return Writer(stream, actor=actor, origin=origin)
 
 
-def patiently(write: Callable[[], T]) -> T:
+def retry_while_busy(write: Callable[[], T]) -> T:
     """What `write` returns; it is run again where the database was too busy to take it, and
     nothing was written. Raises Refused UNAVAILABLE where that goes on for PATIENCE_S."""
     until = time.monotonic() + PATIENCE_S
@@ -169,7 +169,7 @@ def patiently(write: Callable[[], T]) -> T:
                     hint="send it again in a moment",
                     retryable=True,
                 ) from None
-        time.sleep(AGAIN_S)
+        time.sleep(RETRY_S)
 
 
 def is_busy(error: OperationalError) -> bool:
@@ -179,7 +179,7 @@ def is_busy(error: OperationalError) -> bool:
     return any(words in said for words in ("database is locked", "deadlock detected"))
 
 
-def named(name: str) -> int | None:
+def stream_id(name: str) -> int | None:
     """The row id of a stream; None where nothing happened in it yet."""
     return Stream.objects.filter(name=name).values_list("id", flat=True).first()
 

@@ -250,4 +250,4 @@ class Feed:
         self._spawn(announce.send_async(self.stream, message))
         if self.tree_uid and not asks:  # who asks has not heard yet of the others
             here = [place["participant"] for place in self.here.places()]
-            self._spawn(asyncio.to_thread(announce.tell, self.stream, here))
+            self._spawn(asyncio.to_thread(announce.set_present, self.stream, here))

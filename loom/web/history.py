@@ -144,7 +144,7 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
     everybody's changes were."""
     actor, tree = access.get_tree(request.user, uid)
     cast = cast_of(actor)
-    rows = Event.objects.filter(stream=streams.named(f"tree:{tree.uid}")).order_by("-seq")
+    rows = Event.objects.filter(stream=streams.stream_id(f"tree:{tree.uid}")).order_by("-seq")
     events = list(rows[:MAX_HISTORY])
     me = actor.participant.uid
     context = {

@@ -129,7 +129,7 @@ def test_a_word_about_a_pause_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     def busy(*args: object, **named: object) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(generation_lifecycle, "tell", busy)
+    monkeypatch.setattr(generation_lifecycle, "set_note", busy)
     persistence.tell_wait("x", "y", "tried again after 3 s")
 
 

@@ -22,7 +22,7 @@ SAID = 'One.\n→ annotate here "a"\n'
 
 def _two_minutes_later() -> None:
     """As if nothing had moved for as long as a turn may stand still."""
-    Turn.objects.update(moved_at=timezone.now() - turn_lifecycle.STILL)
+    Turn.objects.update(moved_at=timezone.now() - turn_lifecycle.STALLED)
 
 
 def _half_way(actor: Actor, tree: Tree, agent: Participant) -> Turn:
@@ -56,7 +56,7 @@ def test_a_turn_that_moves_holds_its_slot(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
 ) -> None:
     turn = _half_way(actor, tree, agent)
-    Turn.objects.update(moved_at=timezone.now() - turn_lifecycle.STILL + timedelta(seconds=30))
+    Turn.objects.update(moved_at=timezone.now() - turn_lifecycle.STALLED + timedelta(seconds=30))
     sweeper.sweep()
     with pytest.raises(CommandError, match="is working at"):
         asked(actor, tree, agent, node=turn.invoked_at.local_id)

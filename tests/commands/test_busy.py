@@ -25,7 +25,7 @@ def _busy(monkeypatch: pytest.MonkeyPatch, times: int, words: str = "database is
         return answer
 
     monkeypatch.setattr(step_records, "done", late)
-    monkeypatch.setattr(streams, "AGAIN_S", 0.0)
+    monkeypatch.setattr(streams, "RETRY_S", 0.0)
 
 
 def test_a_busy_database_is_asked_again(
