@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, Literal
 
 from django.utils import timezone
@@ -25,7 +25,7 @@ from agents.context.values import (
     View,
 )
 from loom import access
-from loom.access import Actor
+from loom.access import Actor, items_of
 from loom.commands import node_writer, registry
 from loom.grammar.printing import age, excerpt
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
@@ -39,7 +39,7 @@ from loom.queries.workspaces import outline, outline_of
 from loom.rules import addresses, budgets
 from loom.rules.errors import CommandError
 from loom.rules.framing import plain
-from loom.rules.permissions import NAMES
+from loom.rules.permissions import LOOM, in_order
 
 LINES = 30  # of the outline
 WORDS = 8  # of a node there, and of a text in the news
@@ -104,14 +104,16 @@ def actions(workspace: Workspace) -> tuple[Action, ...]:
     steps = list(
         workspace.steps.exclude(canonical__startswith="→ think").order_by("-seq")[:ACTIONS]
     )
-    keys = {key for step in steps for one in step.items if (key := addresses.node_id(one))}
+    items = items_of(steps)
+    every = chain.from_iterable(items.values())
+    keys = {key for one in every if (key := addresses.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
-    return tuple(_deed(step, names) for step in reversed(steps))
+    return tuple(_deed(step, items[step.pk], names) for step in reversed(steps))
 
 
-def _deed(step: Step, names: dict[int, str]) -> Action:
+def _deed(step: Step, items: list[int], names: dict[int, str]) -> Action:
     said = (step.canonical or step.line).removeprefix("→").split()
-    nodes = (names.get(addresses.node_id(one) or 0) for one in step.items)
+    nodes = (names.get(addresses.node_id(one) or 0) for one in items)
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     return Action(verb, (first,) if first else (), step.outcome)
@@ -181,7 +183,7 @@ def next_place(member: Actor, workspace: Workspace) -> Place:
     REJECTED for a person's workspace, and for an agent that is sent text only.
     """
     agent, tree = workspace.participant, workspace.tree
-    if NAMES["A"] not in agent.permissions:
+    if LOOM not in agent.permissions:
         raise CommandError(
             "REJECTED",
             f"{agent.name} is sent text only, without sections.",
@@ -235,7 +237,7 @@ def _named(asks: Request | None) -> str:
 
 
 def _commands(actor: Actor) -> tuple[Syntax, ...]:
-    allowed = (one for one in registry.every() if one.letters <= actor.letters)
+    allowed = (one for one in registry.every() if one.permissions <= actor.permissions)
     return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
 
 
@@ -307,7 +309,7 @@ def _view(place: Place) -> View:
         branches=size.branches,
         depth=size.depth,
         position=tuple(row.local_id for row in path),
-        permissions=tuple(NAMES[letter] for letter in NAMES if letter in actor.letters),
+        permissions=tuple(in_order(actor.permissions)),
         others=_others(place, now),
         budget=_budget(place, now),
         notifications=news(actor, tree, place.workspace),

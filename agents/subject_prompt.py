@@ -25,6 +25,7 @@ from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
 from loom.queries.path import below_pruned, path_of
 from loom.rules import addresses, hashes
 from loom.rules.errors import CommandError
+from loom.rules.permissions import GENERATE
 
 T = TypeVar("T")
 SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
@@ -237,7 +238,7 @@ def _asker(generation: Generation) -> Actor:
     asks, with what its inviter may do too."""
     if generation.turn is not None:
         actor = access.acting_in(generation.turn)
-        access.demand(actor, frozenset("G"), "continue")  # type: ignore[arg-type]
+        access.demand(actor, {GENERATE}, "continue")
         return actor
     user = generation.asked_by.user
     if user is None:
@@ -247,7 +248,7 @@ def _asker(generation: Generation) -> Actor:
             hint="ask an owner of the grove to invite you",
         )
     actor = access.get_actor(user, generation.tree.grove)
-    access.demand(actor, frozenset("G"), "continue")  # type: ignore[arg-type]
+    access.demand(actor, {GENERATE}, "continue")
     return actor
 
 
@@ -267,7 +268,7 @@ def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
 def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
     """(role, node) of the context and instruction sources of nodes, in their order; without
     what is never sent, and without text that the model or who asked it may not see."""
-    sql = f"""SELECT node_id, role, item FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
+    sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
         AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
     named = [(node, role, addresses.node_id(item)) for node, role, item in fetch(sql)]
     if not named:

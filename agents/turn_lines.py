@@ -15,7 +15,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import generation_lifecycle, move, node_writer, registry, turn_lifecycle
 from loom.commands.continuing import outcome_of
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.grammar.batches import Command
 from loom.grammar.lines import read
@@ -167,7 +167,7 @@ def _run(turn: Turn, said: Command, place: str) -> str:
             verdict = guard(turn, actor, workspace, said)
         if verdict.goes_back_to:
             _go_back(turn, verdict.goes_back_to)
-        execute(actor, turn.tree, request, workspace, refusal=_refusal(said, verdict))
+        execute_line(actor, turn.tree, request, workspace, refusal=_refusal(said, verdict))
     except CommandError:
         pass  # its step says so
     except IntegrityError:

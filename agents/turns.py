@@ -19,17 +19,14 @@ from loom.queries.turns import turns as rows
 from loom.rules import budgets, loops
 from loom.rules.errors import CommandError
 from loom.rules.loops import Said
-from loom.rules.permissions import Letter
-
-AWARE: frozenset[Letter] = frozenset({"A"})
-ASKING: frozenset[Letter] = frozenset({"G"})
+from loom.rules.permissions import GENERATE, LOOM
 
 
 def demand_turn(actor: Actor) -> None:
     """Refuses PERMISSION_DENIED where an agent in a turn may not go on: it needs to be
     loom-aware, and whoever asked it the right to generate, which the agent needs not."""
-    access.demand(actor, AWARE, "a turn")
-    access.demand(access.get_actor(actor.user, actor.grove), ASKING, "asking for a turn")
+    access.demand(actor, {LOOM}, "a turn")
+    access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
 
 
 # The machine of a turn: moves it from one stored state to the next until it waits or ends.

@@ -87,8 +87,9 @@ def main(many: int) -> int:
     from loom.commands import registry
     from loom.grammar.gbnf import Known, grammar_of
     from loom.rules.addresses import STORED
+    from loom.rules.permissions import GENERATE, LOOM, WRITE
 
-    forms = [one.form for one in registry.every() if one.letters <= set("AWG")]
+    forms = [one.form for one in registry.every() if one.permissions <= {LOOM, WRITE, GENERATE}]
     known = Known(("a7x2", "b3k9"), STORED, ("Muse",))
     kinds = {
         "no grammar": "",

@@ -20,7 +20,7 @@ from django.utils import timezone  # noqa: E402
 from agents import lease, worker  # noqa: E402
 from loom.access import get_actor  # noqa: E402
 from loom.commands import groves, node_writer  # noqa: E402
-from loom.commands.execute import Request, execute  # noqa: E402
+from loom.commands.execute import Request, execute_line  # noqa: E402
 from loom.models import Generation, Participant, User  # noqa: E402
 from loom.rules.prices import counts_of  # noqa: E402
 from tests.providers.scripted import ScriptedProvider  # noqa: E402
@@ -62,8 +62,8 @@ class Bench:
         """MANY candidates below a fresh path of `length` tokens, all ended."""
         tree = node_writer.make_tree(self.actor)
         text = f"{timezone.now()} " + "word " * (length * 4 // 5)
-        execute(self.actor, tree, Request(f"respond\n{text}\n←"))
-        uids = execute(self.actor, tree, Request(f"continue n:{MANY}")).body["generations"]
+        execute_line(self.actor, tree, Request(f"respond\n{text}\n←"))
+        uids = execute_line(self.actor, tree, Request(f"continue n:{MANY}")).body["generations"]
         worker.run_generation(uids[0])
         return list(Generation.objects.filter(uid__in=uids, status="done"))
 

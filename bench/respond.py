@@ -12,7 +12,7 @@ from bench.house import Deed, medians_ms, open_house, settle, tell
 def main(small: int, large: int) -> None:
     """Builds both trees and prints medians and the ratio."""
     from bench.trees import grow, make_owner
-    from loom.commands.execute import Request, execute
+    from loom.commands.execute import Request, execute_line
 
     actor = make_owner("bench")
     numbers = count()
@@ -22,7 +22,7 @@ def main(small: int, large: int) -> None:
 
         def respond(tree=tree, at=end.local_id) -> None:  # type: ignore[no-untyped-def]
             line = f'respond {at} "another line of the story, number {next(numbers)}"'
-            execute(actor, tree, Request(line=line))
+            execute_line(actor, tree, Request(line=line))
 
         deeds[f"respond at {size:,} nodes"] = respond
     settle()

@@ -62,7 +62,7 @@ def main(count: int, characters: int) -> None:
     """Writes the texts and prints what each byte of them costs."""
     from bench.trees import make_owner
     from loom.commands import node_writer
-    from loom.commands.execute import Request, execute
+    from loom.commands.execute import Request, execute_line
 
     actor = make_owner("bench")
     tree = node_writer.make_tree(actor, title="Storage")
@@ -70,7 +70,7 @@ def main(count: int, characters: int) -> None:
     before = sizes()
     for number, text in enumerate(texts):
         line = f"respond to root\n{text}\n←"
-        execute(actor, tree, Request(line=line, key=f"key-{number}", at="root"))
+        execute_line(actor, tree, Request(line=line, key=f"key-{number}", at="root"))
     after = sizes()
     written = sum(len(text.encode()) for text in texts)
     print(f"{count:,} texts of {characters:,} characters: bytes in the database for each byte")

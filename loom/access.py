@@ -4,7 +4,7 @@ Outsiders get NOT_FOUND, members without the right PERMISSION_DENIED. There is n
 flag and no actor None.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.models import (
-    ORDINAL_BITS,
     Call,
     Generation,
     Grove,
@@ -22,24 +21,28 @@ from loom.models import (
     Participant,
     PublicLink,
     Step,
+    StepItem,
     Tree,
     Turn,
     User,
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.rules import addresses
+from loom.rules.addresses import home_of
 from loom.rules.errors import CommandError, not_found
 from loom.rules.hashes import digest
 from loom.rules.permissions import (
-    LETTERS,
+    CROSS_TREE,
+    GENERATE,
     OF_ROLE,
     ROLES,
-    Letter,
+    WRITE,
+    Permission,
     Role,
     Scope,
     lacking,
     limited,
+    named,
     remedy,
 )
 
@@ -49,7 +52,7 @@ class Actor:
     """Somebody in one grove: who acts, for whom, and what he may do there.
 
     `participant` acts and is the author; `person` is the member who answers for it (the
-    same for people, the inviter for an agent's turn). `letters` is the intersection.
+    same for people, the inviter for an agent's turn). `permissions` is the intersection.
     """
 
     participant: Participant
@@ -57,7 +60,7 @@ class Actor:
     user: User
     grove: Grove
     role: Role
-    letters: frozenset[Letter] = field(default_factory=frozenset)
+    permissions: frozenset[Permission] = field(default_factory=frozenset)
 
     @property
     def is_owner(self) -> bool:
@@ -71,9 +74,9 @@ def _rank(role: str) -> int:
 
 def _actor_of(member: Membership, scope: Scope) -> Actor:
     role = limited(member.role, scope)  # type: ignore[arg-type]
-    letters = OF_ROLE[role]
     member.user.scope = scope  # which holds for everything that is fetched for this actor
-    return Actor(member.participant, member.participant, member.user, member.grove, role, letters)
+    own, person = member.participant, member.user
+    return Actor(own, own, person, member.grove, role, OF_ROLE[role])
 
 
 _MEMBER = Prepared(
@@ -113,8 +116,8 @@ def acting_in(turn: Turn) -> Actor:
 
 def acting_as(person: Actor, agent: Participant) -> Actor:
     """A member acting as an agent, with what both may do; nothing of an archived one."""
-    own = frozenset(LETTERS[name] for name in agent.permissions if agent.archived_at is None)
-    return replace(person, participant=agent, letters=person.letters & own)
+    own = named(agent.permissions if agent.archived_at is None else ())
+    return replace(person, participant=agent, permissions=person.permissions & own)
 
 
 def visible_groves(user: User) -> QuerySet[Grove]:
@@ -155,10 +158,10 @@ def trees_for(actor: Actor) -> QuerySet[Tree]:
 
 def may_reach(actor: Actor, tree_id: int, *, here: Tree) -> bool:
     """Whether the actor, in the tree `here`, may fetch text of the tree with that row id:
-    of another tree only with the permission X."""
+    of another tree only with cross_tree."""
     if tree_id == here.pk:
         return True
-    return "X" in actor.letters and trees_for(actor).filter(pk=tree_id).exists()
+    return CROSS_TREE in actor.permissions and trees_for(actor).filter(pk=tree_id).exists()
 
 
 _TREE = Prepared(
@@ -182,7 +185,7 @@ def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tre
 def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
     """The link with its tree, for anybody who has its secret; NOT_FOUND where it ended.
 
-    The actor is nobody: of no grove's members, without a letter, and without rows of his own.
+    The actor is nobody: of no grove's members, without a permission, and without rows of their own.
     """
     link = (
         PublicLink.objects.select_related("tree__grove")
@@ -213,15 +216,15 @@ def demand_role(actor: Actor, role: Role) -> None:
         )
 
 
-def demand(actor: Actor, letters: frozenset[Letter], what: str) -> None:
-    """Refuses PERMISSION_DENIED where the actor lacks one of `letters`; `what` is the verb."""
-    missing = lacking(letters, actor.letters)
+def demand(actor: Actor, needed: Collection[Permission], what: str) -> None:
+    """Refuses PERMISSION_DENIED where the actor lacks one of `needed`; `what` is the verb."""
+    missing = lacking(frozenset(needed), actor.permissions)
     if missing:
         asker = "" if actor.participant == actor.person else actor.person.name
         raise CommandError(
             "PERMISSION_DENIED",
             f"{what} needs {', '.join(missing)}.",
-            hint=remedy(letters, actor.role, asked_by=asker),
+            hint=remedy(frozenset(needed), actor.role, asked_by=asker),
         )
 
 
@@ -299,27 +302,29 @@ def may_read_turn(actor: Actor, turn: Turn) -> bool:
     return not closed_steps(actor, Step.objects.filter(turn_uid=turn.uid).defer("line"))
 
 
+def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
+    """The ids of the items that each step touched, in order, by the step's row id; one query."""
+    found: dict[int, list[int]] = {step.pk: [] for step in steps}
+    rows = StepItem.objects.filter(step__in=found).order_by("step_id", "place")
+    for step, item in rows.values_list("step_id", "item_id"):
+        found[step].append(item)
+    return found
+
+
 def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
     """The row ids of those steps whose texts the actor may not see, by the rule for calls:
-    steps of others that touched an item in a tree the actor may not see. One query."""
-    homes: dict[int, set[int]] = {}
-    for step in steps:
-        own = actor.participant.pk in (step.actor_id, step.on_behalf_of_id)
-        if not own and not actor.is_owner:
-            named = {home_of(address) for address in step.items}
-            homes[step.pk] = {one for one in named if one is not None}
+    steps of others that touched an item in a tree the actor may not see. Three queries."""
+    if actor.is_owner:
+        return set()
+    own = actor.participant.pk
+    others = [step for step in steps if own not in (step.actor_id, step.on_behalf_of_id)]
+    homes = {key: set(map(home_of, items)) for key, items in items_of(others).items()}
     every = set().union(*homes.values())
     if not every:
         return set()
     seen = set(visible_trees(actor.user).filter(pk__in=every).values_list("pk", flat=True))
     erased = every - set(Tree.objects.filter(pk__in=every).values_list("pk", flat=True))
     return {key for key, trees in homes.items() if not trees <= seen | erased}
-
-
-def home_of(address: str) -> int | None:
-    """The row id of the tree that an address names or lies in."""
-    node = addresses.node_id(address)
-    return addresses.tree_id(address) if node is None else node >> ORDINAL_BITS
 
 
 def get_import(user: User, uid: str) -> tuple[Actor, Import]:
@@ -341,9 +346,9 @@ def abilities(actor: Actor, tree: Tree) -> dict[str, bool]:
     """What the actor may do in the tree: one answer for page, API and socket."""
     alive = tree.archived_at is None
     return {
-        "write": alive and "W" in actor.letters,
-        "continue": alive and "G" in actor.letters,
-        "archive": "W" in actor.letters,
+        "write": alive and WRITE in actor.permissions,
+        "continue": alive and GENERATE in actor.permissions,
+        "archive": WRITE in actor.permissions,
         "erase": actor.is_owner,
         "share": actor.is_owner,
     }

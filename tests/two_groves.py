@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.models import Grove, Membership, Node, Participant, Tree, User
 
@@ -31,7 +31,7 @@ class Side:
 
     def run(self, user: User, line: str) -> str:
         """The reply to a line that the user gives in the tree."""
-        return str(execute(self.actor(user), self.tree, Request(line)).body["reply"])
+        return str(execute_line(self.actor(user), self.tree, Request(line)).body["reply"])
 
 
 @dataclass
@@ -82,7 +82,7 @@ def _side(name: str, owner: User, title: str, text: str) -> Side:
     _join(grove, owner, "owner")
     actor = get_actor(owner, grove)
     tree = node_writer.make_tree(actor, title=title)
-    ref = execute(actor, tree, Request(f'respond root "{text}"')).body["refs"][0]
+    ref = execute_line(actor, tree, Request(f'respond root "{text}"')).body["refs"][0]
     return Side(grove, tree, Node.objects.get(tree=tree, local_id=ref))
 
 

@@ -20,6 +20,7 @@ from loom.commands import generation_lifecycle
 from loom.models import Generation, User
 from loom.queries import provenance
 from loom.rules.errors import CommandError, not_found
+from loom.rules.permissions import GENERATE
 
 
 class GenerationBody(BaseModel):
@@ -154,7 +155,7 @@ def generation(request: Request, uid: str) -> Response:
 def stop(request: Request, uid: str) -> Response:
     """Ends a generation; what has come is kept as a node. 202 where it has not ended yet."""
     actor, row = access.get_generation(_user(request), _id(uid, "This generation"))
-    access.demand(actor, frozenset("G"), "stop")  # type: ignore[arg-type]
+    access.demand(actor, {GENERATE}, "stop")
     generation_lifecycle.ask_stop(row)
     ended = _ended(row)
     return Response(generation_body(row).model_dump(), status=200 if ended else 202)

@@ -62,7 +62,7 @@ def _run(
 ) -> Response:
     is_dry = bool(given.dry_run)
     sent = execute.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
-    body = execute.execute(actor, tree, sent, workspace).body
+    body = execute.execute_line(actor, tree, sent, workspace).body
     if is_dry or not body["generations"]:
         return Response(body)
     if given.wait and not _held_back(request, body, given.wait):

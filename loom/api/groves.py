@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import get_args
 
+from django.db.models import F
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
@@ -234,8 +235,11 @@ def _author(actor: Actor, given: str) -> str:
     """The id of the participant meant; what names none is looked for as an id."""
     if "\0" in given:
         raise CommandError("INVALID_SYNTAX", "author contains U+0000.", hint="author=ID")
-    names = actor.grove.participants.filter(name__iexact=given).values_list("uid", flat=True)
-    return names.first() or given if given else ""
+    if not given:
+        return ""
+    named = actor.grove.participants.filter(name__iexact=given)
+    one = named.order_by(F("archived_at").desc(nulls_first=True)).first()
+    return one.uid if one else given
 
 
 def _one_of(value: str, allowed: tuple[str, ...], name: str) -> str:

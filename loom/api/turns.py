@@ -17,6 +17,7 @@ from loom.commands import turn_lifecycle
 from loom.models.generations import OPEN_TURN
 from loom.queries.turns import turn_body
 from loom.queries.turns import turns as rows
+from loom.rules.permissions import GENERATE
 
 
 class Budget(BaseModel):
@@ -144,7 +145,7 @@ def extend(request: Request, uid: str) -> Response:
 def stop(request: Request, uid: str) -> Response:
     """Ends a turn; what it has written is kept. 202 where it has not ended yet."""
     actor, found = access.get_turn(user_of(request), uid)
-    access.demand(actor, frozenset("G"), "stop")  # type: ignore[arg-type]
+    access.demand(actor, {GENERATE}, "stop")
     turn_lifecycle.ask_stop(found)
     until = time.monotonic() + STOP_S
     while True:

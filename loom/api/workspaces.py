@@ -1,5 +1,6 @@
 """Workspaces, their steps and drafts over the API."""
 
+from itertools import chain
 from typing import Any, Literal
 
 from django.db.models import QuerySet
@@ -222,10 +223,10 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
     if not views:
         return []
     closed = access.closed_steps(actor, [step for step, _ in views])
-    touched = (item for step, _ in views for item in step.items)
-    names = written(touched, views[0][1].tree_id)
+    items = access.items_of(step for step, _ in views)
+    names = written(chain.from_iterable(items.values()), views[0][1].tree_id)
     bodies = [
-        (one, _step(one, view.uid, [names[item] for item in one.items])) for one, view in views
+        (one, _step(one, view.uid, [names[item] for item in items[one.pk]])) for one, view in views
     ]
     return [
         {**body, **_NOTHING, "open": False} if step.pk in closed else body for step, body in bodies

@@ -9,9 +9,9 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -29,6 +29,7 @@ from loom.rules.permissions import Role
 SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start
 Kind = Literal["grove", "tree"]
 ArgsT = TypeVar("ArgsT", bound=Args)
+R = TypeVar("R")
 
 
 @dataclass
@@ -42,7 +43,6 @@ class Change:
     item: Grove | Tree | None
     author: Participant | None = None
     _writer: Writer | None = None
-    touched: list[str] = field(default_factory=list)  # addresses, for the step
 
     @property
     def actor(self) -> Actor:
@@ -83,35 +83,32 @@ class Change:
         return self.lock(item)
 
 
-Run = Callable[[Change, Any], Any]
-
-
 @dataclass(frozen=True)
-class Action:
+class Action(Generic[ArgsT, R]):
     """A command without a line. `stream` is the kind of stream that it writes; `role` what a
     member needs, None where somebody becomes a member by it."""
 
     name: str
     stream: Kind
     role: Role | None
-    args: type[Args]
-    run: Run
+    args: type[ArgsT]
+    run: Callable[[Change, ArgsT], R]
     summary: str
 
 
-_actions: dict[str, Action] = {}
+_actions: dict[str, Action[Any, Any]] = {}
 
 
 def action(
     name: str, *, stream: Kind, role: Role | None
-) -> Callable[[Callable[[Change, ArgsT], Any]], Action]:
+) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
     """Registers a function as an action; its second parameter's type is its Args. The name
     then stands for the action, so that nobody calls the function past its lock and step."""
 
-    def register(run: Callable[[Change, ArgsT], Any]) -> Action:
+    def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
         if name in _actions:
             raise ValueError(f"there are two actions {name!r}")
-        args = get_type_hints(run)["args"]
+        args: type[ArgsT] = get_type_hints(run)["args"]
         made = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
         _actions[name] = made
         return made
@@ -119,17 +116,19 @@ def action(
     return register
 
 
-def actions() -> Mapping[str, Action]:
+def actions() -> Mapping[str, Action[Any, Any]]:
     """Every action that was imported, by its name."""
     return dict(_actions)
 
 
-def run_action(actor: Actor | None, item: Grove | Tree | None, what: Action, args: Args) -> Any:
-    """Runs an action on the stream of `item` (None where the action makes it): rows, events
-    and the step in one transaction. Returns what the action returns.
+def run_action(
+    actor: Actor | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
+) -> R:
+    """Runs an action, for `loom.commands.execute.execute`: rows, events and the step in one
+    transaction.
 
-    The role is asked under the lock, so that two owners cannot take it from each other at
-    once. Raises Refused; a refusal of a member changes nothing but the log of steps.
+    The role is checked under the lock, so that two owners cannot take it from each other at
+    once.
     """
     try:
         with transaction.atomic():
@@ -147,7 +146,7 @@ def run_action(actor: Actor | None, item: Grove | Tree | None, what: Action, arg
         raise
 
 
-def _allowed(actor: Actor | None, what: Action) -> Actor | None:
+def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
     if what.role is None or actor is None:
         if what.role is not None:
             raise RuntimeError(f"{what.name} is for members")
@@ -158,7 +157,7 @@ def _allowed(actor: Actor | None, what: Action) -> Actor | None:
 
 
 def _refused(
-    actor: Actor, item: Grove | Tree, what: Action, args: Args, refused: CommandError
+    actor: Actor, item: Grove | Tree, what: Action[Any, Any], args: Args, refused: CommandError
 ) -> None:
     """Writes the step of a refused action, after its transaction is gone; none of outsiders,
     and none where the item is being erased, and its log with it."""
@@ -173,7 +172,7 @@ def _refused(
         change.writer.flush()
 
 
-def _write_step(change: Change, what: Action, args: Args, **fields: Any) -> None:
+def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
     """A step of the stream itself: it has no workspace, and is numbered in the stream."""
     writer, author = change.writer, change.author
     assert author is not None
@@ -184,7 +183,6 @@ def _write_step(change: Change, what: Action, args: Args, **fields: Any) -> None
         actor=author,
         canonical=what.name,
         arguments=recorded(args),
-        items=change.touched,
         events=writer.seqs,
         at=change.now,
         **fields,

@@ -15,6 +15,7 @@ from loom.models import Node
 from loom.queries import lookup
 from loom.rules import addresses
 from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM, WRITE
 
 FORMS = ("note", "question", "suggestion", "warning", "objection")
 
@@ -30,7 +31,7 @@ class Annotate(Args):
     ] = "note"
 
 
-@command("annotate", group="Make", klass="write", letters="AW", stream="tree")
+@command("annotate", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def annotate(context: Context, args: Annotate) -> Reply:
     """Adds a note to a node, visible to people and loom-aware models, never to subjects."""
     demand_text(args.content)
@@ -92,7 +93,7 @@ class Resolve(Args):
     reason: Annotated[str, Written("quoted")] = ""
 
 
-@command("resolve", group="Make", klass="write", letters="AW", stream="tree")
+@command("resolve", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def resolve(context: Context, args: Resolve) -> Reply:
     """Marks an annotation as resolved; a reason is kept as a reply to it."""
     node = get_own_node(context, args.ref)

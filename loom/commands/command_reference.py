@@ -7,7 +7,7 @@ from loom.commands import registry
 from loom.commands.context import Context, Reply
 from loom.commands.registry import Args, Command, Written, command
 from loom.rules.errors import CommandError
-from loom.rules.permissions import lacking
+from loom.rules.permissions import LOOM, in_order, lacking
 
 
 def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
@@ -20,10 +20,10 @@ def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
             "help": one.summary,
             "group": one.group,
             "class": one.klass,
-            "permissions": one.permissions,
+            "permissions": in_order(one.permissions),
             "aliases": list(one.aliases),
             "arguments": one.args.model_json_schema(),
-            "allowed": actor is None or one.letters <= actor.letters,
+            "allowed": actor is None or one.permissions <= actor.permissions,
         }
         for one in registry.every()
     ]
@@ -45,7 +45,7 @@ def reference() -> str:
             group = one.group
             lines += ["", f"## {group}"]
         also = f" Also: {', '.join(f'`{word}`' for word in one.aliases)}." if one.aliases else ""
-        needs = ", ".join(f"`{name}`" for name in one.permissions)
+        needs = ", ".join(f"`{name}`" for name in in_order(one.permissions))
         lines += ["", f"### `→ {one.syntax}`", "", f"{one.summary} Needs {needs}.{also}"]
     return "\n".join(lines) + "\n"
 
@@ -59,7 +59,7 @@ class Help(Args):
     verb: Annotated[str, Written("word")] = ""
 
 
-@command("help", group="Meta", klass="look", letters="A")
+@command("help", group="Meta", klass="look", permissions={LOOM})
 def help_(context: Context, args: Help) -> Reply:
     """Lists the commands by group, with `*` on what you may not use; or explains one."""
     verb = registry.aliases().get(args.verb.lower(), args.verb.lower())
@@ -69,14 +69,14 @@ def help_(context: Context, args: Help) -> Reply:
     for group in dict.fromkeys(one.group for one in registry.every()):
         lines.append(group)
         lines += [f"  {_listed(context, one)}" for one in registry.every() if one.group == group]
-    if any(lacking(one.letters, context.actor.letters) for one in registry.every()):
+    if any(lacking(one.permissions, context.actor.permissions) for one in registry.every()):
         lines.append("* you may not use it here")
     return Reply("\n".join(lines))
 
 
 def _listed(context: Context, one: Command) -> str:
     """`→ view REF [full|summary]`, and `→ continue* [from REF]` where it is not permitted."""
-    star = "*" if lacking(one.letters, context.actor.letters) else ""
+    star = "*" if lacking(one.permissions, context.actor.permissions) else ""
     return f"→ {one.verb}{star}{one.syntax.removeprefix(one.verb)}"
 
 
@@ -90,9 +90,9 @@ def _explained(context: Context, verb: str) -> Reply:
         lines += [
             _listed(context, one),
             f"  {one.summary}",
-            f"  needs {', '.join(one.permissions)}",
+            f"  needs {', '.join(in_order(one.permissions))}",
         ]
-        missing = lacking(one.letters, context.actor.letters)
+        missing = lacking(one.permissions, context.actor.permissions)
         if missing:
             lines.append(f"  * you may not use it here: {', '.join(missing)} is missing")
         if one.aliases:

@@ -101,13 +101,13 @@ Op = dict[str, Any]  # one operation of an inverse, see loom.commands.inverse
 @dataclass(frozen=True)
 class Reply:
     """What a command answers. `refs` local ids in order, `inverse` what undo would do,
-    `items` addresses touched, `generations` uids of what goes on running."""
+    `items` ids of the items touched, `generations` uids of what goes on running."""
 
     text: str
     refs: tuple[str, ...] = ()
     generations: tuple[str, ...] = ()
     inverse: tuple[Op, ...] = ()
-    items: tuple[str, ...] = ()
+    items: tuple[int, ...] = ()
     link_type: str = ""
     running: bool = False
 
@@ -168,8 +168,8 @@ class Context:
         self.chosen[node.slot_id] = node
 
 
-def touched(*items: Node | Tree) -> tuple[str, ...]:
-    """The addresses of nodes and trees, for `Reply.items`."""
+def touched(*items: Node | Tree) -> tuple[int, ...]:
+    """The ids of the items that nodes and trees are, for `Reply.items`."""
     return tuple(
         addresses.of_tree(item.pk) if isinstance(item, Tree) else addresses.of_node(item.pk)
         for item in items

@@ -18,6 +18,7 @@ from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
 from loom.queries.usage import path_tokens, prices_of
 from loom.rules.errors import CommandError, not_found
+from loom.rules.permissions import GENERATE, LOOM
 
 MAX_TOKENS = 8192
 ENDED = ("done", "stopped", "interrupted", "failed")
@@ -40,7 +41,7 @@ class Continue(Args):
     ] = ()
 
 
-@command("continue", group="Make", klass="look", letters="AG", stream="tree")
+@command("continue", group="Make", klass="look", permissions={LOOM, GENERATE}, stream="tree")
 def continue_(context: Context, args: Continue) -> Reply:
     """Asks models for n continuations each; they are streamed and become nodes when they end."""
     point = get_own_node(context, args.ref)

@@ -20,11 +20,10 @@ from loom.models import Draft, Node, Workspace
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError
 from loom.rules.hashes import instant
-from loom.rules.permissions import Letter
+from loom.rules.permissions import WRITE
 
 KINDS = ("buffer", "edit", "note")
 MAX_DRAFTS = 1000  # of one person in one tree
-WRITING: frozenset[Letter] = frozenset({"W"})
 TOLD_EVERY = timedelta(seconds=2)
 
 
@@ -65,7 +64,7 @@ def save(actor: Actor, workspace: Workspace, slot: Node, kept: Kept) -> Draft | 
 
 
 def _demand_own(actor: Actor, workspace: Workspace) -> None:
-    access.demand(actor, WRITING, "a draft")
+    access.demand(actor, {WRITE}, "a draft")
     if workspace.participant_id != actor.participant.pk:
         raise CommandError(
             "PERMISSION_DENIED", "Only people have drafts.", hint="write in your own"

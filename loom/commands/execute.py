@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count, islice
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -14,6 +14,7 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor, acting_as, demand
 from loom.commands import node_writer, registry, step_records
+from loom.commands.actions import Action, run_action
 from loom.commands.context import Answer, Attempt, Context, Reply, Request
 from loom.commands.registry import Args, ArgsT, Command
 from loom.events import streams
@@ -21,9 +22,10 @@ from loom.grammar.forms import demand_values
 from loom.grammar.lines import Line, read, write
 from loom.grammar.refs import refuse_controls
 from loom.grammar.tokens import ParseError
-from loom.models import Participant, Tree, Workspace
+from loom.models import Grove, Participant, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
+from loom.rules.permissions import WRITE
 
 VIEW_GROUPS = ("Look", "Move", "Keep")
 
@@ -34,7 +36,7 @@ def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
     PERMISSION_DENIED without the right to write, and for a line that would change more than
     the agent's view. A line that cannot be read is left to whoever runs it.
     """
-    demand(member, frozenset("W"), "a line in an agent's workspace")  # type: ignore[arg-type]
+    demand(member, {WRITE}, "a line in an agent's workspace")
     try:
         said = read(line, registry.forms(), registry.aliases())
     except ParseError:
@@ -159,15 +161,13 @@ class _Withheld:
         return answer
 
 
-# The one door: every line, from whomever, is read, permitted, run and logged here.
+__all__ = ["Answer", "Request", "execute", "execute_line"]
 
-
-__all__ = ["Answer", "Request", "execute", "run_command"]
-
+R = TypeVar("R")
 BARE = Request("")
 
 
-def execute(
+def execute_line(
     actor: Actor,
     tree: Tree,
     request: Request,
@@ -178,31 +178,56 @@ def execute(
     """Runs one line in a tree for somebody. One transaction: rows, events and the step.
     A `refusal` that was decided before is recorded in its place.
 
-    Raises Refused, with `canonical` (where the line was read) and `step` (its number, None
+    Raises CommandError, with `canonical` (where the line was read) and `step` (its number, None
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
     own = workspace or node_writer.workspace_of(actor.participant, tree)
     return streams.patiently(lambda: _logged(Attempt(actor, tree, own, request), refusal))
 
 
-def run_command(
+@overload
+def execute(
     actor: Actor,
-    tree: Tree,
+    stream: Tree,
     command: Callable[[Context, ArgsT], Reply],
     args: ArgsT,
     *,
     workspace: Workspace | None = None,
     request: Request = BARE,
-) -> Answer:
-    """Runs a registered function with its arguments, as `execute` runs a line: buttons, forms
-    and programs need not write one. The step has the canonical line of the arguments.
+) -> Answer: ...
 
-    Raises Refused as `execute` does, and for arguments that no line could have.
+
+@overload
+def execute(
+    actor: Actor | None, stream: Tree | Grove | None, command: Action[ArgsT, R], args: ArgsT
+) -> R: ...
+
+
+def execute(
+    actor: Actor | None,
+    stream: Tree | Grove | None,
+    command: Callable[[Context, ArgsT], Reply] | Action[ArgsT, R],
+    args: ArgsT,
+    *,
+    workspace: Workspace | None = None,
+    request: Request = BARE,
+) -> Answer | R:
+    """Runs a registered command or action with its arguments: rows, events and the step in one
+    transaction. `execute_line` is the same for a line that somebody typed.
+
+    A command runs in a tree and writes the stream that it declares: of the tree, its grove, or
+    the workspace; its step has the canonical line of the arguments. An action runs on the tree
+    or grove whose stream it writes (None: it makes it), and returns what its function returns.
+    Raises CommandError, also for arguments that no line could have; a refusal changes nothing
+    but the log of steps.
     """
+    if isinstance(command, Action):
+        return run_action(actor, stream, command, args)
+    assert actor is not None and isinstance(stream, Tree)
     line = line_of(registry.command_of(command), args)
-    own = workspace or node_writer.workspace_of(actor.participant, tree)
+    own = workspace or node_writer.workspace_of(actor.participant, stream)
     said = replace(request, line=line.canonical)
-    return streams.patiently(lambda: _logged(Attempt(actor, tree, own, said, line), None))
+    return streams.patiently(lambda: _logged(Attempt(actor, stream, own, said, line), None))
 
 
 def line_of(command: Command, args: Args) -> Line:
@@ -239,7 +264,7 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     attempt.line = attempt.line or _read(attempt.request.line)
     command = registry.find(attempt.line.verb, attempt.line.form)
     attempt.command = command
-    access.demand(attempt.actor, command.letters, command.verb)
+    access.demand(attempt.actor, command.permissions, command.verb)
     _demand_scope(attempt.actor, command)
     if command.stream == "tree":
         access.demand_writable(attempt.tree)
@@ -285,29 +310,42 @@ def _args(command: Command, line: Line) -> Any:
 
 
 def _under_lock(attempt: Attempt, command: Command) -> Answer:
-    """Lock, look for an earlier answer to the same key, run, write; all or nothing."""
+    """Lock, look for an earlier answer to the same key, run, write; all or nothing.
+
+    The workspace is locked by every command, after the stream of the tree or grove where the
+    command writes one. A participant has one workspace in a tree, so that its lock also orders
+    requests with the same key.
+    """
     request = attempt.request
-    origin = request.key or request.origin
-    writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, origin=origin)
-    if command.stream == "tree":
-        # Decide on what is true under the lock: the tree may have been archived meanwhile.
-        _see_anew(attempt.tree)
-        access.demand_writable(attempt.tree)
+    writer = _world_locked(attempt, command) if command.world else None
+    attempt.workspace = step_records.locked(attempt.workspace)
     kept = step_records.find(attempt.actor, attempt.tree, request)
     if kept is not None:
         return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
-    attempt.workspace = step_records.locked(attempt.workspace)
-    writer.origin = writer.origin or step_records.next_step(attempt.workspace)
+    if writer is not None:
+        writer.origin = writer.origin or step_records.next_step(attempt.workspace)
     context = _context(attempt, writer)
     assert attempt.line is not None
     reply = command.run(context, _args(command, attempt.line))
     if command.stream == "tree":
         Tree.objects.filter(pk=attempt.tree.pk).update(touched_at=context.now)
-    attempt.seqs = list(writer.seqs)
-    writer.flush()
+    if writer is not None:
+        attempt.seqs = list(writer.seqs)
+        writer.flush()
     answer = step_records.done(attempt, context, reply)
     step_records.keep(attempt.actor, attempt.tree, request, answer.body)
     return answer
+
+
+def _world_locked(attempt: Attempt, command: Command) -> streams.Writer:
+    """The locked stream of the tree or grove that the command writes."""
+    origin = attempt.request.key or attempt.request.origin
+    writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, origin=origin)
+    if command.stream == "tree":
+        # Decide on what is true under the lock: the tree may have been archived meanwhile.
+        _see_anew(attempt.tree)
+        access.demand_writable(attempt.tree)
+    return writer
 
 
 def _dry(attempt: Attempt, command: Command) -> Answer:

@@ -14,6 +14,7 @@ from loom.queries import lookup, search
 from loom.queries.path import withheld
 from loom.queries.workspaces import Line, outline, outline_of
 from loom.rules.errors import CommandError
+from loom.rules.permissions import CROSS_TREE, LOOM
 
 MAX_DEPTH = 50
 MAX_LINES = 400
@@ -29,7 +30,7 @@ class TreeArgs(Args):
     summary: Annotated[bool, Written("flag")] = False
 
 
-@command("tree", group="Look", klass="look", letters="A")
+@command("tree", group="Look", klass="look", permissions={LOOM})
 def tree(context: Context, args: TreeArgs) -> Reply:
     """Shows what is below a node as an outline; `*` is your position."""
     start = _start(context, args.ref)
@@ -94,7 +95,7 @@ class FindArgs(Args):
     open: Annotated[bool, Written("flag")] = False
 
 
-@command("find", group="Look", klass="look", letters="A")
+@command("find", group="Look", klass="look", permissions={LOOM})
 def find(context: Context, args: FindArgs) -> Reply:
     """Searches for text, anywhere in a word and in every script; best matches first."""
     if args.open:
@@ -124,7 +125,7 @@ def _mark(context: Context, query: str, found: search.Found) -> None:
 
 def _found(context: Context, args: FindArgs) -> search.Found:
     if args.where == "grove":
-        demand(context.actor, frozenset("X"), "find in:grove")  # type: ignore[arg-type]
+        demand(context.actor, {CROSS_TREE}, "find in:grove")
         return search.find_in_grove(context.actor, args.query, limit=args.max)
     if args.where == "tree":
         return search.find_in_tree(

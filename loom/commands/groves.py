@@ -4,11 +4,13 @@ import secrets
 from datetime import timedelta
 from typing import Annotated, Any
 
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import people
-from loom.commands.actions import Change, action, run_action
+from loom.commands.actions import Change, action
+from loom.commands.execute import execute
 from loom.commands.registry import Args, Secret
 from loom.events.announce import access_changed
 from loom.events.streams import Writer
@@ -41,8 +43,7 @@ def demand_role_name(role: str) -> Role:
 
 def make_grove(user: User, name: str) -> Grove:
     """A new grove, owned by its maker."""
-    made: Grove = run_action(None, None, _make_grove, NewGrove(user=user, name=name))
-    return made
+    return execute(None, None, _make_grove, NewGrove(user=user, name=name))
 
 
 class NewGrove(Args):
@@ -68,8 +69,7 @@ def change_grove(
 ) -> Grove:
     """Renames a grove or changes the settings that are sent, which are a closed list."""
     args = GroveChanges(name=name, settings=settings or {})
-    grove: Grove = run_action(actor, actor.grove, _change_grove, args)
-    return grove
+    return execute(actor, actor.grove, _change_grove, args)
 
 
 class GroveChanges(Args):
@@ -127,12 +127,18 @@ def _demand_settings(given: dict[str, Any]) -> None:
 def free_name(grove: Grove, wanted: str) -> str:
     """`wanted`, or with a number behind it where a participant of the grove has that name or
     one that looks like it."""
-    taken = list(Participant.objects.filter(grove=grove).values_list("name", flat=True))
+    taken = list(names_taken(grove).values_list("name", flat=True))
     number, name = 1, wanted
     while names.look_alike(name, taken):
         number += 1
         name = f"{wanted} {number}"
     return name
+
+
+def names_taken(grove: Grove) -> QuerySet[Participant]:
+    """The participants whose names nobody else may have. The name of an archived agent is free;
+    a person's name stays theirs, since they may come back and others must not sign as them."""
+    return Participant.objects.filter(grove=grove).filter(Q(archived_at=None) | Q(kind="human"))
 
 
 def _person(grove: Grove, user: User) -> Participant:
@@ -169,8 +175,7 @@ def member_body(member: Membership) -> dict[str, Any]:
 
 def join(grove: Grove, user: User, role: Role) -> Membership:
     """Makes the user a member, by themselves. CONFLICT where they are one."""
-    member: Membership = run_action(None, grove, _join, Joining(user=user, role=role))
-    return member
+    return execute(None, grove, _join, Joining(user=user, role=role))
 
 
 class Joining(Args):
@@ -215,8 +220,7 @@ class MemberNamed(Args):
 def add_member(actor: Actor, username: str, role: str) -> Membership:
     """Makes an existing user a member."""
     args = MemberRole(user=username, role=role)
-    member: Membership = run_action(actor, actor.grove, _add_member, args)
-    return member
+    return execute(actor, actor.grove, _add_member, args)
 
 
 @action("add_member", stream="grove", role="owner")
@@ -232,8 +236,7 @@ def _add_member(change: Change, args: MemberRole) -> Membership:
 def change_role(actor: Actor, username: str, role: str) -> Membership:
     """Gives a member another role; the last owner stays one."""
     args = MemberRole(user=username, role=role)
-    member: Membership = run_action(actor, actor.grove, _change_role, args)
-    return member
+    return execute(actor, actor.grove, _change_role, args)
 
 
 @action("change_member", stream="grove", role="owner")
@@ -253,7 +256,7 @@ def _change_role(change: Change, args: MemberRole) -> Membership:
 
 def remove_member(actor: Actor, username: str) -> None:
     """Takes somebody out of the grove; what they wrote stays theirs."""
-    run_action(actor, actor.grove, _remove_member, MemberNamed(user=username))
+    execute(actor, actor.grove, _remove_member, MemberNamed(user=username))
 
 
 @action("remove_member", stream="grove", role="owner")
@@ -293,8 +296,7 @@ MAX_USES = 1000
 def make_invitation(actor: Actor, *, role: str, days: float, uses: int) -> tuple[Invitation, str]:
     """A new invitation and its secret, which is shown this once."""
     args = NewInvitation(role=role, days=days, uses=uses)
-    made: tuple[Invitation, str] = run_action(actor, actor.grove, _make_invitation, args)
-    return made
+    return execute(actor, actor.grove, _make_invitation, args)
 
 
 class NewInvitation(Args):
@@ -352,8 +354,7 @@ def invitation_body(one: Invitation) -> dict[str, object]:
 def revoke_invitation(actor: Actor, uid: str) -> Invitation:
     """Ends an invitation at once; NOT_FOUND where it is not the grove's or was ended."""
     args = InvitationNamed(invitation=uid)
-    ended: Invitation = run_action(actor, actor.grove, _revoke_invitation, args)
-    return ended
+    return execute(actor, actor.grove, _revoke_invitation, args)
 
 
 class InvitationNamed(Args):
@@ -398,8 +399,7 @@ def accept(
     NOT_FOUND where it is used up, CONFLICT where the name is taken or they are a member.
     """
     args = Acceptance(secret=secret, username=username, password=password, user=user)
-    member: Membership = run_action(None, _found(secret).grove, _accept, args)
-    return member
+    return execute(None, _found(secret).grove, _accept, args)
 
 
 class Acceptance(Args):

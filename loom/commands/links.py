@@ -5,11 +5,13 @@ from typing import Annotated
 from django.db.models import Q
 
 from loom.commands.context import Context, Op, Reply
+from loom.commands.node_writer import make_items
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_node, tree_of
 from loom.models import Link, Tree
 from loom.rules import addresses
 from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM, WRITE
 
 MAX_NOTE = 2000
 
@@ -34,8 +36,8 @@ class UnlinkArgs(Args):
     type: Annotated[str, Written("option", key="as", value="word")] = ""
 
 
-def _item(context: Context, ref: RefField) -> tuple[str, str, str, Tree]:
-    """(address, as shown, as in events, its tree) of a node or tree the caller may see."""
+def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
+    """(id, as shown, as in events, its tree) of a node or tree the caller may see."""
     if ref.kind == "tree":
         tree = tree_of(context, ref)
         return addresses.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}", tree
@@ -69,7 +71,7 @@ def _demand_type(name: str) -> str:
     return name
 
 
-def _between(source: str, target: str, kinds: tuple[str, ...] = ()) -> list[Link]:
+def _between(source: int, target: int, kinds: tuple[str, ...] = ()) -> list[Link]:
     """The links from source to target, and symmetric ones the other way round."""
     there = Q(source=source, target=target)
     back = Q(source=target, target=source, type__in=addresses.SYMMETRIC)
@@ -77,7 +79,7 @@ def _between(source: str, target: str, kinds: tuple[str, ...] = ()) -> list[Link
     return list(found.filter(type__in=kinds) if kinds else found)
 
 
-def _demand_new(source: str, target: str, kind: str, *, shown: tuple[str, str], note: str) -> None:
+def _demand_new(source: int, target: int, kind: str, *, shown: tuple[str, str], note: str) -> None:
     if source == target:
         raise CommandError(
             "REJECTED", f"{shown[0]} can't be linked to itself.", hint="name two items"
@@ -96,7 +98,7 @@ def _demand_new(source: str, target: str, kind: str, *, shown: tuple[str, str], 
         )
 
 
-@command("link", group="Make", klass="write", letters="AW", stream="tree")
+@command("link", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def link(context: Context, args: LinkArgs) -> Reply:
     """Links two items, with a type, a note and a confidence from 0 to 1."""
     kind = _demand_type(args.type)
@@ -109,11 +111,12 @@ def link(context: Context, args: LinkArgs) -> Reply:
             hint="start the link here, or run the command in that tree",
         )
     _demand_new(source, target, kind, shown=(shown, shown_to), note=args.note)
+    make_items([source, target])
     made = Link.objects.create(
         tree=context.tree,
         type=kind,
-        source=source,
-        target=target,
+        source_id=source,
+        target_id=target,
         note=args.note,
         confidence=args.confidence,
         by=context.actor.participant,
@@ -138,7 +141,7 @@ def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -
     return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}
 
 
-@command("unlink", group="Make", klass="write", letters="AW", stream="tree")
+@command("unlink", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unlink(context: Context, args: UnlinkArgs) -> Reply:
     """Removes the one link between two items; with several, `as:` says which."""
     kinds = (_demand_type(args.type),) if args.type else ()
@@ -157,7 +160,7 @@ def unlink(context: Context, args: UnlinkArgs) -> Reply:
             f"There are {len(found)} links between {shown} and {shown_to}.",
             hint=" or ".join(f"as:{one.type}" for one in found),
         )
-    ends = [item, item_to] if found[0].source == source else [item_to, item]
+    ends = [item, item_to] if found[0].source_id == source else [item_to, item]
     inverse = set_removed(context, found[0], ends, True)
     return Reply(
         f"✓ unlinked {shown} {addresses.arrow(found[0].type)} {shown_to}",

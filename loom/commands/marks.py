@@ -3,12 +3,14 @@
 from typing import Annotated
 
 from loom.commands.context import Context, Op, Reply
+from loom.commands.node_writer import make_items
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_own_node, tree_of
 from loom.models import Mark
 from loom.queries.search import is_tag
 from loom.rules import addresses
 from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM, WRITE
 
 MAX_LABEL = 200
 MAX_TAGS = 100  # of one line: each is looked for among all of the grove, under the lock
@@ -34,8 +36,8 @@ class Tag(Args):
     names: Annotated[tuple[str, ...], Written("tags", many=True)]
 
 
-def _item(context: Context, ref: RefField | None) -> tuple[str, str, str]:
-    """(address, how it is shown, local id or tree id) of a node here, or of this tree."""
+def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
+    """(id, how it is shown, local id or tree id) of a node here, or of this tree."""
     if ref is not None and ref.kind == "tree":
         tree = tree_of(context, ref)
         if tree.pk != context.tree.pk:
@@ -60,12 +62,13 @@ def mark_body(mark: Mark, item: str) -> dict[str, object]:
     }
 
 
-def _add(context: Context, address: str, item: str, kind: str, label: str) -> Op:
+def _add(context: Context, item_id: int, item: str, kind: str, label: str) -> Op:
+    make_items([item_id])
     mark = Mark.objects.create(
         tree=context.tree,
         kind=kind,
         label=label,
-        item=address,
+        item_id=item_id,
         participant=context.actor.participant,
         at=context.now,
     )
@@ -82,16 +85,16 @@ def set_removed(context: Context, mark: Mark, item: str, removed: bool) -> Op:
     return {"op": "mark", "mark": mark.pk, "removed": not removed, "item": item}
 
 
-def _own_bookmark(context: Context, address: str) -> Mark | None:
+def _own_bookmark(context: Context, item_id: int) -> Mark | None:
     return Mark.objects.filter(
-        item=address,
+        item=item_id,
         kind="bookmark",
         participant=context.actor.participant,
         removed_at__isnull=True,
     ).first()
 
 
-@command("bookmark", group="Make", klass="write", letters="AW", stream="tree")
+@command("bookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def bookmark(context: Context, args: Bookmark) -> Reply:
     """Bookmarks a node; others can see it. A new label replaces the old one."""
     if len(args.label) > MAX_LABEL:
@@ -100,8 +103,8 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
             f"A label has at most {MAX_LABEL} characters.",
             hint="write the rest as an annotation",
         )
-    address, shown, item = _item(context, args.ref)
-    old = _own_bookmark(context, address)
+    item_id, shown, item = _item(context, args.ref)
+    old = _own_bookmark(context, item_id)
     inverse: tuple[Op, ...] = ()
     if old is not None:
         if old.label == args.label:
@@ -109,20 +112,20 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
                 "REJECTED", f"{shown} is already bookmarked.", hint="use another label"
             )
         inverse = (set_removed(context, old, item, True),)
-    inverse = (_add(context, address, item, "bookmark", args.label), *inverse)
+    inverse = (_add(context, item_id, item, "bookmark", args.label), *inverse)
     label = f' as "{args.label}"' if args.label else ""
-    return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(address,), inverse=inverse)
+    return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(item_id,), inverse=inverse)
 
 
-@command("unbookmark", group="Make", klass="write", letters="AW", stream="tree")
+@command("unbookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
     """Removes your bookmark from a node."""
-    address, shown, item = _item(context, args.ref)
-    old = _own_bookmark(context, address)
+    item_id, shown, item = _item(context, args.ref)
+    old = _own_bookmark(context, item_id)
     if old is None:
         raise CommandError("REJECTED", f"You have no bookmark on {shown}.", hint="nothing to do")
     inverse = set_removed(context, old, item, True)
-    return Reply(f"✓ unbookmarked {shown}", refs=(item,), items=(address,), inverse=(inverse,))
+    return Reply(f"✓ unbookmarked {shown}", refs=(item,), items=(item_id,), inverse=(inverse,))
 
 
 def _spelling(context: Context, name: str) -> str:
@@ -134,8 +137,8 @@ def _spelling(context: Context, name: str) -> str:
     return next((label for label in labels.iterator() if is_tag(label, name)), name)
 
 
-def _tags_on(address: str) -> dict[str, Mark]:
-    marks = Mark.objects.filter(item=address, kind="tag", removed_at__isnull=True)
+def _tags_on(item_id: int) -> dict[str, Mark]:
+    marks = Mark.objects.filter(item=item_id, kind="tag", removed_at__isnull=True)
     return {mark.label.casefold(): mark for mark in marks.select_related("participant")}
 
 
@@ -143,7 +146,7 @@ def _written(names: list[str]) -> str:
     return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in names)
 
 
-@command("tag", group="Make", klass="write", letters="AW", stream="tree")
+@command("tag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def tag(context: Context, args: Tag) -> Reply:
     """Adds tags to a node or tree. A tag exists while something has it, spelled as first typed."""
     if len(args.names) > MAX_TAGS:
@@ -152,33 +155,33 @@ def tag(context: Context, args: Tag) -> Reply:
             f"A command takes at most {MAX_TAGS} tags.",
             hint="add the others with further commands",
         )
-    address, shown, item = _item(context, args.ref)
-    on = _tags_on(address)
+    item_id, shown, item = _item(context, args.ref)
+    on = _tags_on(item_id)
     fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}
     if not fresh:
         raise CommandError("REJECTED", f"{shown} already has these tags.", hint="nothing to do")
     names = [_spelling(context, name) for name in fresh.values()]
-    inverse = tuple(_add(context, address, item, "tag", name) for name in names)
+    inverse = tuple(_add(context, item_id, item, "tag", name) for name in names)
     return Reply(
         f"✓ tagged {shown} {_written(names)}",
         refs=(item,),
-        items=(address,),
+        items=(item_id,),
         inverse=tuple(reversed(inverse)),
     )
 
 
-@command("untag", group="Make", klass="write", letters="AW", stream="tree")
+@command("untag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def untag(context: Context, args: Tag) -> Reply:
     """Removes tags from a node or tree, whoever added them."""
-    address, shown, item = _item(context, args.ref)
-    on = _tags_on(address)
+    item_id, shown, item = _item(context, args.ref)
+    on = _tags_on(item_id)
     missing = [name for name in args.names if name.casefold() not in on]
     if missing:
         raise CommandError("NOT_FOUND", f"{shown} has no tag {_written(missing)}.", hint=_has(on))
     marks = {name.casefold(): on[name.casefold()] for name in args.names}
     inverse = tuple(set_removed(context, mark, item, True) for mark in marks.values())
     names = _written([mark.label for mark in marks.values()])
-    return Reply(f"✓ untagged {shown} {names}", refs=(item,), items=(address,), inverse=inverse)
+    return Reply(f"✓ untagged {shown} {names}", refs=(item,), items=(item_id,), inverse=inverse)
 
 
 def _has(on: dict[str, Mark]) -> str:

@@ -16,6 +16,7 @@ from loom.queries import lookup
 from loom.queries.path import path_of
 from loom.queries.workspaces import OUTLINE_DEPTH, outline_of
 from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM
 
 SHOWN_ENDS = 2
 
@@ -27,7 +28,12 @@ class Switch(Args):
 
 
 @command(
-    "switch", group="Move", klass="look ✓", letters="A", stream="workspace", aliases=("go", "focus")
+    "switch",
+    group="Move",
+    klass="look ✓",
+    permissions={LOOM},
+    stream="workspace",
+    aliases=("go", "focus"),
 )
 def switch(context: Context, args: Switch) -> Reply:
     """Moves you to a node and selects that version for its slot."""
@@ -112,7 +118,7 @@ class TreeReset(Args):
     ] = OUTLINE_DEPTH
 
 
-@command("tree", group="Look", klass="look ✓", letters="A")
+@command("tree", group="Look", klass="look ✓", permissions={LOOM})
 def tree_reset(context: Context, args: TreeReset) -> Reply:
     """Folds the outline of your workspace to a depth."""
     folded = {"depth": args.depth, "expanded": []}
@@ -126,7 +132,7 @@ class FindClear(Args):
     clear: Annotated[str, Written("word", lead="clear")]
 
 
-@command("find", group="Look", klass="look ✓", letters="A")
+@command("find", group="Look", klass="look ✓", permissions={LOOM})
 def find_clear(context: Context, args: FindClear) -> Reply:
     """Removes the marks of the last search from the outline."""
     marked = len(outline_of(context.workspace)["hits"])

@@ -16,16 +16,16 @@ from loom.events.streams import Writer
 from loom.grammar.refs import Slice
 from loom.grammar.slices import put
 from loom.grammar.tokens import ParseError
-from loom.models import ORDINAL_BITS, Node, NodeSource, Participant, Tree, Workspace
+from loom.models import ORDINAL_BITS, Item, Node, NodeSource, Participant, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, trees
 from loom.queries.node_bodies import event_body, without_text
-from loom.rules import hashes, ids
+from loom.rules import addresses, hashes, ids
 from loom.rules.errors import CommandError
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
 MODES = ("dialogue", "buffer")
-Source = tuple[str, str, str]  # address, role, version seen
+Source = tuple[int, str, str]  # an item's id, role, version seen
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,23 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     return node
 
 
+def make_items(ids: Iterable[int]) -> None:
+    """Makes the items that are not there yet, so that rows may point at them; one query."""
+    rows = []
+    for one in sorted(set(ids)):
+        node = addresses.node_id(one)
+        home, kind = addresses.home_of(one), "tree" if node is None else "node"
+        rows.append(Item(id=one, kind=kind, tree_id=home, node_id=node))
+    Item.objects.bulk_create(rows, ignore_conflicts=True)
+
+
 def _add_sources(node: Node, sources: Iterable[Source]) -> None:
+    sources = tuple(sources)
+    if not sources:
+        return
+    make_items(item for item, _, _ in sources)
     NodeSource.objects.bulk_create(
-        NodeSource(node=node, item=item, role=role, version_seen=seen)
+        NodeSource(node=node, item_id=item, role=role, version_seen=seen)
         for item, role, seen in sources
     )
 

@@ -21,6 +21,7 @@ from loom.models import Node, Tree
 from loom.queries import lookup
 from loom.rules import addresses
 from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM, WRITE
 
 TITLE_LENGTH = 50
 
@@ -43,7 +44,14 @@ class Respond(Args):
     ] = "context"
 
 
-@command("respond", group="Make", klass="write", letters="AW", stream="tree", aliases=("merge",))
+@command(
+    "respond",
+    group="Make",
+    klass="write",
+    permissions={LOOM, WRITE},
+    stream="tree",
+    aliases=("merge",),
+)
 def respond(context: Context, args: Respond) -> Reply:
     """Writes a text below a node and moves there; `from:` names further sources."""
     parent = get_own_node(context, args.ref)
@@ -107,7 +115,7 @@ class EditReplace(Args):
     ] = None
 
 
-@command("edit", group="Make", klass="write", letters="AW", stream="tree")
+@command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def edit(context: Context, args: EditText) -> Reply:
     """Changes a node: as a new version in its slot, or as a branch beside it."""
     node = _editable(context, args.ref)
@@ -115,7 +123,7 @@ def edit(context: Context, args: EditText) -> Reply:
     return _edited(context, node, text, args.way)
 
 
-@command("edit", group="Make", klass="write", letters="AW", stream="tree")
+@command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def edit_replace(context: Context, args: EditReplace) -> Reply:
     """Replaces one passage, quoted exactly, that occurs exactly once."""
     node = _editable(context, args.ref)
@@ -207,7 +215,7 @@ class Split(Args):
     at: Annotated[int, Written("option", key="at", value="int", minimum=1)]
 
 
-@command("split", group="Make", klass="write", letters="AW", stream="tree")
+@command("split", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def split(context: Context, args: Split) -> Reply:
     """Splits a text into two nodes, the second below the first; the original stays as it is."""
     node = get_own_node(context, args.ref)
@@ -256,7 +264,7 @@ class OfSlot(Args):
     ref: Annotated[RefField, Written("ref")]
 
 
-@command("prune", group="Make", klass="write", letters="AW", stream="tree")
+@command("prune", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def prune(context: Context, args: Hide) -> Reply:
     """Hides a node and everything below it from views and requests; nothing is deleted."""
     node = get_own_node(context, args.ref)
@@ -298,7 +306,7 @@ def _prune_version(context: Context, node: Node) -> Reply:
     return Reply(f"✓ pruned version [{node.local_id}]", items=touched(node), inverse=(inverse,))
 
 
-@command("restore", group="Make", klass="write", letters="AW", stream="tree")
+@command("restore", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def restore(context: Context, args: Hide) -> Reply:
     """Restores a pruned node or version with everything below it."""
     node = get_own_node(context, args.ref)
@@ -318,13 +326,13 @@ def restore(context: Context, args: Hide) -> Reply:
     )
 
 
-@command("exclude", group="Make", klass="write", letters="AW", stream="tree")
+@command("exclude", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def exclude(context: Context, args: OfSlot) -> Reply:
     """Leaves this node's text out of everything a model is sent; what hangs below stays."""
     return _excluded(context, args, True)
 
 
-@command("include", group="Make", klass="write", letters="AW", stream="tree")
+@command("include", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def include(context: Context, args: OfSlot) -> Reply:
     """Takes an excluded node's text in again."""
     return _excluded(context, args, False)

@@ -10,8 +10,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands.actions import Change, action, run_action
-from loom.commands.groves import demand_name
+from loom.commands.actions import Change, action
+from loom.commands.execute import execute
+from loom.commands.groves import demand_name, names_taken
 from loom.commands.provider_keys import mark_of, open_sealed, seal
 from loom.commands.registry import Args, Secret
 from loom.events.announce import enqueue
@@ -20,7 +21,7 @@ from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
 from loom.rules.hashes import digest, instant
 from loom.rules.names import look_alike
-from loom.rules.permissions import NAMES, NEEDS, OF_ROLE, Role, broken_rule
+from loom.rules.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
 from loom.rules.prices import broken_prices
 from loom.rules.provider_addresses import why_refused
 from loom.rules.provider_kinds import REMEMBERED, Kind, kind_of, why_not_litellm
@@ -182,15 +183,14 @@ def participant_body(one: Participant, role: Role | None = None) -> dict[str, An
     member. A key is shown as `has_key` only."""
     permissions = list(one.permissions)
     if one.kind == "human":
-        letters = OF_ROLE[role] if role else frozenset()
-        permissions = [name for letter, name in NAMES.items() if letter in letters]
+        permissions = in_order(OF_ROLE[role]) if role else []
     return {
         "id": one.uid,
         "grove": one.grove.uid,
         "kind": one.kind,
         "user": one.user.username if one.user else None,
         **{name: getattr(one, name) for name in PLAIN},
-        "loom_aware": "loom_aware" in permissions,
+        "loom_aware": LOOM in permissions,
         "permissions": permissions,
         "has_key": bool(one.sealed_key),
         "probe": one.probe,
@@ -201,8 +201,7 @@ def participant_body(one: Participant, role: Role | None = None) -> dict[str, An
 
 def make_participant(actor: Actor, changes: Changes) -> Participant:
     """A new model participant of the actor's grove."""
-    made: Participant = run_action(actor, actor.grove, _make_participant, changes)
-    return made
+    return execute(actor, actor.grove, _make_participant, changes)
 
 
 @action("make_participant", stream="grove", role="owner")
@@ -224,10 +223,11 @@ class ParticipantChanges(Args):
 
 
 def change_participant(actor: Actor, one: Participant, changes: Changes) -> Participant:
-    """Changes a participant. Another base_url drops the key, which was for the old one."""
+    """Changes a participant, even to another model: what it wrote before stays with the hash of
+    the configuration that wrote it. Another provider or base_url drops the key, which was for
+    the old one."""
     args = ParticipantChanges(participant=one, changes=changes)
-    changed: Participant = run_action(actor, actor.grove, _change_participant, args)
-    return changed
+    return execute(actor, actor.grove, _change_participant, args)
 
 
 @action("change_participant", stream="grove", role="owner")
@@ -249,8 +249,7 @@ class ParticipantNamed(Args):
 def archive_participant(actor: Actor, one: Participant) -> Participant:
     """Takes a model out of the grove; what it wrote stays its own."""
     args = ParticipantNamed(participant=one)
-    archived: Participant = run_action(actor, actor.grove, _archive_participant, args)
-    return archived
+    return execute(actor, actor.grove, _archive_participant, args)
 
 
 @action("archive_participant", stream="grove", role="owner")
@@ -278,8 +277,7 @@ def _store(change: Change, one: Participant, changes: Changes) -> Participant:
 
 
 def _apply(one: Participant, changes: Changes) -> None:
-    before = one.base_url
-    _demand_same_model(one, changes.fields)
+    model, recipient, base_url = one.model_ref, _recipient(one), one.base_url
     for name, value in changes.fields.items():
         _demand_value(name, value)
         setattr(one, name, value)
@@ -292,23 +290,27 @@ def _apply(one: Participant, changes: Changes) -> None:
         )
     if "base_url" in changes.fields:
         _demand_callable(one.base_url)
-    if one.base_url != before:
-        one.sealed_key = one.lane = ""
+    if one.model_ref != model or one.base_url != base_url:
         one.probe = {}
+    if (_recipient(one), one.base_url) != (recipient, base_url):
+        one.sealed_key = one.lane = ""
+    if model and one.model_ref != model:
+        _forget_model(one, changes.fields)
     if changes.api_key is not None:
         one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
         one.lane = mark_of(changes.api_key, one.base_url) if changes.api_key else ""
-    _demand_checked_provider(one)
+    if one.model_ref != model:
+        _demand_checked_provider(one)
     one.permissions = _permissions(one, changes)
     if changes.archived is not None:
         one.archived_at = (one.archived_at or timezone.now()) if changes.archived else None
 
 
 def _demand_checked_provider(one: Participant) -> None:
-    """Refuses a new `litellm:` participant whose provider is not checked or that has no key. One
-    that is there already is refused when it is asked."""
+    """Refuses a `litellm:` model whose provider is not checked or that has no key. One that was
+    named before is refused when it is called."""
     provider, _, model = one.model_ref.partition(":")
-    if provider != "litellm" or not one._state.adding:
+    if provider != "litellm":
         return
     if why := why_not_litellm(model, has_key=bool(one.sealed_key)):
         raise CommandError(
@@ -316,14 +318,18 @@ def _demand_checked_provider(one: Participant) -> None:
         )
 
 
-def _demand_same_model(one: Participant, fields: dict[str, Any]) -> None:
-    """What a participant wrote is its model's: another model is another participant."""
-    if one.pk is not None and fields.get("model_ref", one.model_ref) != one.model_ref:
-        raise CommandError(
-            "REJECTED",
-            "The model of a participant can't be changed.",
-            hint="add another participant for another model",
-        )
+def _recipient(one: Participant) -> str:
+    """Who gets the key, where no base_url says so: the provider of the model."""
+    provider, _, model = one.model_ref.partition(":")
+    return f"{provider}:{model.partition('/')[0]}" if provider == "litellm" else provider
+
+
+def _forget_model(one: Participant, fields: dict[str, Any]) -> None:
+    """Takes back what was true of the model before: what a probe found, and its prices."""
+    if "capabilities" not in fields:
+        one.capabilities = [name for name in one.capabilities if name not in REMEMBERED]
+    if "prices" not in fields:
+        one.prices = {}
 
 
 def _demand_value(name: str, value: Any) -> None:
@@ -349,17 +355,17 @@ def _permissions(one: Participant, changes: Changes) -> list[str]:
     names = changes.permissions
     if names is None:
         names = list(one.permissions)
-        if changes.loom_aware is True and "loom_aware" not in names:
-            names = ["loom_aware"]
+        if changes.loom_aware is True and LOOM not in names:
+            names = [LOOM.value]
         if changes.loom_aware is False:
-            gone = {"loom_aware", *(NAMES[one] for one, base in NEEDS.items() if base == "A")}
+            gone = {LOOM, *(one for one, base in NEEDS.items() if base == LOOM)}
             names = [name for name in names if name not in gone]
     sentence = broken_rule(names)
-    if not sentence and changes.loom_aware not in (None, "loom_aware" in names):
+    if not sentence and changes.loom_aware not in (None, LOOM in names):
         sentence = "loom_aware and the list of permissions contradict each other."
     if sentence:
         raise CommandError("INVALID_SYNTAX", sentence, hint="send the list of permissions only")
-    return [name for name in NAMES.values() if name in names]
+    return in_order(names)
 
 
 def _demand_callable(base_url: str) -> None:
@@ -371,7 +377,9 @@ def _demand_callable(base_url: str) -> None:
 
 
 def _demand_free_name(one: Participant) -> None:
-    others = Participant.objects.filter(grove=one.grove).exclude(pk=one.pk)
+    if one.archived_at is not None:
+        return
+    others = names_taken(one.grove).exclude(pk=one.pk)
     taken = look_alike(one.name, others.values_list("name", flat=True))
     if taken:
         why = "" if taken.casefold() == one.name.casefold() else ", which looks the same"
@@ -385,8 +393,7 @@ def _demand_free_name(one: Participant) -> None:
 def ask_probe(actor: Actor, one: Participant) -> Participant:
     """Has a worker find out what a participant's endpoint can do. For owners."""
     args = ParticipantNamed(participant=one)
-    asked: Participant = run_action(actor, actor.grove, _ask_probe, args)
-    return asked
+    return execute(actor, actor.grove, _ask_probe, args)
 
 
 @action("probe_participant", stream="grove", role="owner")

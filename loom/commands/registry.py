@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, Wi
 from loom.grammar.forms import Form, Part, PartKind, ValueKind, syntax
 from loom.grammar.refs import Ref, parse_ref
 from loom.rules.errors import CommandError
-from loom.rules.permissions import NAMES, Letter
+from loom.rules.permissions import Permission
 
 if TYPE_CHECKING:
     from loom.commands.context import Context, Reply
@@ -114,7 +114,7 @@ class Command:
     verb: str
     group: Group
     klass: Class
-    letters: frozenset[Letter]
+    permissions: frozenset[Permission]
     stream: StreamKind | None
     args: type[Args]
     form: Form
@@ -132,11 +132,6 @@ class Command:
         """The form as help prints it."""
         return syntax(self.form)
 
-    @property
-    def permissions(self) -> list[str]:
-        """The names of the permissions it needs, in the order of the table."""
-        return [NAMES[letter] for letter in NAMES if letter in self.letters]
-
 
 _commands: dict[str, list[Command]] = {}
 _aliases: dict[str, str] = {}
@@ -147,7 +142,7 @@ def command(
     *,
     group: Group,
     klass: Class,
-    letters: str,
+    permissions: Iterable[Permission],
     stream: StreamKind | None = None,
     aliases: tuple[str, ...] = (),
 ) -> Callable[[Callable[["Context", ArgsT], "Reply"]], Callable[["Context", ArgsT], "Reply"]]:
@@ -161,7 +156,7 @@ def command(
             verb=verb,
             group=group,
             klass=klass,
-            letters=frozenset(letters),  # type: ignore[arg-type]
+            permissions=frozenset(permissions),
             stream=stream,
             args=args,
             form=form_of(verb, args),

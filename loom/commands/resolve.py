@@ -7,6 +7,7 @@ from loom.grammar.refs import Ref, print_ref
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
+from loom.rules.permissions import CROSS_TREE
 
 LATER = {
     "document": "Documents",
@@ -69,7 +70,7 @@ def tree_of(context: Context, ref: Ref) -> Tree:
     uid, name = ref.tree_id, ref.tree_name
     if (not uid and not name) or uid == context.tree.uid:
         return context.tree
-    if "X" not in context.actor.letters:
+    if CROSS_TREE not in context.actor.permissions:
         raise CommandError(
             "CROSS_TREE", "This command names another tree.", hint="ask an owner for cross_tree"
         )

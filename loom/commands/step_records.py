@@ -1,5 +1,6 @@
 """What execute writes besides the world: the step, the view's changes, and the kept answer."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -9,9 +10,10 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands.context import Answer, Attempt, Context, Reply, Request
+from loom.commands.node_writer import make_items
 from loom.events import streams
 from loom.grammar.printing import block_of
-from loom.models import Node, Receipt, Step, Tree, VersionChoice, Workspace
+from loom.models import Node, Receipt, Step, StepItem, Tree, VersionChoice, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
@@ -78,7 +80,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
             workspace,
             outcome="ok",
             message=reply.text,
-            items=list(reply.items),
+            items=reply.items,
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
         ).seq
@@ -202,12 +204,23 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
     )
 
 
-def _numbered(workspace: Workspace, **fields: Any) -> Step:
+def _numbered(workspace: Workspace, *, items: Sequence[int] = (), **fields: Any) -> Step:
     workspace.steps_made += 1
     workspace.save(update_fields=["steps_made"])
-    return Step.objects.create(
+    step = Step.objects.create(
         workspace=workspace, seq=workspace.steps_made, at=timezone.now(), **fields
     )
+    touch(step, items)
+    return step
+
+
+def touch(step: Step, items: Sequence[int]) -> None:
+    """Keeps which items a step touched; no query where there are none, else two."""
+    if items:
+        make_items(items)
+        StepItem.objects.bulk_create(
+            StepItem(step=step, item_id=one, place=place) for place, one in enumerate(items)
+        )
 
 
 def _position_after(workspace: Workspace, context: Context) -> Node:

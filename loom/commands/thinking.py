@@ -11,6 +11,7 @@ from loom.queries.turns import budget_of, spent_of, turns
 from loom.rules import budgets
 from loom.rules.budgets import Spent
 from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM
 
 MOST_STEPS = 500
 
@@ -21,7 +22,7 @@ class Think(Args):
     content: Annotated[str, Written("content")]
 
 
-@command("think", group="Mind", klass="silent", letters="A", stream="tree")
+@command("think", group="Mind", klass="silent", permissions={LOOM}, stream="tree")
 def think(context: Context, args: Think) -> Reply:
     """Keeps a thought below where you stand; no model is ever sent it."""
     demand_text(args.content)
@@ -39,7 +40,7 @@ class Budget(Args):
     """Nothing: it shows all."""
 
 
-@command("budget", group="Meta", klass="look", letters="A")
+@command("budget", group="Meta", klass="look", permissions={LOOM})
 def budget(context: Context, args: Budget) -> Reply:
     """Shows what this turn has used, and what it may use."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
@@ -61,7 +62,7 @@ class Extend(Args):
     why: Annotated[str, Written("option", key="why", value="quoted")] = ""
 
 
-@command("budget", group="Meta", klass="look ✓", letters="A", stream="workspace")
+@command("budget", group="Meta", klass="look ✓", permissions={LOOM}, stream="workspace")
 def budget_extend(context: Context, args: Extend) -> Reply:
     """Asks your people for more steps in this turn; it goes on meanwhile with what it has."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None

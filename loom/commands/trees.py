@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.actions import Change, action, run_action
+from loom.commands.actions import Change, action
+from loom.commands.execute import execute
 from loom.commands.registry import Args
 from loom.events import streams
 from loom.events.announce import access_changed, enqueue
@@ -23,6 +24,7 @@ from loom.models import (
     Event,
     Generation,
     Import,
+    Item,
     Link,
     Mark,
     Node,
@@ -30,6 +32,7 @@ from loom.models import (
     PublicLink,
     Receipt,
     Step,
+    StepItem,
     Stream,
     Tree,
     Turn,
@@ -64,6 +67,8 @@ def erase_rows(tree_uid: str) -> None:
     Turn.objects.filter(tree=tree).update(generation=None)  # the two point at each other
     for rows in (
         Event.objects.filter(stream__name__in=names),
+        StepItem.objects.filter(step__workspace__tree=tree),
+        StepItem.objects.filter(step__workspace=None, step__stream=streams.name_of(tree)),
         Step.objects.filter(workspace__tree=tree),
         Step.objects.filter(workspace=None, stream=streams.name_of(tree)),
         Receipt.objects.filter(tree=tree),
@@ -78,6 +83,7 @@ def erase_rows(tree_uid: str) -> None:
     ):
         _go(rows)
     _go_nodes(tree)
+    _go(_unreferenced(tree))
     with transaction.atomic():
         tree.delete()
         Stream.objects.filter(name__in=names).delete()
@@ -98,6 +104,20 @@ def _go(rows: Any) -> None:
     while ids := list(rows.order_by("-pk").values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
             rows.model.objects.filter(pk__in=ids)._raw_delete(rows.db)
+
+
+def _unreferenced(tree: Tree) -> QuerySet[Item]:
+    """The items of the tree that nothing points at any more. The others stay, so that links of
+    other trees are shown as broken."""
+    first, last = tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1
+    own = OuterRef("pk")
+    return Item.objects.filter(pk__range=(first, last)).exclude(
+        Exists(Link.objects.filter(source=own))
+        | Exists(Link.objects.filter(target=own))
+        | Exists(Mark.objects.filter(item=own))
+        | Exists(NodeSource.objects.filter(item=own))
+        | Exists(StepItem.objects.filter(item=own))
+    )
 
 
 def _go_nodes(tree: Tree) -> None:
@@ -123,8 +143,7 @@ MAX_OPEN = 50
 def make_public_link(actor: Actor, tree: Tree, *, days: float) -> tuple[PublicLink, str]:
     """A new link and its secret, which is shown this once. For owners."""
     args = NewPublicLink(days=days)
-    made: tuple[PublicLink, str] = run_action(actor, tree, _make_public_link, args)
-    return made
+    return execute(actor, tree, _make_public_link, args)
 
 
 class NewPublicLink(Args):
@@ -165,8 +184,7 @@ def open_links(actor: Actor, tree: Tree) -> QuerySet[PublicLink]:
 
 def revoke_public_link(actor: Actor, tree: Tree, uid: str) -> PublicLink:
     """Ends a link at once; NOT_FOUND where it is not the tree's or was ended. For owners."""
-    link: PublicLink = run_action(actor, tree, _revoke_public_link, PublicLinkNamed(link=uid))
-    return link
+    return execute(actor, tree, _revoke_public_link, PublicLinkNamed(link=uid))
 
 
 class PublicLinkNamed(Args):
@@ -213,8 +231,7 @@ def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
     together with `archived: false`. What is as it was makes no event.
     """
     known = {name: value for name, value in changes.items() if name in (*FIELDS, "archived")}
-    changed: Tree = run_action(actor, tree, _change_tree, TreeChanges(**known))
-    return changed
+    return execute(actor, tree, _change_tree, TreeChanges(**known))
 
 
 class TreeChanges(Args):
@@ -264,8 +281,7 @@ class NewTree(Args):
 
 def make_tree(actor: Actor, args: NewTree) -> Tree:
     """A new tree of the actor's grove, with its empty root. For writers."""
-    made: Tree = run_action(actor, None, _make_tree, args)
-    return made
+    return execute(actor, None, _make_tree, args)
 
 
 @action("make_tree", stream="tree", role="writer")
@@ -296,7 +312,7 @@ def _demand_fields(fields: Mapping[str, Any]) -> None:
 def erase(actor: Actor, tree: Tree, title: str) -> None:
     """Erases an archived tree whose title was typed again. From now on it is nowhere to be
     seen; its rows go in batches, and one event of the grove stays. There is no undo."""
-    run_action(actor, actor.grove, _erase_tree, TreeErased(tree=tree, title=title))
+    execute(actor, actor.grove, _erase_tree, TreeErased(tree=tree, title=title))
 
 
 class TreeErased(Args):

@@ -11,8 +11,9 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import generation_lifecycle, money, move, node_writer
-from loom.commands.actions import Change, action, run_action
+from loom.commands.actions import Change, action
 from loom.commands.continuing import started_body
+from loom.commands.execute import execute
 from loom.commands.money import Wish
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.commands.registry import Args
@@ -27,7 +28,7 @@ from loom.queries.turns import turn_body, turns
 from loom.queries.turns import turns as rows
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import NAMES
+from loom.rules.permissions import GENERATE, LOOM
 
 # Turns: asking an agent to act, and asking it to stop. A worker runs them.
 
@@ -54,15 +55,14 @@ def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
     Refuses who may not generate, an agent that is not loom-aware (REJECTED), and a slot
     that another turn holds (CONFLICT with its name).
     """
-    started: Turn = run_action(actor, tree, _start, wanted)
-    return started
+    return execute(actor, tree, _start, wanted)
 
 
 @action("start_turn", stream="tree", role="reader")
 def _start(change: Change, args: Wanted) -> Turn:
     """Asks a loom-aware agent to act; needs loom_aware and loom_generate."""
     actor, tree = change.actor, change.tree
-    access.demand(actor, frozenset("AG"), "a turn")  # type: ignore[arg-type]
+    access.demand(actor, {LOOM, GENERATE}, "a turn")
     agent = _agent(actor, args.participant)
     preset = args.budget or agent.budget
     budgets.budget_of(preset)
@@ -97,7 +97,7 @@ def _agent(actor: Actor, uid: str) -> Participant:
     agent = rows.filter(uid=uid).first()
     if agent is None:
         raise not_found("This participant")
-    if NAMES["A"] not in agent.permissions:
+    if LOOM not in agent.permissions:
         raise CommandError(
             "REJECTED",
             f"{agent.name} is not loom-aware: it is sent text only.",
@@ -173,7 +173,7 @@ def _write_input(writer: Writer, turn: Turn, text: str) -> None:
 
 def extend(actor: Actor, turn: Turn, steps: int) -> None:
     """Grants a turn that goes on more steps; its inviter and owners may."""
-    run_action(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
+    execute(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
 
 
 class Extension(Args):

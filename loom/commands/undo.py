@@ -5,7 +5,7 @@ from functools import partial
 from typing import Annotated
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from loom import access
 from loom.commands import inverse, registry, step_records
@@ -16,6 +16,7 @@ from loom.models import Participant, Step, Turn
 from loom.models.generations import OPEN_TURN
 from loom.queries.turns import turns
 from loom.rules.errors import CommandError, not_found
+from loom.rules.permissions import LOOM
 
 # `undo turn:ID`: takes back all that an agent did in a turn, for its inviter or an owner.
 
@@ -114,13 +115,13 @@ class Redo(Args):
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MAX)] = 1
 
 
-@command("undo", group="Make", klass="write", letters="A", stream="tree")
+@command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def undo(context: Context, args: Undo) -> Reply:
     """Takes back your last changes in this tree, newest first, each as a step of its own."""
     return _repeated(context, args.n, _last_undoable, _undo_one, "undid")
 
 
-@command("undo", group="Make", klass="write", letters="A", stream="tree")
+@command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def undo_ref(context: Context, args: UndoRef) -> Reply:
     """Takes back one step of yours (an owner: of anybody), or all of a turn you asked for."""
     if args.ref.kind == "turn":
@@ -140,7 +141,7 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
     return Reply(f"✓ undid {_undo_one(context, step)}")
 
 
-@command("redo", group="Make", klass="write", letters="A", stream="tree")
+@command("redo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def redo(context: Context, args: Redo) -> Reply:
     """Does again what you undid last. A new change clears it."""
     return _repeated(context, args.n, _last_redoable, _redo_one, "redid")
@@ -178,7 +179,8 @@ def _own_steps(context: Context) -> QuerySet[Step]:
 def _steps_by(context: Context, name: str) -> QuerySet[Step]:
     """The steps of a participant of the grove in this tree; for owners, else one's own."""
     grove = context.tree.grove
-    who = Participant.objects.filter(grove=grove, name__iexact=name).first()
+    named = Participant.objects.filter(grove=grove, name__iexact=name)
+    who = named.order_by(F("archived_at").desc(nulls_first=True)).first()
     if who == context.actor.participant:
         return _own_steps(context)
     if not context.actor.is_owner:
@@ -233,7 +235,7 @@ def _last_redoable(context: Context) -> Step:
 def _demand_letters(context: Context, step: Step) -> None:
     """The permission of undo is that of what is undone."""
     verb = step.canonical.removeprefix("→").split()[0]
-    access.demand(context.actor, registry.find(verb).letters, f"undoing {verb}")
+    access.demand(context.actor, registry.find(verb).permissions, f"undoing {verb}")
 
 
 def _undo_one(context: Context, step: Step) -> str:

@@ -21,6 +21,7 @@ from loom.queries.trees import tree_body
 from loom.rules import addresses
 from loom.rules.errors import CommandError
 from loom.rules.framing import escaped
+from loom.rules.permissions import LOOM
 
 WITHHELD = "(excluded or pruned: models are not sent its text)"
 
@@ -152,7 +153,7 @@ class View(Args):
     ] = None
 
 
-@command("view", group="Look", klass="look", letters="A", aliases=("read", "show"))
+@command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read", "show"))
 def view(context: Context, args: View) -> Reply:
     """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
     if args.ref.kind == "tree":
@@ -233,7 +234,7 @@ class List(Args):
     type: Annotated[str, Written("type")] = ""
 
 
-@command("list", group="Look", klass="look", letters="A")
+@command("list", group="Look", klass="look", permissions={LOOM})
 def list_(context: Context, args: List) -> Reply:
     """Lists what belongs to a node or tree, one line each; without a type, its links by type."""
     kind = "continuations" if args.type.lower() == "continues" else args.type.lower()

@@ -12,11 +12,11 @@ from django.db.migrations.recorder import MigrationRecorder
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, people
-from loom.commands.execute import Answer, Request, execute
+from loom.commands.execute import Answer, Request, execute_line
 from loom.models import Participant, Tree, User
 from loom.rules.errors import CommandError as Refusal
 from loom.rules.errors import not_found
-from loom.rules.permissions import LETTERS
+from loom.rules.permissions import named
 
 
 def _file() -> Path:
@@ -63,7 +63,7 @@ def say(line: str, *, tree: str, by: str, at: str = "", dry_run: bool = False) -
         found = _tree(tree, user)
         actor = access.get_actor(user, found.grove)
     workspace = node_writer.workspace_of(actor.participant, found)
-    return execute(actor, found, Request(line, at=at, dry_run=dry_run), workspace)
+    return execute_line(actor, found, Request(line, at=at, dry_run=dry_run), workspace)
 
 
 def _person(name: str) -> User:
@@ -95,8 +95,8 @@ def _agent(name: str, tree: Tree) -> Actor:
     if agent is None or owner is None:
         raise not_found(f"The agent {name}", "the grove's page of participants lists them")
     person = access.get_actor(owner.user, tree.grove)
-    own = frozenset(LETTERS[one] for one in agent.permissions)
-    return replace(person, participant=agent, letters=person.letters & own)
+    own = person.permissions & named(agent.permissions)
+    return replace(person, participant=agent, permissions=own)
 
 
 # Commands that need a data folder in which Heddle was started once.

@@ -1,6 +1,6 @@
 """Rows, one file per noun. No decisions here: verbs live in loom.commands."""
 
-from loom.models.events import Event, Receipt, Step, Stream
+from loom.models.events import Event, Receipt, Step, StepItem, Stream
 from loom.models.generations import (
     ENDED_TURN,
     OPEN_TURN,
@@ -21,8 +21,9 @@ from loom.models.groves import (
     User,
     UserSession,
 )
-from loom.models.trees import ORDINAL_BITS, Link, Mark, Node, NodeSource, PublicLink, Tree
+from loom.models.trees import Item, Link, Mark, Node, NodeSource, PublicLink, Tree
 from loom.models.workspaces import Draft, VersionChoice, Workspace
+from loom.rules.addresses import ORDINAL_BITS
 
 __all__ = [
     "ENDED_TURN",
@@ -36,6 +37,7 @@ __all__ = [
     "Grove",
     "Import",
     "Invitation",
+    "Item",
     "Lane",
     "Link",
     "Mark",
@@ -48,6 +50,7 @@ __all__ = [
     "Receipt",
     "SigninLink",
     "Step",
+    "StepItem",
     "Stream",
     "Tree",
     "Turn",

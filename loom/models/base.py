@@ -16,7 +16,7 @@ def new_uid() -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(16))
 
 
-class Item(models.Model):
+class PublicIdentity(models.Model):
     """A row with a public id. `id` never leaves the program; `uid` is what the API calls id."""
 
     id = models.BigAutoField(primary_key=True)

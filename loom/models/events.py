@@ -2,9 +2,9 @@
 
 from django.db import models
 
-from loom.models.base import Item
+from loom.models.base import PublicIdentity
 from loom.models.groves import Participant
-from loom.models.trees import Tree
+from loom.models.trees import Item, Tree
 from loom.models.workspaces import Workspace
 
 
@@ -46,7 +46,7 @@ class Event(models.Model):
         return f"{self.seq} {self.kind}"
 
 
-class Step(Item):
+class Step(PublicIdentity):
     """Who tried what, with what outcome. `inverse` is what undo would do.
 
     A line belongs to a workspace and is numbered there. An action (`loom.commands.actions`)
@@ -66,7 +66,6 @@ class Step(Item):
     canonical = models.TextField(blank=True)
     arguments = models.JSONField(null=True)
     because = models.TextField(blank=True)
-    items = models.JSONField(default=list)
     link_type = models.CharField(max_length=40, blank=True)
     outcome = models.CharField(max_length=40)  # "ok" or a code
     message = models.TextField(blank=True)
@@ -102,6 +101,21 @@ class Step(Item):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.canonical or self.line}"
+
+
+class StepItem(models.Model):
+    """An item that a step touched; `place` is its order among them."""
+
+    step = models.ForeignKey(Step, models.CASCADE, related_name="touched", db_index=False)
+    item = models.ForeignKey(Item, models.PROTECT, related_name="+")
+    place = models.SmallIntegerField()
+
+    class Meta:
+        ordering = ["step_id", "place"]
+        constraints = [models.UniqueConstraint(fields=["step", "place"], name="step_item_once")]
+
+    def __str__(self) -> str:
+        return f"{self.step_id} touched {self.item_id}"
 
 
 class Receipt(models.Model):

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from loom.models.base import Item
+from loom.models.base import PublicIdentity
 from loom.models.groves import Grove, Participant
 from loom.models.trees import Node, Tree
 
@@ -11,7 +11,7 @@ OPEN_TURN = ("queued", "leased", "assembling", "generating", "executing", "finis
 ENDED_TURN = ("done", "interrupted", "halted", "failed", "stopped")
 
 
-class Turn(Item):
+class Turn(PublicIdentity):
     """One turn. `form` is continuation or aside; `invoked_at` the node it was asked at, whose
     slot is leased while it goes on; `stands_at` the node it answers below.
 
@@ -64,7 +64,7 @@ class Turn(Item):
 # What runs: generations, the calls that feed them, and imports.
 
 
-class Call(Item):
+class Call(PublicIdentity):
     """One exchange with a provider: the evidence behind the nodes it made."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="calls")
@@ -95,7 +95,7 @@ class Call(Item):
         return self.uid
 
 
-class Generation(Item):
+class Generation(PublicIdentity):
     """One streamed answer. Its row holds what was shown, so nothing shown is lost; once it has
     become a node, the node alone holds it. Read it as `shown`."""
 
@@ -197,7 +197,7 @@ class Purse(models.Model):
         return f"{self.participant_id} on {self.day}"
 
 
-class Import(Item):
+class Import(PublicIdentity):
     """A file on its way to becoming a tree, all or nothing."""
 
     grove = models.ForeignKey(Grove, models.CASCADE)

@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from loom.models.base import Item
+from loom.models.base import PublicIdentity
 from loom.rules.permissions import Scope
 from loom.rules.preferences import Preferences, read
 
@@ -31,7 +31,7 @@ class User(AbstractUser):
         return self.display_name or self.username
 
 
-class ApiKey(Item):
+class ApiKey(PublicIdentity):
     """A bearer key of a user. Only its SHA-256 is kept; the key is shown once."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="api_keys")
@@ -89,7 +89,7 @@ class UserSession(models.Model):
 # Groves, who belongs to them, and who takes part in them.
 
 
-class Grove(Item):
+class Grove(PublicIdentity):
     """The only container. All access is decided by membership in it."""
 
     name = models.CharField(max_length=200)
@@ -103,7 +103,7 @@ class Grove(Item):
         return self.name
 
 
-class Participant(Item):
+class Participant(PublicIdentity):
     """Somebody or something that writes: a member (human) or an agent (model)."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="participants")
@@ -137,7 +137,13 @@ class Participant(Item):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint("grove", Lower("name"), name="participant_name_once"),
+            # The name of an archived agent may be used again; a person's stays theirs.
+            models.UniqueConstraint(
+                "grove",
+                Lower("name"),
+                condition=Q(archived_at__isnull=True) | Q(kind="human"),
+                name="participant_name_once",
+            ),
             models.UniqueConstraint(
                 fields=["grove", "user"], condition=Q(user__isnull=False), name="person_once"
             ),
@@ -164,7 +170,7 @@ class Membership(models.Model):
         return f"{self.user_id} is {self.role} of {self.grove_id}"
 
 
-class Invitation(Item):
+class Invitation(PublicIdentity):
     """A link by which somebody new becomes a member. Only its SHA-256 is kept."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="invitations")

@@ -2,15 +2,15 @@
 
 from django.db import models
 
-from loom.models.base import Item
+from loom.models.base import PublicIdentity
 from loom.models.groves import Grove, Participant
 
-# A node's id is its tree's id and its ordinal in one number, so that a tree lies together
-# on disk, order of id is order of creation, and a slot can name itself before it is stored.
-ORDINAL_BITS = 32
+# A node's id is its tree's id and its ordinal in one number (`loom.rules.addresses`), so
+# that a tree lies together on disk, order of id is order of creation, and a slot can name itself
+# before it is stored.
 
 
-class Tree(Item):
+class Tree(PublicIdentity):
     """One tree. `mode` is fixed at creation; `archived_at` makes it read only."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="trees")
@@ -94,11 +94,35 @@ class Node(models.Model):
         return self.local_id
 
 
+class Item(models.Model):
+    """What links, marks, sources and steps point at: a node or a tree. Made when something first
+    points at it.
+
+    The id is that of `loom.rules.addresses`. What is erased leaves its item behind while
+    something still points at it, so `tree` and `node` may name rows that are gone: then it is
+    shown as broken. A node is one version that never changes, so pointing at it says which
+    version was meant; an item that changes is pointed at with the version seen.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    kind = models.CharField(max_length=10)  # node or tree
+    tree = models.ForeignKey(
+        Tree, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    node = models.ForeignKey(
+        Node, models.DO_NOTHING, null=True, related_name="+", db_constraint=False, db_index=False
+    )
+    anchor = models.CharField(max_length=80, blank=True)  # the part that is meant, "": all of it
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+
 class NodeSource(models.Model):
     """What a node was made from, besides its parent: an item as it was seen, and its role."""
 
     node = models.ForeignKey(Node, models.CASCADE, related_name="sources")
-    item = models.CharField(max_length=80)  # an address, see loom.rules.addresses
+    item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
     role = models.CharField(max_length=12)
     version_seen = models.CharField(max_length=64, blank=True)
 
@@ -107,16 +131,16 @@ class NodeSource(models.Model):
         indexes = [models.Index(fields=["item"], name="source_item")]
 
     def __str__(self) -> str:
-        return f"{self.role} {self.item}"
+        return f"{self.role} {self.item_id}"
 
 
-class Link(Item):
+class Link(PublicIdentity):
     """A typed link between two items, kept in the tree of its source."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="links")
     type = models.CharField(max_length=40, default="related")
-    source = models.CharField(max_length=80)
-    target = models.CharField(max_length=80)
+    source = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
+    target = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
     note = models.TextField(blank=True)
     confidence = models.FloatField(null=True)
     by = models.ForeignKey(Participant, models.PROTECT)
@@ -131,16 +155,16 @@ class Link(Item):
         ]
 
     def __str__(self) -> str:
-        return f"{self.source} {self.type} {self.target}"
+        return f"{self.source_id} {self.type} {self.target_id}"
 
 
-class Mark(Item):
+class Mark(PublicIdentity):
     """A bookmark, tag or read mark on an item. Taken off, it stays as a removed row."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="marks")
     kind = models.CharField(max_length=8)
     label = models.CharField(max_length=200, blank=True)
-    item = models.CharField(max_length=80)
+    item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
     participant = models.ForeignKey(Participant, models.PROTECT)
     at = models.DateTimeField()
     removed_at = models.DateTimeField(null=True)
@@ -156,7 +180,7 @@ class Mark(Item):
 # Links by which anybody may read one tree.
 
 
-class PublicLink(Item):
+class PublicLink(PublicIdentity):
     """Opens one tree for reading, to whoever has it. Only the secret's SHA-256 is kept."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="public_links")

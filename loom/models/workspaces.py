@@ -2,12 +2,12 @@
 
 from django.db import models
 
-from loom.models.base import Item
+from loom.models.base import PublicIdentity
 from loom.models.groves import Participant
 from loom.models.trees import Node, Tree
 
 
-class Workspace(Item):
+class Workspace(PublicIdentity):
     """One per participant and tree; survives restarts."""
 
     participant = models.ForeignKey(Participant, models.CASCADE, related_name="workspaces")

@@ -7,22 +7,23 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from loom.access import Actor, home_of, trees_for
-from loom.models import ORDINAL_BITS, Grove, Link, Node, Tree
+from loom.access import Actor, trees_for
+from loom.models import Grove, Link, Node, Tree
 from loom.queries.node_rows import fetch, listed
 from loom.rules import addresses
+from loom.rules.addresses import home_of
 from loom.rules.hashes import instant
 
-ERASED = "erased"  # what an address of an erased tree becomes: shown as broken
+ERASED = "erased"  # what an item is called once its tree is gone: shown as broken
 
 
-def written(stored: Iterable[str], tree_id: int) -> dict[str, str]:
-    """Each address as a reference for a reader of the tree with that row id; two queries.
+def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
+    """Each item as a reference for a reader of the tree with that row id; two queries.
 
     A reader who may not see another tree gets its id, never its content.
     """
     every = set(stored)
-    nodes = {key: one for one in every if (key := addresses.node_id(one)) is not None}
+    nodes = {one for one in every if addresses.node_id(one) is not None}
     trees = {key: one for one in every if (key := addresses.tree_id(one)) is not None}
     shown = dict.fromkeys(every, ERASED)
     if nodes:
@@ -31,7 +32,7 @@ def written(stored: Iterable[str], tree_id: int) -> dict[str, str]:
             WHERE n.id IN ({listed(nodes)})"""
         for key, local_id, home, uid in fetch(sql):
             here = home == tree_id
-            shown[nodes[key]] = local_id if here else f"tree:{uid} node:{local_id}"
+            shown[key] = local_id if here else f"tree:{uid} node:{local_id}"
     if trees:
         sql = f"""SELECT id, uid FROM loom_tree WHERE erasing_at IS NULL
             AND id IN ({listed(trees)})"""
@@ -63,23 +64,23 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
 
 def _seen(actor: Actor, rows: "QuerySet[Link]") -> list[Link]:
     found = list(rows.order_by("id"))
-    homes = {link: {home_of(link.source), home_of(link.target)} for link in found}
-    asked = {home for ends in homes.values() for home in ends if home is not None}
+    homes = {link: {home_of(link.source_id), home_of(link.target_id)} for link in found}
+    asked = set().union(*homes.values())
     seen = set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
     seen |= erased_among(asked)
     return [link for link in found if homes[link] <= seen]
 
 
 def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
-    """The links as the API shows them; ends are named as for a reader of `tree`."""
-    named = written((end for link in links for end in (link.source, link.target)), tree.pk)
+    """The links as the API shows them; ends as a reader of `tree` names them."""
+    named = written((end for link in links for end in (link.source_id, link.target_id)), tree.pk)
     return [
         {
             "id": link.uid,
             "tree": link.tree.uid,
             "type": link.type,
-            "source": named[link.source],
-            "target": named[link.target],
+            "source": named[link.source_id],
+            "target": named[link.target_id],
             "note": link.note,
             "confidence": link.confidence,
             "by": link.by.uid,
@@ -110,19 +111,18 @@ class Portal:
 def portals_of(
     actor: Actor, nodes: Sequence[int], *, outside: Grove | None = None
 ) -> dict[int, tuple[Portal, ...]]:
-    """The portals at the foot of each node, by row id; where a grove is given, only those that
-    leave it. Four queries for all nodes."""
-    by_address = {addresses.of_node(key): key for key in nodes}
-    found: list[tuple[int, str, str]] = []
+    """The portals at the foot of each node, by row id; those that lead out of a grove alone
+    where one is given. Four queries for all nodes."""
+    found: list[tuple[int, str, int]] = []
     for end, other in (("source", "target"), ("target", "source")):
-        links = Link.objects.filter(**{f"{end}__in": by_address}, removed_at__isnull=True)
+        links = Link.objects.filter(**{f"{end}__in": nodes}, removed_at__isnull=True)
         for kind, own, far in links.order_by("id").values_list("type", end, other):
             shown = kind if end == "source" else addresses.reverse_of(kind)
-            found.append((by_address[own], shown, far))
-    trees = _visible_portals(actor, {_tree_of(far) for _, _, far in found}, outside)
-    ends: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+            found.append((own, shown, far))
+    trees = _visible_portals(actor, {home_of(far) for _, _, far in found}, outside)
+    ends: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for row_id, shown, far in found:
-        if _tree_of(far) in trees:
+        if home_of(far) in trees:
             ends[row_id][shown].append(far)
     names = _names([fars[0] for kinds in ends.values() for fars in kinds.values() if not fars[1:]])
     return {
@@ -134,16 +134,9 @@ def portals_of(
     }
 
 
-def _names(far: Sequence[str]) -> dict[str, str]:
-    """The local ids of those that are nodes, by address."""
-    by_id = {addresses.node_id(one): one for one in far}
-    named = Node.objects.filter(pk__in=[one for one in by_id if one is not None])
-    return {by_id[pk]: local_id for pk, local_id in named.values_list("pk", "local_id")}
-
-
-def _tree_of(address: str) -> int:
-    node_id = addresses.node_id(address)
-    return addresses.tree_id(address) or 0 if node_id is None else node_id >> ORDINAL_BITS
+def _names(far: Sequence[int]) -> dict[int, str]:
+    """The local ids of those items that are nodes."""
+    return dict(Node.objects.filter(pk__in=far).values_list("pk", "local_id"))
 
 
 def _visible_portals(actor: Actor, trees: set[int], outside: Grove | None) -> set[int]:

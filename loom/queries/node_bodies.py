@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from loom.access import Actor, trees_for
-from loom.models import ORDINAL_BITS, Node, Tree
+from loom.models import Node, Tree
 from loom.queries import links, lookup, path
 from loom.queries.node_rows import (
     EXCLUDED,
@@ -20,7 +20,7 @@ from loom.queries.node_rows import (
     listed,
     row_of,
 )
-from loom.rules import addresses
+from loom.rules.addresses import home_of
 
 # Facts about nodes besides their own columns, read for a whole batch at once.
 
@@ -88,7 +88,7 @@ def _versions(facts: Facts, rows: Sequence[NodeRow]) -> None:
 
 
 def _sources(facts: Facts, tree_id: int, rows: Sequence[NodeRow]) -> None:
-    sql = f"""SELECT node_id, item, role FROM loom_nodesource
+    sql = f"""SELECT node_id, item_id, role FROM loom_nodesource
         WHERE node_id IN ({listed(row.id for row in rows)}) ORDER BY id"""
     found = fetch(sql)
     if not found:
@@ -101,25 +101,19 @@ def _sources(facts: Facts, tree_id: int, rows: Sequence[NodeRow]) -> None:
 
 
 def _marks(facts: Facts, rows: Sequence[NodeRow]) -> None:
-    """Active bookmarks and tags, oldest first."""
-    sql = f"""SELECT m.item, m.kind, m.label, p.uid FROM loom_mark m
+    """Bookmarks and tags that are on, oldest first."""
+    sql = f"""SELECT m.item_id, m.kind, m.label, p.uid FROM loom_mark m
         JOIN loom_participant p ON p.id = m.participant_id
-        WHERE m.item IN ({quoted(rows)}) AND m.kind IN ('bookmark', 'tag')
+        WHERE m.item_id IN ({listed(row.id for row in rows)}) AND m.kind IN ('bookmark', 'tag')
             AND m.removed_at IS NULL ORDER BY m.id"""
     bookmarks: Bodies = defaultdict(list)
     tags: dict[int, list[str]] = defaultdict(list)
-    for item, kind, label, uid in fetch(sql):
-        key = addresses.node_id(item) or 0
+    for key, kind, label, uid in fetch(sql):
         if kind == "bookmark":
             bookmarks[key].append({"label": label, "participant": uid})
         elif label not in tags[key]:
             tags[key].append(label)
     facts.bookmarks, facts.tags = bookmarks, tags
-
-
-def quoted(rows: Sequence[NodeRow]) -> str:
-    """The addresses of nodes as the inside of an SQL list; only letters and digits."""
-    return ",".join([f"'{addresses.of_node(row.id)}'" for row in rows]) or "NULL"
 
 
 Tally = dict[str, int]
@@ -167,9 +161,9 @@ def counted_below(slots: Iterable[int]) -> dict[tuple[int, str], int]:
 
 def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
     """Links to or from each node whose other end the actor may see."""
-    own = quoted(rows)
-    sql = f"""SELECT tree_id, source, target FROM loom_link
-        WHERE (source IN ({own}) OR target IN ({own})) AND removed_at IS NULL"""
+    own = listed(row.id for row in rows)
+    sql = f"""SELECT tree_id, source_id, target_id FROM loom_link
+        WHERE (source_id IN ({own}) OR target_id IN ({own})) AND removed_at IS NULL"""
     found = fetch(sql)
     counts: Counter[int] = Counter()
     if not found:
@@ -178,16 +172,9 @@ def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
     asked = {row.id for row in rows}
     for home, source, target in found:
         for end, other in ((source, target), (target, source)):
-            key = addresses.node_id(end)
-            if key in asked and home in seen and _tree_of(other) in seen:
-                counts[key] += 1
+            if end in asked and home in seen and home_of(other) in seen:
+                counts[end] += 1
     return counts
-
-
-def _tree_of(address: str) -> int | None:
-    """The tree of an address: a node's id contains it in its upper bits."""
-    node = addresses.node_id(address)
-    return addresses.tree_id(address) if node is None else node >> ORDINAL_BITS
 
 
 # Nodes as the API shows them (docs/model.md §14.3.8): many at once, or one for its event.

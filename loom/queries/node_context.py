@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from loom.access import Actor, home_of, trees_for
+from loom.access import Actor, trees_for
 from loom.models import Link, Node, Tree
 from loom.queries import lookup
 from loom.queries.links import ERASED, erased_among
@@ -85,29 +85,28 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
     rows = rows.filter(tree__in=trees_for(actor))
     seen = []
     for link in rows:
-        outward = link.source == own
+        outward = link.source_id == own
         kind = link.type if outward else addresses.reverse_of(link.type)
-        end = _end(actor, link.target if outward else link.source)
+        end = _end(actor, link.target_id if outward else link.source_id)
         if end is not None:
             seen.append(Seen(kind, end[0], end[1], link.note, end[2]))
     return seen
 
 
-def _end(actor: Actor, address: str) -> tuple[Node | None, str, str] | None:
-    """(node, "", its tree's id) or (None, a tree's title, its id) at an address, the id being
+def _end(actor: Actor, item: int) -> tuple[Node | None, str, str] | None:
+    """(node, "", its tree's id) or (None, a tree's title, its id) of an item, the id being
     "" where that was erased; None where it may not be seen."""
     trees = trees_for(actor)
-    node_id = addresses.node_id(address)
+    node_id = addresses.node_id(item)
     if node_id is not None:
         node = lookup.rows().filter(pk=node_id, tree__in=trees).first()
-        return (node, "", node.tree.uid) if node else _broken(address)
-    tree = trees.filter(pk=addresses.tree_id(address) or 0).first()
-    return (None, tree.title, tree.uid) if tree else _broken(address)
+        return (node, "", node.tree.uid) if node else _broken(item)
+    tree = trees.filter(pk=addresses.tree_id(item) or 0).first()
+    return (None, tree.title, tree.uid) if tree else _broken(item)
 
 
-def _broken(address: str) -> tuple[None, str, str] | None:
-    home = home_of(address)
-    return (None, ERASED, "") if home is not None and erased_among({home}) else None
+def _broken(item: int) -> tuple[None, str, str] | None:
+    return (None, ERASED, "") if erased_among({addresses.home_of(item)}) else None
 
 
 # What stands in the margin of nodes: siblings, versions, notes, marks and links.
@@ -137,22 +136,21 @@ _AROUND = f"""
     ORDER BY v.id
 """
 _MARKS = """
-    SELECT m.kind, m.label, m.item, p.uid FROM loom_mark m
+    SELECT m.kind, m.label, m.item_id, p.uid FROM loom_mark m
     JOIN loom_participant p ON p.id = m.participant_id
-    WHERE m.tree_id = %s AND m.item IN ({items}) AND m.removed_at IS NULL ORDER BY m.id
+    WHERE m.tree_id = %s AND m.item_id IN ({items}) AND m.removed_at IS NULL ORDER BY m.id
 """
 # The other end of each link: the node it is, and the tree that it is or lies in.
 _LINKS = """
     SELECT l.own, l.type, l.outward, f.local_id, t.grove_id FROM (
-        SELECT id, type, source AS own, target AS far, 1 AS outward FROM loom_link
-        WHERE source IN ({items}) AND removed_at IS NULL
-        UNION ALL SELECT id, type, target, source, 0 FROM loom_link
-        WHERE target IN ({items}) AND removed_at IS NULL
+        SELECT id, type, source_id AS own, target_id AS far, 1 AS outward FROM loom_link
+        WHERE source_id IN ({items}) AND removed_at IS NULL
+        UNION ALL SELECT id, type, target_id, source_id, 0 FROM loom_link
+        WHERE target_id IN ({items}) AND removed_at IS NULL
     ) l
-    LEFT JOIN loom_node f ON f.id =
-        CASE WHEN substr(l.far, 1, 1) = 'n' THEN CAST(substr(l.far, 2) AS BIGINT) END
-    LEFT JOIN loom_tree t ON t.erasing_at IS NULL AND t.id = COALESCE(f.tree_id,
-        CASE WHEN substr(l.far, 1, 1) = 't' THEN CAST(substr(l.far, 2) AS BIGINT) END)
+    JOIN loom_item i ON i.id = l.far
+    LEFT JOIN loom_node f ON f.id = i.node_id
+    LEFT JOIN loom_tree t ON t.erasing_at IS NULL AND t.id = i.tree_id
     ORDER BY l.outward DESC, l.id
 """
 
@@ -307,26 +305,23 @@ def _wordings(around: Around, spot: Spot, accepted: set[str]) -> tuple[str, ...]
 
 def _put_marks(tree: Tree, margins: Margins) -> dict[int, set[str]]:
     """Bookmarks and tags; returns the hashes above that somebody accepted, by row id."""
-    by_address = {addresses.of_node(key): key for key in margins}
     accepted: dict[int, set[str]] = defaultdict(set)
-    sql = _MARKS.format(items=_quoted(by_address))
+    sql = _MARKS.format(items=listed(margins))
     for kind, label, item, by in fetch(sql, [tree.pk]):
-        margin = margins[by_address[item]]
+        margin = margins[item]
         if kind == "bookmark":
             margin.bookmarks.append((label, by))
         elif kind == "tag" and label not in margin.tags:
             margin.tags.append(label)
         elif kind == "read":
-            accepted[by_address[item]].add(label)
+            accepted[item].add(label)
     return accepted
 
 
 def _put_links(tree: Tree, margins: Margins) -> None:
     """The links of each node by type, those from it first; broken ones are left out."""
-    by_address = {addresses.of_node(key): key for key in margins}
     ends: dict[tuple[int, str], list[str]] = defaultdict(list)
-    for own, kind, outward, local_id, grove in fetch(_LINKS.format(items=_quoted(by_address))):
-        key = by_address[own]
+    for key, kind, outward, local_id, grove in fetch(_LINKS.format(items=listed(margins))):
         if grove == tree.grove_id:
             shown = kind if outward else addresses.reverse_of(kind)
             ends[key, shown].append(local_id or "")
@@ -335,8 +330,3 @@ def _put_links(tree: Tree, margins: Margins) -> None:
     for (key, shown), names in ends.items():
         only = "" if names[1:] else names[0]
         margins[key].links = (*margins[key].links, LinksOf(shown, len(names), only))
-
-
-def _quoted(found: Iterable[str]) -> str:
-    """Addresses as the inside of an SQL list; made of row ids, so nothing to escape."""
-    return ",".join(f"'{address}'" for address in found) or "NULL"

@@ -85,8 +85,8 @@ def _nodes(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
             rows = rows.filter(created_at__gte=only.since)
         made = dict(rows.values_list("pk", "created_at"))
         if only.tag:
-            tagged = _tagged(only.tag, {addresses.of_node(key) for key in made})
-            made = {key: at for key, at in made.items() if addresses.of_node(key) in tagged}
+            tagged = _tagged(only.tag, set(made))
+            made = {key: at for key, at in made.items() if key in tagged}
         found |= made
     return found
 
@@ -104,7 +104,7 @@ def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
     return dict(made)
 
 
-def _tagged(name: str, items: set[str]) -> set[str]:
+def _tagged(name: str, items: set[int]) -> set[int]:
     rows = Mark.objects.filter(kind="tag", item__in=items, removed_at__isnull=True)
     return {item for item, label in rows.values_list("item", "label") if is_tag(label, name)}
 
@@ -114,8 +114,8 @@ def is_tag(label: str, name: str) -> bool:
     return label.casefold() == name.casefold()
 
 
-def bearing(tag: str, trees: Iterable[int]) -> set[str]:
-    """The addresses of all nodes and trees in these trees that have a tag."""
+def bearing(tag: str, trees: Iterable[int]) -> set[int]:
+    """The items of all nodes and trees that bear a tag, in these trees."""
     rows = Mark.objects.filter(tree__in=list(trees), kind="tag", removed_at__isnull=True)
     if tag.isascii():  # SQLite folds only ASCII letters
         rows = rows.filter(label__iexact=tag)

@@ -19,7 +19,7 @@ from loom.models import (
     UserSession,
     Workspace,
 )
-from loom.queries import links, lookup
+from loom.queries import lookup
 from loom.queries.node_rows import EXCLUDED, PRUNED, VERSION_PRUNED, fetch, flag_bits, walked
 from loom.rules.hashes import instant
 
@@ -150,17 +150,15 @@ def position_of(tree: Tree, workspace: Workspace) -> str:
 # The bookmarks and tags of a whole tree.
 
 
-_ON = """SELECT uid, kind, label, item FROM loom_mark
-    WHERE tree_id = %s AND kind IN ('bookmark', 'tag') AND removed_at IS NULL ORDER BY id"""
+_ON = """SELECT m.uid, m.kind, m.label, n.local_id FROM loom_mark m
+    JOIN loom_item i ON i.id = m.item_id JOIN loom_node n ON n.id = i.node_id
+    WHERE m.tree_id = %s AND m.kind IN ('bookmark', 'tag') AND m.removed_at IS NULL
+    ORDER BY m.id"""
 
 
 def marks_of(actor: Actor, tree: Tree) -> list[tuple[str, str, str, str]]:
-    """(id, kind, label, local id) of the marks on nodes of the tree, oldest first. Two queries."""
-    rows = fetch(_ON, [tree.pk])
-    shown = links.written((item for *_, item in rows), tree.pk)
-    return [
-        (uid, kind, label, shown[item]) for uid, kind, label, item in rows if item.startswith("n")
-    ]
+    """(id, kind, label, local id) of what is on nodes of the tree, oldest first. One query."""
+    return list(fetch(_ON, [tree.pk]))
 
 
 # A whole tree without its texts: as columns for pages, as pages of rows for API clients.

@@ -3,11 +3,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
+from loom.access import items_of
 from loom.grammar.printing import digest_named, digest_of
 from loom.models import Generation, Node, Step, Turn, Workspace
 from loom.rules import addresses, budgets
@@ -42,10 +44,10 @@ def lines_of(turn: Turn) -> QuerySet[Step]:
 
 
 def texts_of(steps: Sequence[Step]) -> dict[int, str]:
-    """The texts that stored lines only name, by the id of the step: those of the nodes that the
-    steps touched, found by their digests. One query; none if no line names one."""
+    """The texts that stored lines only name, by the id of the step: those of the nodes that
+    the steps touched, found by their digests. Two queries; none where no line names one."""
     named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
-    items = (item for step, _ in named for item in step.items)
+    items = chain.from_iterable(items_of(step for step, _ in named).values()) if named else ()
     keys = [key for item in items if (key := addresses.node_id(item)) is not None]
     if not keys:
         return {}
@@ -55,16 +57,14 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
 
 
 def spent_of(turn: Turn, now: datetime) -> Spent:
-    """What the turn has used so far."""
-    items: set[str] = set()
-    steps = 0
-    for touched in lines_of(turn).values_list("items", flat=True):
-        items.update(touched)
-        steps += 1
+    """What the turn has used by now."""
+    used = lines_of(turn).aggregate(
+        steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True)
+    )
     end = turn.ended_at or now
     return Spent(
-        steps=steps,
-        items=len(items),
+        steps=used["steps"],
+        items=used["items"],
         rounds=len(turn.rounds),
         milliseconds=int((end - turn.created_at).total_seconds() * 1000),
         tokens=turn.tokens,

@@ -1,24 +1,38 @@
-"""How stored links, marks and sources name an item, and the stored link types (§8)."""
+"""The ids of items, and the stored types of links (docs/model.md §8).
+
+A node's id is its tree's id and its ordinal in one number, and ordinals begin at 1: see
+`loom.models.trees`. The item of a node has the node's own id; that of a tree has the ordinal 0.
+So what an item is and which tree it lies in is known without a query, also after the tree was
+erased.
+"""
+
+ORDINAL_BITS = 32
+_ORDINAL = (1 << ORDINAL_BITS) - 1
 
 
-def of_node(node_id: int) -> str:
-    """The address of a node."""
-    return f"n{node_id}"
+def of_node(node_id: int) -> int:
+    """The id of a node's item."""
+    return node_id
 
 
-def of_tree(tree_id: int) -> str:
-    """The address of a tree."""
-    return f"t{tree_id}"
+def of_tree(tree_id: int) -> int:
+    """The id of a tree's item."""
+    return tree_id << ORDINAL_BITS
 
 
-def node_id(address: str) -> int | None:
-    """The node's row id, or None where the address names something else."""
-    return int(address[1:]) if address.startswith("n") else None
+def node_id(item: int) -> int | None:
+    """The node's row id, or None where the item is something else."""
+    return item if item & _ORDINAL else None
 
 
-def tree_id(address: str) -> int | None:
-    """The tree's row id, or None where the address names something else."""
-    return int(address[1:]) if address.startswith("t") else None
+def tree_id(item: int) -> int | None:
+    """The tree's row id, or None where the item is something else."""
+    return None if item & _ORDINAL else item >> ORDINAL_BITS
+
+
+def home_of(item: int) -> int:
+    """The row id of the tree that an item is or lies in."""
+    return item >> ORDINAL_BITS
 
 
 # The stored link types and their reverses (docs/model.md §8). Reverses are computed, never

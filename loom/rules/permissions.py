@@ -1,10 +1,28 @@
-"""Who may do what: roles, the permission letters of docs/model.md §5.1, and their names."""
+"""Who may do what: roles, the permissions of docs/model.md §5.1, and what to do without one."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from enum import StrEnum
 from typing import Literal
 
 Role = Literal["reader", "writer", "owner"]
-Letter = Literal["A", "W", "G", "R", "D", "X", "S"]
+
+
+class Permission(StrEnum):
+    """What an actor may do. The order is that of the table in docs/model.md §5.1, and of every
+    list of permissions that is stored or shown."""
+
+    LOOM = "loom_aware"
+    WRITE = "loom_write"
+    GENERATE = "loom_generate"
+    READ_DOCUMENTS = "doc_read"
+    WRITE_DOCUMENTS = "doc_write"
+    CROSS_TREE = "cross_tree"
+    WEB_SEARCH = "web_search"
+
+
+LOOM, WRITE, GENERATE = Permission.LOOM, Permission.WRITE, Permission.GENERATE
+READ_DOCUMENTS, WRITE_DOCUMENTS = Permission.READ_DOCUMENTS, Permission.WRITE_DOCUMENTS
+CROSS_TREE, WEB_SEARCH = Permission.CROSS_TREE, Permission.WEB_SEARCH
 
 # What an API key allows at most: to look, to write as a writer, or all that its person may.
 Scope = Literal["read", "write", "owner"]
@@ -12,31 +30,27 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "owner")
 _ROLE_OF_SCOPE: dict[Scope, Role] = {"read": "reader", "write": "writer", "owner": "owner"}
 
 ROLES: tuple[Role, ...] = ("reader", "writer", "owner")
-NAMES: dict[Letter, str] = {
-    "A": "loom_aware",
-    "W": "loom_write",
-    "G": "loom_generate",
-    "R": "doc_read",
-    "D": "doc_write",
-    "X": "cross_tree",
-    "S": "web_search",
+_ALL = frozenset(Permission)
+OF_ROLE: dict[Role, frozenset[Permission]] = {
+    "reader": frozenset({LOOM, READ_DOCUMENTS, CROSS_TREE}),
+    "writer": _ALL,
+    "owner": _ALL,
 }
-LETTERS: dict[str, Letter] = {name: letter for letter, name in NAMES.items()}
-
-_READER: frozenset[Letter] = frozenset("ARX")  # type: ignore[arg-type]
-_ALL: frozenset[Letter] = frozenset(NAMES)
-OF_ROLE: dict[Role, frozenset[Letter]] = {"reader": _READER, "writer": _ALL, "owner": _ALL}
 
 Preset = Literal["collaborator", "analysis", "subject"]
 # What an agent gets by one word: all of it, to look and read, or to be sent text only.
-PRESETS: dict[Preset, tuple[str, ...]] = {
-    "collaborator": tuple(NAMES.values()),
-    "analysis": (NAMES["A"], NAMES["R"]),
+PRESETS: dict[Preset, tuple[Permission, ...]] = {
+    "collaborator": tuple(Permission),
+    "analysis": (LOOM, READ_DOCUMENTS),
     "subject": (),
 }
 
-# What a permission presupposes: W and G need A, D needs R.
-NEEDS: dict[Letter, Letter] = {"W": "A", "G": "A", "D": "R"}
+# What a permission presupposes.
+NEEDS: dict[Permission, Permission] = {
+    WRITE: LOOM,
+    GENERATE: LOOM,
+    WRITE_DOCUMENTS: READ_DOCUMENTS,
+}
 
 
 def limited(role: Role, scope: Scope) -> Role:
@@ -45,14 +59,24 @@ def limited(role: Role, scope: Scope) -> Role:
     return min(role, most, key=ROLES.index)
 
 
-def lacking(needed: frozenset[Letter], held: frozenset[Letter]) -> list[str]:
+def named(names: Iterable[str]) -> frozenset[Permission]:
+    """The permissions of these names. ValueError for a name that is none."""
+    return frozenset(map(Permission, names))
+
+
+def in_order(permissions: Collection[str]) -> list[str]:
+    """The names of the permissions, in the order of the table."""
+    return [one.value for one in Permission if one in permissions]
+
+
+def lacking(needed: frozenset[Permission], held: frozenset[Permission]) -> list[str]:
     """The names of needed permissions that are not held, in the order of the table."""
-    return [NAMES[letter] for letter in NAMES if letter in needed and letter not in held]
+    return in_order(needed - held)
 
 
-def remedy(needed: frozenset[Letter], role: Role, *, asked_by: str = "") -> str:
-    """What to do about a right that is lacking, for a person of that role, or for an agent in
-    a turn that somebody of that role asked for."""
+def remedy(needed: frozenset[Permission], role: Role, *, asked_by: str = "") -> str:
+    """What to do about a permission that is lacking, for a person of that role, or for an agent
+    in a turn that somebody of that role asked for."""
     if not asked_by:
         return "Ask an owner of the grove to make you a writer."
     if lacking(needed, OF_ROLE[role]):
@@ -71,11 +95,11 @@ def preset_of(names: Iterable[str]) -> Preset | None:
 
 def broken_rule(names: list[str]) -> str:
     """The sentence that says which rule a list of permission names breaks; "" if none."""
-    unknown = [name for name in names if name not in LETTERS]
+    known = in_order(tuple(Permission))
+    unknown = [name for name in names if name not in known]
     if unknown:
-        return f"There is no permission {unknown[0]!r}; there are {', '.join(LETTERS)}."
-    held = {LETTERS[name] for name in names}
-    for letter, base in NEEDS.items():
-        if letter in held and base not in held:
-            return f"{NAMES[letter]} needs {NAMES[base]} too."
+        return f"There is no permission {unknown[0]!r}; there are {', '.join(known)}."
+    for permission, base in NEEDS.items():
+        if permission in names and base not in names:
+            return f"{permission} needs {base} too."
     return ""

@@ -57,7 +57,7 @@ class Ledger:
         self.labels.append(local_id)
 
 
-# What a file calls an item, as an address in this grove.
+# What a file calls an item, as the id of one of this grove.
 
 
 _ELSEWHERE = re.compile(r"tree:([a-z0-9]{1,32})(?: node:([a-z0-9]{4,8}))?")
@@ -69,10 +69,10 @@ class Addressing:
 
     def __init__(self, tree: Tree, ledger: Ledger) -> None:
         self.tree, self.ledger = tree, ledger
-        self._elsewhere: dict[str, str | None] = {}
+        self._elsewhere: dict[str, int | None] = {}
 
-    def of(self, name: str) -> str | None:
-        """The address; None if the item does not exist."""
+    def of(self, name: str) -> int | None:
+        """The item's id; None where the item is not there."""
         if name == "tree":
             return addresses.of_tree(self.tree.pk)
         if name in self.ledger.names:
@@ -85,7 +85,7 @@ class Addressing:
         """The address as events of the new tree write it."""
         return f"tree:{self.tree.uid}" if name == "tree" else name
 
-    def _found(self, name: str) -> str | None:
+    def _found(self, name: str) -> int | None:
         match = _ELSEWHERE.fullmatch(name)
         if match is None:
             return None

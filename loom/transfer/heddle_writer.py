@@ -12,6 +12,7 @@ from loom.access import Actor, may_read_call
 from loom.models import Call, Link, Mark, Node, NodeSource, Participant, Tree
 from loom.queries.links import written
 from loom.queries.node_rows import in_chunks
+from loom.rules.addresses import home_of
 from loom.rules.hashes import instant
 from loom.transfer.heddle_shapes import FLAGS, VERSION, TreePart
 from loom.transfer.records import MAX_TEXT_BYTES
@@ -168,61 +169,57 @@ def _node(row: Body, sources: list[Body]) -> Body:
 
 def _sources(tree: Tree, ids: list[int]) -> dict[int, list[Body]]:
     rows = list(NodeSource.objects.filter(node__in=ids).order_by("id"))
-    shown = _names(tree, (row.item for row in rows))
+    shown = _names(tree, (row.item_id for row in rows))
     found: dict[int, list[Body]] = {}
     for row in rows:
-        body = {"item": shown[row.item], "role": row.role, "version_seen": row.version_seen}
+        body = {"item": shown[row.item_id], "role": row.role, "version_seen": row.version_seen}
         found.setdefault(row.node_id, []).append(body)
     return found
 
 
-def _names(tree: Tree, items: Any) -> dict[str, str]:
-    """Addresses as the file writes them: the tree itself is `tree`."""
+def _names(tree: Tree, items: Any) -> dict[int, str]:
+    """Items as the file writes them: the tree itself is `tree`."""
     own = f"tree:{tree.uid}"
     return {key: "tree" if name == own else name for key, name in written(items, tree.pk).items()}
 
 
 def _marks(tree: Tree, rows: "QuerySet[Mark]", last: int) -> Iterator[list[Body]]:
     for batch in _pages(rows.select_related("participant")):
-        shown = _names(tree, (row.item for row in batch))
+        shown = _names(tree, (row.item_id for row in batch))
         yield [
             {
                 "kind": row.kind,
                 "label": row.label,
-                "item": shown[row.item],
+                "item": shown[row.item_id],
                 "by": row.participant.name,
                 "at": instant(row.at),
             }
             for row in batch
-            if _is_known(row.item, last)
+            if _is_known(row.item_id, last)
         ]
 
 
 def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]]:
     for batch in _pages(rows.select_related("by")):
-        shown = _names(tree, (item for row in batch for item in (row.source, row.target)))
+        shown = _names(tree, (item for row in batch for item in (row.source_id, row.target_id)))
         yield [
             {
                 "type": row.type,
-                "source": shown[row.source],
-                "target": shown[row.target],
+                "source": shown[row.source_id],
+                "target": shown[row.target_id],
                 "note": row.note,
                 "confidence": row.confidence,
                 "by": row.by.name,
                 "at": instant(row.at),
             }
             for row in batch
-            if _is_known(row.source, last) and _is_known(row.target, last)
+            if _is_known(row.source_id, last) and _is_known(row.target_id, last)
         ]
 
 
-def _is_known(item: str, last: int) -> bool:
-    """Whether an item existed when the export started (nodes of other trees do)."""
-    from loom.models import ORDINAL_BITS
-    from loom.rules.addresses import node_id
-
-    key = node_id(item)
-    return key is None or key >> ORDINAL_BITS != last >> ORDINAL_BITS or key <= last
+def _is_known(item: int, last: int) -> bool:
+    """Whether an item was there when the export began (those of other trees were)."""
+    return home_of(item) != home_of(last) or item <= last
 
 
 def _pages(rows: "QuerySet[Any]") -> Iterator[list[Any]]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from loom.commands.links import link_body
 from loom.commands.marks import mark_body
-from loom.commands.node_writer import content_of
+from loom.commands.node_writer import content_of, make_items
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.models import Import, Link, Mark, Node, NodeSource, Tree
@@ -83,11 +83,12 @@ class Growing:
         made = []
         for record, row in zip(records, rows, strict=True):
             for item, role, seen in record.sources:
-                address = self.addressing.of(item)
-                if address is None:
+                found = self.addressing.of(item)
+                if found is None:
                     self.report.dropped["sources elsewhere"] += 1
                 else:
-                    made.append(NodeSource(node=row, item=address, role=role, version_seen=seen))
+                    made.append(NodeSource(node=row, item_id=found, role=role, version_seen=seen))
+        make_items(one.item_id for one in made)
         NodeSource.objects.bulk_create(made)
 
     def _row(self, record: Record) -> Node:
@@ -179,13 +180,16 @@ def add_marks(growing: Growing, given: list[records.Mark], beat: Beat) -> None:
         with transaction.atomic():
             beat()
             writer = streams.lock(growing.tree, actor=growing.authors.person.uid)
-            for one in batch:
-                name = "tree" if one.number < 0 else names[one.number + growing.shift]
+            numbers = [one.number + growing.shift if one.number >= 0 else -1 for one in batch]
+            marked = ["tree" if number < 0 else names[number] for number in numbers]
+            items = {name: item for name in marked if (item := growing.addressing.of(name))}
+            make_items(items.values())
+            for name, one in zip(marked, batch, strict=True):
                 row = Mark(
                     tree=growing.tree,
                     kind=one.kind,
                     label=one.label,
-                    item=growing.addressing.of(name) or "",
+                    item_id=items[name],
                     participant=growing.authors.of(one.by, kind_of(growing, one.by)),
                     at=_made_at(one.at, growing),
                 )
@@ -210,11 +214,12 @@ def add_links(growing: Growing, given: list[records.Link], beat: Beat) -> None:
                 if source is None or target is None:
                     growing.report.dropped["links to elsewhere"] += 1
                     continue
+                make_items([source, target])
                 row = Link(
                     tree=growing.tree,
                     type=one.type,
-                    source=source,
-                    target=target,
+                    source_id=source,
+                    target_id=target,
                     note=one.note,
                     confidence=one.confidence,
                     by=growing.authors.of(one.by, kind_of(growing, one.by)),

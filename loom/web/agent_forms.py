@@ -14,7 +14,7 @@ from loom.commands.participants import CHOICES, RANGES
 from loom.models import Participant
 from loom.rules import budgets
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LETTERS, NAMES, NEEDS, PRESETS, preset_of
+from loom.rules.permissions import NEEDS, PRESETS, Permission, preset_of
 from loom.rules.prices import NAMES as PRICE_NAMES
 from loom.rules.prices import listed, table
 from loom.rules.provider_kinds import CHECKS, WAYS
@@ -51,7 +51,7 @@ def permission_form(request: HttpRequest, one: Participant | None) -> dict[str, 
             {
                 "name": name,
                 "said": gettext(said),
-                "needs": NAMES[NEEDS[LETTERS[name]]] if LETTERS[name] in NEEDS else "",
+                "needs": NEEDS.get(Permission(name), ""),
                 "held": name in held,
             }
             for name, said in PERMISSION_LABELS.items()

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 from loom import access
 from loom.access import Actor
 from loom.commands.continuing import Continue, continue_
-from loom.commands.execute import Answer, Request, execute, run_command
+from loom.commands.execute import Answer, Request, execute, execute_line
 from loom.commands.generation_lifecycle import places
 from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
@@ -90,10 +90,10 @@ def _asked(request: PersonRequest, text: str) -> list[str | Respond | Continue]:
 
 def _run(actor: Actor, tree: Tree, one: str | Respond | Continue, at: str) -> Answer:
     if isinstance(one, str):
-        return execute(actor, tree, Request(line=one, at=at))
+        return execute_line(actor, tree, Request(line=one, at=at))
     if isinstance(one, Respond):
-        return run_command(actor, tree, respond, one, request=Request("", at=at))
-    return run_command(actor, tree, continue_, one, request=Request("", at=at))
+        return execute(actor, tree, respond, one, request=Request("", at=at))
+    return execute(actor, tree, continue_, one, request=Request("", at=at))
 
 
 # What hangs below the position: the weave of continuations, finished and still coming.

@@ -18,6 +18,7 @@ from loom.models import ORDINAL_BITS, Mark, Node, Stream, Tree
 from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
 from loom.rules import addresses
 from loom.rules.errors import CommandError
+from loom.rules.permissions import WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, text_of
@@ -55,7 +56,7 @@ def trees_tagged(actor: Actor, tag: str) -> list[int]:
 
 def _tags(actor: Actor) -> QuerySet[Mark]:
     on_trees = Mark.objects.filter(tree__grove=actor.grove, kind="tag", removed_at__isnull=True)
-    return on_trees.filter(item__startswith=addresses.of_tree(0)[0]).order_by("label")
+    return on_trees.filter(item__kind="tree").order_by("label")
 
 
 def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
@@ -181,7 +182,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "offset": offset,
         "next": offset + PAGE if trees.count() > offset + PAGE else 0,
         "before": max(0, offset - PAGE) if offset else None,
-        "may_write": "W" in actor.letters,
+        "may_write": WRITE in actor.permissions,
         "cast": list(cast_of(actor).values()),
         **_found(request, actor),
     }

@@ -19,7 +19,6 @@ from loom.queries.links import Portal, portals_of
 from loom.queries.node_context import Margin, Seen, Spot, links_of
 from loom.queries.path import selected_versions
 from loom.queries.provenance import call_of, provenance_of
-from loom.rules import addresses
 from loom.rules.errors import not_found
 from loom.web import markdown
 from loom.web.avatars import cast_of
@@ -213,11 +212,11 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
         .select_related("participant")
         .order_by("-at", "-id")[:MAX_BOOKMARKS]
     )
-    ids = {addresses.node_id(mark.item) or 0 for mark in marks}
+    ids = {mark.item_id for mark in marks}
     nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, tree=tree)}
     shown = []
     for mark in marks:
-        node = nodes.get(addresses.node_id(mark.item) or 0)
+        node = nodes.get(mark.item_id)
         if node is not None:
             who = cast[mark.participant.uid]
             shown.append(

@@ -14,7 +14,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import run_command
+from loom.commands.execute import execute
 from loom.commands.marks import Tag, tag, untag
 from loom.grammar.refs import Ref
 from loom.models import Node, Tree, VersionChoice, Workspace
@@ -221,7 +221,7 @@ def _retag(actor: Actor, tree: Tree, given: str) -> str:
     for run, wanted, others in ((tag, names, before), (untag, before, names)):
         fresh = tuple(name for key, name in wanted.items() if key not in others)
         if fresh:
-            run_command(actor, tree, run, Tag(ref=Ref("tree", tree_id=tree.uid), names=fresh))
+            execute(actor, tree, run, Tag(ref=Ref("tree", tree_id=tree.uid), names=fresh))
     return gettext("Saved.")
 
 

@@ -26,7 +26,7 @@ from loom.models import OPEN_TURN, Generation, Node, Participant, Step, Tree, Tu
 from loom.queries.turns import budget_of, lines_of, spent_of, texts_of
 from loom.queries.turns import turns as all_turns
 from loom.rules import budgets
-from loom.rules.permissions import NAMES
+from loom.rules.permissions import GENERATE, LOOM, WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.places import place_of
@@ -246,7 +246,7 @@ class Acting:
 def actors_of(actor: Actor, cast: dict[str, Who]) -> list[Acting]:
     """The loom-aware agents of the grove."""
     rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
-    return [Acting(cast[one.uid], one.budget) for one in rows if NAMES["A"] in one.permissions]
+    return [Acting(cast[one.uid], one.budget) for one in rows if LOOM in one.permissions]
 
 
 def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:
@@ -280,8 +280,8 @@ def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
         stands=turn.stands_at.local_id,
-        may_stop=is_open and "G" in actor.letters and not turn.stop_asked,
-        may_undo=not is_open and "W" in actor.letters and (is_mine or actor.is_owner),
+        may_stop=is_open and GENERATE in actor.permissions and not turn.stop_asked,
+        may_undo=not is_open and WRITE in actor.permissions and (is_mine or actor.is_owner),
         view=view.uid,
         view_seq=view_seq,
     )

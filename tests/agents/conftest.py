@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from agents import lease, worker
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree
 from tests.providers.scripted import ScriptedProvider
 
@@ -63,7 +63,7 @@ def agent(model: Participant) -> Participant:
 @pytest.fixture
 def opening(actor: Actor, tree: Tree) -> str:
     """A first text in the tree; its local id."""
-    return str(execute(actor, tree, Request('respond root "Who is Marie?"')).body["refs"][0])
+    return str(execute_line(actor, tree, Request('respond root "Who is Marie?"')).body["refs"][0])
 
 
 Say = Callable[..., list[Generation]]
@@ -74,7 +74,7 @@ def ask(actor: Actor, tree: Tree, model: Participant) -> Say:
     """Gives a line in the tree; the generations it queued."""
 
     def say(line: str = "continue", **where: Any) -> list[Generation]:
-        answer = execute(actor, where.get("tree", tree), Request(line))
+        answer = execute_line(actor, where.get("tree", tree), Request(line))
         uids = answer.body["generations"]
         return list(Generation.objects.filter(uid__in=uids).order_by("index"))
 

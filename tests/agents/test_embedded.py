@@ -6,7 +6,7 @@ from pytest_django import Settings
 from agents.event_loop import the_loop
 from loom.access import Actor
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Call, Event, Grove, Participant, Tree
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.agents.watching import Watcher
@@ -66,8 +66,8 @@ def test_one_of_many_candidates_is_stopped_alone(
 def test_a_long_path_is_cut_in_front_for_the_embedded_model(
     ask: Say, tree: Tree, actor: Actor, provider: ScriptedProvider, embedded: Participant
 ) -> None:
-    execute(actor, tree, Request(f'respond "{"old words " * 1000}"'))
-    execute(actor, tree, Request('respond "the new end"'))
+    execute_line(actor, tree, Request(f'respond "{"old words " * 1000}"'))
+    execute_line(actor, tree, Request('respond "the new end"'))
     row = run(ask('continue using agent:"Muse"')[0])
     assert row.note == "read the last 1,200 tokens"
     message = provider.seen[0].json["messages"][-1]
@@ -79,7 +79,7 @@ def test_a_long_path_is_cut_in_front_for_the_embedded_model(
 def test_text_that_needs_more_tokens_than_it_looks_is_cut_shorter(
     ask: Say, tree: Tree, actor: Actor, provider: ScriptedProvider, embedded: Participant
 ) -> None:
-    execute(actor, tree, Request(f'respond "{"1 " * 4000}"'))
+    execute_line(actor, tree, Request(f'respond "{"1 " * 4000}"'))
     provider.script(fails(400, code="exceed_context_size_error"), says("ok"))
     row = run(ask('continue using agent:"Muse"')[0])
     assert (row.shown, row.note) == ("ok", "read the last 600 tokens")

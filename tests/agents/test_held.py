@@ -12,7 +12,7 @@ from agents.providers.registry import EMBEDDED, provider_of
 from agents.providers.stream_events import Ask
 from loom.access import Actor
 from loom.models import Participant
-from loom.rules.permissions import LETTERS
+from loom.rules.permissions import named
 from tests.providers.asking import ask, chat
 from tests.providers.scripted import ScriptedProvider
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def acting(actor: Actor, agent: Participant, *names: str) -> Actor:
     """The agent with these permissions, asked by the owner."""
-    return replace(actor, participant=agent, letters=frozenset(LETTERS[name] for name in names))
+    return replace(actor, participant=agent, permissions=named(names))
 
 
 def test_the_grammar_has_what_the_agent_may_use_and_name(actor: Actor, muse: Participant) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from loom.access import Actor
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Call, Generation, Grove, Participant, Purse, Tree
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
@@ -150,7 +150,7 @@ def test_what_is_stopped_while_it_waits_costs_nothing(ask: Say, spent: Any) -> N
 def test_a_call_that_a_worker_was_lost_over_is_counted(
     ask: Say, provider: ScriptedProvider, actor: Actor, tree: Tree, spent: Any
 ) -> None:
-    execute(actor, tree, Request('respond "Who is Marie, and why does she not answer me?"'))
+    execute_line(actor, tree, Request('respond "Who is Marie, and why does she not answer me?"'))
     provider.script(says("a"))
     row = run(ask()[0])
     Generation.objects.filter(pk=row.pk).update(
@@ -171,7 +171,7 @@ def test_a_call_that_a_worker_was_lost_over_is_counted(
 def test_a_dry_run_reserves_nothing(
     actor: Actor, tree: Tree, model: Participant, spent: Any
 ) -> None:
-    execute(actor, tree, Request("continue n:3", dry_run=True))
+    execute_line(actor, tree, Request("continue n:3", dry_run=True))
     assert spent() == (0, 0)
 
 

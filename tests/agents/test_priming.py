@@ -3,7 +3,7 @@
 import pytest
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree
 from loom.rules.prices import counts_of
 from tests.agents.conftest import Running, Say, again, run
@@ -26,7 +26,7 @@ def keeper(model: Participant, provider: ScriptedProvider) -> Participant:
 @pytest.fixture
 def long(actor: Actor, tree: Tree) -> None:
     """A path of some 2,500 tokens."""
-    execute(actor, tree, Request(f"respond\n{'Marie waits. ' * 770}\n←"))
+    execute_line(actor, tree, Request(f"respond\n{'Marie waits. ' * 770}\n←"))
 
 
 def test_the_others_wait_for_the_first_word_and_read_from_the_cache(

@@ -6,7 +6,7 @@ import pytest
 
 from agents.context.subject_request import ASKS, BEGINS
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree
 from loom.queries.provenance import provenance_of
 from tests.agents.conftest import Say, run
@@ -22,7 +22,7 @@ def buffer(actor: Actor, tree: Tree) -> Tree:
     """A buffer that ends with a blank."""
     Tree.objects.filter(pk=tree.pk).update(mode="buffer")
     tree.refresh_from_db()
-    execute(actor, tree, Request("respond root\nThe old clock struck nine, and \n←"))
+    execute_line(actor, tree, Request("respond root\nThe old clock struck nine, and \n←"))
     return tree
 
 

@@ -7,6 +7,8 @@ from django.db import connection
 from django.test import Client
 from rest_framework.test import APIClient
 
+from loom.commands import step_records
+from loom.commands.context import touched
 from loom.models import Call, Generation, Node, Turn, User
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
@@ -111,7 +113,6 @@ def strange_call(ask: Say, outsider: User) -> Call:
     from loom.commands import node_writer
     from loom.models import Step
     from loom.queries import lookup
-    from loom.rules import addresses
 
     _, node, call = _written(ask)
     elsewhere = node_writer.make_tree(get_actor(outsider, first_grove(outsider)), title="Elsewhere")
@@ -124,11 +125,11 @@ def strange_call(ask: Say, outsider: User) -> Call:
         stands_at=node,
     )
     workspace = node_writer.workspace_of(call.participant, node.tree)
-    Step.objects.create(
+    step = Step.objects.create(
         workspace=workspace, seq=1, actor=call.participant, turn_uid=turn.uid, line="view",
-        items=[addresses.of_node(lookup.root_of(elsewhere).pk)], outcome="ok",
-        at=timezone.now(),
+        outcome="ok", at=timezone.now(),
     )  # fmt: skip
+    step_records.touch(step, touched(lookup.root_of(elsewhere)))
     Call.objects.filter(pk=call.pk).update(turn=turn)
     Generation.objects.filter(pk=generation.pk).update(asked_by=call.participant)
     call.refresh_from_db()

@@ -6,7 +6,7 @@ from agents import sweeper
 from agents.lease import begin
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree, User
 from tests.agents.conftest import Running, Say, again, run
 from tests.providers.scripted import ScriptedProvider
@@ -46,7 +46,7 @@ def test_fifty_of_one_member_do_not_hold_up_the_one_of_another(
         ask("continue n:10")
     first = generation_lifecycle.begin(lane, lease="x", seconds=60)
     assert len(first) == 1
-    own = execute(other, tree, Request("continue")).body["generations"]
+    own = execute_line(other, tree, Request("continue")).body["generations"]
     generation_lifecycle.land(first[0].uid, lease="x", text="", chunk=0, finish="complete")
     order = [one.uid for one in order_of(lane)]
     assert order.index(own[0]) <= 1
@@ -58,7 +58,7 @@ def test_members_take_turns_whatever_each_asked_for(
 ) -> None:
     bears(model, 1)
     ask("continue n:10")
-    execute(other, tree, Request("continue n:5"))
+    execute_line(other, tree, Request("continue n:5"))
     payers = [one.payer for one in order_of(generation_lifecycle.lane_of(model))]
     for done in range(2, 11, 2):
         assert payers[:done].count(other.person) == done // 2
@@ -72,7 +72,7 @@ def test_a_place_is_kept_for_somebody_who_comes_new(
     ask("continue n:10")
     assert len(generation_lifecycle.begin(lane, lease="x", seconds=60)) == 7
     assert generation_lifecycle.begin(lane, lease="x", seconds=60) == []
-    execute(other, tree, Request("continue n:2"))
+    execute_line(other, tree, Request("continue n:2"))
     taken = generation_lifecycle.begin(lane, lease="x", seconds=60)
     assert [one.payer for one in taken] == [other.person]
 
@@ -107,7 +107,7 @@ def test_what_shares_a_key_shares_its_places(
 
 def test_those_that_wait_know_their_place(ask: Say, other: Actor, tree: Tree) -> None:
     asked = ask("continue n:3")
-    late = execute(other, tree, Request("continue")).body["generations"]
+    late = execute_line(other, tree, Request("continue")).body["generations"]
     rows = [*asked, Generation.objects.get(uid=late[0])]
     places = generation_lifecycle.places(rows)
     assert [places[row.pk] for row in rows] == [0, 2, 3, 1]

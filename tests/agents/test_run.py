@@ -12,7 +12,7 @@ from agents import generations as running
 from agents.persistence import begin
 from agents.providers.attempt import Attempt
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.models import Call, Event, Participant, Tree
 from tests.agents.conftest import Say, again, run
@@ -40,7 +40,7 @@ def kinds(tree: Tree) -> list[str]:
 def test_what_a_model_answers_becomes_a_node(
     ask: Say, provider: ScriptedProvider, tree: Tree, model: Participant, actor: Actor
 ) -> None:
-    execute(actor, tree, Request('respond "Who is Marie?"'))
+    execute_line(actor, tree, Request('respond "Who is Marie?"'))
     provider.script(says("She ", "was\n", " cold."))
     row = run(ask("continue tokens:50 temperature:0.5")[0])
     assert row.status == "done"
@@ -213,7 +213,7 @@ def test_a_model_without_an_address_is_unavailable(ask: Say, model: Participant)
 def test_a_path_that_must_not_be_cut_is_refused(
     ask: Say, tree: Tree, actor: Actor, model: Participant, provider: ScriptedProvider
 ) -> None:
-    execute(actor, tree, Request(f'respond "{"word " * 4000}"'))
+    execute_line(actor, tree, Request(f'respond "{"word " * 4000}"'))
     Tree.objects.filter(pk=tree.pk).update(truncation="stopAtLimit")
     row = run(ask()[0])
     assert row.error is not None
@@ -225,7 +225,7 @@ def test_a_long_path_is_cut_and_says_so(
     ask: Say, tree: Tree, actor: Actor, provider: ScriptedProvider
 ) -> None:
     for n in range(8):
-        execute(actor, tree, Request(f'respond "{n} {"word " * 600}"'))
+        execute_line(actor, tree, Request(f'respond "{n} {"word " * 600}"'))
     row = run(ask()[0])
     assert row.note == "left out 4 nodes in the middle"
     assert row.call is not None

@@ -7,7 +7,7 @@ import pytest
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Node, Participant, Tree
 from tests.agents.acting import asked, step, went
 from tests.providers.scripted import ScriptedProvider
@@ -47,8 +47,8 @@ def test_a_session_is_sent_to_the_byte(
     provider.script(says("Cold."))
     first = went(asked(actor, tree, agent, node=opening)).node
     assert first is not None
-    execute(actor, tree, Request(f'annotate {first.local_id} "Too cold?"'))
-    execute(actor, tree, Request(f'bookmark {opening} "begin"'))
+    execute_line(actor, tree, Request(f'annotate {first.local_id} "Too cold?"'))
+    execute_line(actor, tree, Request(f'bookmark {opening} "begin"'))
     provider.script(says(f"Let me look.\n→ list {opening}\n", "x" * 12), says("She waits."))
     turn = went(asked(actor, tree, agent, node=first.local_id, input="And now?"))
     assert turn.input_node is not None
@@ -140,8 +140,8 @@ def test_path_tells_the_last_twelve_nodes_and_every_marked_one(
 ) -> None:
     ids = [opening]
     for number in range(20):
-        ids += execute(actor, tree, Request(f'respond {ids[-1]} "{number}"')).body["refs"]
-    execute(actor, tree, Request(f"tag {ids[3]} #turning"))
+        ids += execute_line(actor, tree, Request(f'respond {ids[-1]} "{number}"')).body["refs"]
+    execute_line(actor, tree, Request(f"tag {ids[3]} #turning"))
     provider.script(says("Ok."))
     went(asked(actor, tree, agent, node=ids[-1]))
     said = texts(provider.seen[-1].json)[-2][1]

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.queries import lookup
 from loom.rules.errors import CommandError
@@ -237,7 +237,7 @@ def test_undo_of_a_turn_takes_back_all_of_it(
     said = f'→ annotate {opening} "n"\n→ tag {opening} #good\n→ respond {opening} "below"\nDone.'
     provider.script(says(said))
     turn = went(asked(actor, tree, agent, node=opening))
-    answer = execute(actor, tree, Request(f"undo turn:{turn.uid}"))
+    answer = execute_line(actor, tree, Request(f"undo turn:{turn.uid}"))
     assert answer.reply.count("✓ undid") == 4
     mine = Node.objects.filter(author=agent)
     assert mine.count() == 3 and all(node.pruned for node in mine)

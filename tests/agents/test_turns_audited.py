@@ -10,7 +10,7 @@ from agents.subject_prompt import pieces_of
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Membership, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
 from loom.queries.turns import turns as rows
@@ -37,7 +37,7 @@ def test_a_turn_ends_at_once_when_who_asked_for_it_is_no_member_any_more(
     provider.script(says('One.\n→ annotate here "a"\n→ annotate here "b"\n→ list here\n'))
 
     def removing(*given: Any, **named: Any) -> object:
-        said = execute(*given, **named)
+        said = execute_line(*given, **named)
         Membership.objects.filter(user=actor.user, grove=tree.grove).delete()
         return said
 
@@ -104,9 +104,9 @@ def test_a_silent_line_leaves_no_trace_in_the_results(
 def test_an_agent_stands_above_what_is_pruned_under_it(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
-    below = execute(actor, tree, Request('respond "Below."')).body["refs"][0]
+    below = execute_line(actor, tree, Request('respond "Below."')).body["refs"][0]
     turn = asked(actor, tree, agent, node=below)
-    execute(actor, tree, Request(f"prune {below}"))
+    execute_line(actor, tree, Request(f"prune {below}"))
     provider.script(says("Done."))
     went(turn)
     assert f"→ [{opening}]*" in last(provider)
@@ -129,12 +129,12 @@ def test_an_answer_names_the_call_that_said_it(
 def test_what_hangs_below_a_pruned_node_is_sent_to_no_subject_either(
     actor: Actor, tree: Tree, model: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
-    execute(actor, tree, Request('respond "Gone."'))
-    gone = execute(actor, tree, Request('respond "Below it."'))
-    execute(actor, tree, Request(f'continue using agent:"{model.name}"'))
+    execute_line(actor, tree, Request('respond "Gone."'))
+    gone = execute_line(actor, tree, Request('respond "Below it."'))
+    execute_line(actor, tree, Request(f'continue using agent:"{model.name}"'))
     above = lookup.find_node(tree, gone.body["refs"][0])
     assert above is not None and above.parent_slot is not None
-    execute(actor, tree, Request(f"prune {above.parent_slot.local_id}"))
+    execute_line(actor, tree, Request(f"prune {above.parent_slot.local_id}"))
     pieces = pieces_of(Generation.objects.get(participant=model))
     assert [piece.text for piece in pieces] == ["Who is Marie?"]
 

@@ -11,7 +11,7 @@ from agents import sweeper, turn_lines, worker
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import generation_lifecycle, turn_lifecycle
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.models.generations import ENDED_TURN
 from loom.queries.turns import turns as rows
@@ -285,5 +285,5 @@ def test_more_steps_are_asked_for_by_the_agent_and_granted_by_people(
     going = rows().get(pk=turn.pk)
     assert going.extension == {"steps": 5, "why": "more to read"}
     turn_lifecycle.extend(actor, going, 5)
-    assert execute(actor, tree, Request("budget")).body["ok"]
+    assert execute_line(actor, tree, Request("budget")).body["ok"]
     assert rows().get(pk=turn.pk).more_steps == 5

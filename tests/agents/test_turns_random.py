@@ -14,7 +14,7 @@ from agents.providers.exchange import Limits
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.models.generations import ENDED_TURN
 from loom.queries.turns import turns as rows
@@ -172,7 +172,7 @@ def test_every_turn_ends_whatever_a_model_says(
     dice = random.Random(seed)
     muse.model_ref, muse.base_url = "openai:muse", provider.url
     muse.save()
-    point = str(execute(actor, tree, Request('respond root "Begin."')).body["refs"][0])
+    point = str(execute_line(actor, tree, Request('respond root "Begin."')).body["refs"][0])
     provider.script(*(answer(dice) for _ in range(40)))
     provider.default = says("→ view here\n→ nonsense\n")
     form = dice.choice(["continuation", "aside"])
@@ -181,7 +181,7 @@ def test_every_turn_ends_whatever_a_model_says(
     provider._queue.clear()
     provider.script(says("Free."))
     if Node.objects.get(tree=tree, local_id=point).pruned:  # its own agent may have done so
-        execute(actor, tree, Request(f"restore {point}"))
+        execute_line(actor, tree, Request(f"restore {point}"))
     assert went(asked(actor, tree, agent, node=point)).status == "done", seed
 
 

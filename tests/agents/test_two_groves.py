@@ -8,8 +8,9 @@ from agents.agent_prompt import assembled, next_place
 from agents.subject_prompt import order_of
 from loom import access
 from loom.access import acting_as
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands import node_writer, step_records
+from loom.commands.context import touched
+from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Participant, Step, Tree, User, Workspace
 from loom.rules.errors import CommandError
 from tests.agents.acting import asked, outcomes, went
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def _asks(two: TwoGroves, user: User, line: str) -> Generation:
-    answer = execute(two.left.actor(user), two.left.tree, Request(line))
+    answer = execute_line(two.left.actor(user), two.left.tree, Request(line))
     return Generation.objects.get(uid=answer.body["generations"][0])
 
 
@@ -55,13 +56,13 @@ def test_a_source_of_the_own_grove_is_sent_but_not_below_what_is_pruned_there(
     _subject(two, provider)
     actor = left.actor(two.only_left)
     other = node_writer.make_tree(actor, title="Beside")
-    above = execute(actor, other, Request('respond root "An old owl."')).body["refs"][0]
-    below = execute(actor, other, Request(f'respond {above} "It hoots."')).body["refs"][0]
+    above = execute_line(actor, other, Request('respond root "An old owl."')).body["refs"][0]
+    below = execute_line(actor, other, Request(f'respond {above} "It hoots."')).body["refs"][0]
     far = f"tree:{other.uid} node:{below}"
     left.run(two.only_left, f'respond {left.text.local_id} "Go on." from:{far}')
     sent = order_of(_asks(two, two.only_left, "continue")).ask.messages
     assert "It hoots." in json.dumps(sent)
-    execute(actor, other, Request(f"prune {above}"))
+    execute_line(actor, other, Request(f"prune {above}"))
     sent = order_of(_asks(two, two.only_left, "continue")).ask.messages
     assert "It hoots." not in json.dumps(sent)
 
@@ -112,7 +113,7 @@ def test_an_agent_is_not_told_the_title_of_a_tree_elsewhere(two_groves: TwoGrove
     two, left = two_groves, two_groves.left
     actor = acting_as(left.actor(two.both), two.agent(left))
     with pytest.raises(CommandError) as refused:
-        execute(actor, left.tree, Request(f"view {two.right.text.local_id}"))
+        execute_line(actor, left.tree, Request(f"view {two.right.text.local_id}"))
     assert (refused.value.code, TITLE in refused.value.hint) == ("NOT_FOUND", False)
 
 
@@ -122,9 +123,11 @@ def test_links_to_another_grove_are_not_shown_to_an_agent(two_groves: TwoGroves)
     left.run(two.both, f"link {here} to {two.far} as:supports")
     assert SECRET in left.run(two.both, f"list {here} links")
     actor = acting_as(left.actor(two.both), two.agent(left))
-    said = execute(actor, left.tree, Request(f"list {here} links")).body["reply"]
+    said = execute_line(actor, left.tree, Request(f"list {here} links")).body["reply"]
     assert SECRET not in str(said) and "no links" in str(said)
-    assert "1 link" not in str(execute(actor, left.tree, Request(f"view {here}")).body["reply"])
+    assert "1 link" not in str(
+        execute_line(actor, left.tree, Request(f"view {here}")).body["reply"]
+    )
 
 
 def test_a_position_in_a_tree_that_may_not_be_read_any_more_shows_nothing(
@@ -152,9 +155,10 @@ def test_steps_and_context_of_an_agent_are_guarded_as_calls_are(
     provider.script(says("→ view here\n"), says("Done."))
     turn = went(asked(left.actor(two.both), left.tree, agent, node=left.text.local_id))
     # As a step of an older Heddle, in which an agent reached whatever its inviter did.
-    Step.objects.filter(turn_uid=turn.uid).update(
-        items=[f"n{two.right.text.pk}"], message=SECRET, line=f"view {two.far}"
-    )
+    Step.objects.filter(turn_uid=turn.uid).update(message=SECRET, line=f"view {two.far}")
+    for step in Step.objects.filter(turn_uid=turn.uid):
+        step.touched.all().delete()
+        step_records.touch(step, touched(two.right.text))
     view = node_writer.workspace_of(agent, left.tree)
     page = f"/trees/{left.tree.uid}?node={left.text.local_id}"
     for where in (f"workspace={view.uid}", f"turn={turn.uid}"):
@@ -175,7 +179,7 @@ def test_searching_a_grove_asks_for_cross_tree(two_groves: TwoGroves) -> None:
     agent = two.agent(left, permissions=["loom_aware"])
     actor = acting_as(left.actor(two.both), agent)
     with pytest.raises(CommandError) as refused:
-        execute(actor, left.tree, Request('find "keeps" in:grove'))
+        execute_line(actor, left.tree, Request('find "keeps" in:grove'))
     assert refused.value.code == "PERMISSION_DENIED"
     assert "cross_tree" in refused.value.message
     assert "1 hit" in left.run(two.only_left, 'find "keeps" in:grove')

@@ -6,7 +6,7 @@ import pytest
 
 from agents.agent_prompt import assembled, place_of
 from loom.access import Actor, acting_as
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
@@ -17,7 +17,7 @@ SECRET = "The vault opens at midnight."
 
 
 def _respond(actor: Actor, tree: Tree, below: str, text: str) -> str:
-    return str(execute(actor, tree, Request(f'respond {below} "{text}"')).body["refs"][0])
+    return str(execute_line(actor, tree, Request(f'respond {below} "{text}"')).body["refs"][0])
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def hidden(actor: Actor, tree: Tree, opening: str, request: pytest.FixtureReques
     """A text below the opening, with one below it, that is excluded or pruned."""
     made = _respond(actor, tree, opening, SECRET)
     _respond(actor, tree, made, "After it.")
-    execute(actor, tree, Request(f"link {opening} to {made} as:supports"))
-    execute(actor, tree, Request(f"switch to {opening}"))
-    execute(actor, tree, Request(f"{request.param} {made}"))
+    execute_line(actor, tree, Request(f"link {opening} to {made} as:supports"))
+    execute_line(actor, tree, Request(f"switch to {opening}"))
+    execute_line(actor, tree, Request(f"{request.param} {made}"))
     return made
 
 
@@ -55,13 +55,13 @@ def test_no_look_of_a_model_shows_it(
     actor: Actor, tree: Tree, agent: Participant, opening: str, hidden: str, line: str
 ) -> None:
     asks = Request(line.format(hidden=hidden, opening=opening))
-    reply = str(execute(acting_as(actor, agent), tree, asks).body["reply"])
+    reply = str(execute_line(acting_as(actor, agent), tree, asks).body["reply"])
     assert "midnight" not in reply and "The vault" not in reply
 
 
 @both
 def test_a_person_still_sees_it(actor: Actor, tree: Tree, hidden: str) -> None:
-    assert SECRET in str(execute(actor, tree, Request(f"view {hidden} full")).body["reply"])
+    assert SECRET in str(execute_line(actor, tree, Request(f"view {hidden} full")).body["reply"])
 
 
 def test_a_diff_shows_no_wording_that_was_pruned(
@@ -69,11 +69,11 @@ def test_a_diff_shows_no_wording_that_was_pruned(
 ) -> None:
     first = _respond(actor, tree, opening, SECRET)
     line = f'edit {first} "The vault is shut." as:version'
-    second = execute(actor, tree, Request(line)).body["refs"][0]
-    execute(actor, tree, Request(f"prune {first} version"))
+    second = execute_line(actor, tree, Request(line)).body["refs"][0]
+    execute_line(actor, tree, Request(f"prune {first} version"))
     asks = Request(f"view {second} as:diff")
-    assert "midnight" in str(execute(actor, tree, asks).body["reply"])
-    assert "midnight" not in str(execute(acting_as(actor, agent), tree, asks).body["reply"])
+    assert "midnight" in str(execute_line(actor, tree, asks).body["reply"])
+    assert "midnight" not in str(execute_line(acting_as(actor, agent), tree, asks).body["reply"])
 
 
 @pytest.mark.parametrize("flag", ["exclude", "prune"])
@@ -88,14 +88,14 @@ def test_neither_outline_nor_news_nor_request_holds_it(
     provider.script(says("First."))
     went(asked(actor, tree, agent, node=opening))
     made = _respond(actor, tree, opening, SECRET)
-    note = execute(actor, tree, Request(f'annotate {opening} "{SECRET}"')).body["refs"][0]
+    note = execute_line(actor, tree, Request(f'annotate {opening} "{SECRET}"')).body["refs"][0]
     turn = asked(actor, tree, agent, node=opening, input="Do as I say.")
     place = place_of(acting_as(actor, agent), turn)
     assert SECRET in json.dumps(assembled(place).bodies)
-    execute(actor, tree, Request(f"{flag} {made}"))
-    execute(actor, tree, Request(f"prune {note}"))
+    execute_line(actor, tree, Request(f"{flag} {made}"))
+    execute_line(actor, tree, Request(f"prune {note}"))
     assert SECRET not in json.dumps(assembled(place).bodies)
     assert "Do as I say." in json.dumps(assembled(place).bodies)
     assert turn.input_node is not None
-    execute(actor, tree, Request(f"exclude {turn.input_node.local_id}"))
+    execute_line(actor, tree, Request(f"exclude {turn.input_node.local_id}"))
     assert "Do as I say." not in json.dumps(assembled(place).bodies)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Answer, Request, execute
+from loom.commands.execute import Answer, Request, execute_line
 from loom.models import Grove, Tree, User
 
 Say = Callable[..., Answer]
@@ -18,7 +18,7 @@ def say(actor: Actor, tree: Tree) -> Say:
 
     def one(line: str, *, by: User | None = None, into: Tree | None = None, **sent: Any) -> Answer:
         who = get_actor(by, (into or tree).grove) if by else actor
-        return execute(who, into or tree, Request(line, **sent))
+        return execute_line(who, into or tree, Request(line, **sent))
 
     return one
 

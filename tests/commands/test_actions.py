@@ -11,7 +11,8 @@ from loom import commands
 from loom.access import Actor, get_actor
 from loom.commands import command_reference, groves, participants, registry
 from loom.commands import trees as tree_commands
-from loom.commands.actions import actions, recorded, run_action
+from loom.commands.actions import actions, recorded
+from loom.commands.execute import execute
 from loom.commands.participants import Changes
 from loom.commands.trees import NewTree
 from loom.events import streams
@@ -158,7 +159,7 @@ def test_the_role_counts_that_holds_under_the_lock(boss: Actor, grove: Grove) ->
 
 def test_an_outsider_leaves_no_step(boss: Actor, outsider: User) -> None:
     elsewhere = boss.__class__(
-        boss.participant, boss.participant, outsider, boss.grove, "owner", boss.letters
+        boss.participant, boss.participant, outsider, boss.grove, "owner", boss.permissions
     )
     before = _rows()
     with pytest.raises(CommandError) as refused:
@@ -209,4 +210,4 @@ def test_what_a_step_keeps_is_json(given: Any, kept: dict[str, Any]) -> None:
 
 def test_an_action_for_members_needs_one(grove: Grove) -> None:
     with pytest.raises(RuntimeError):
-        run_action(None, grove, actions()["change_grove"], groves.GroveChanges(name="A"))
+        execute(None, grove, actions()["change_grove"], groves.GroveChanges(name="A"))

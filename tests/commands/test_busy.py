@@ -5,7 +5,7 @@ from django.db import OperationalError
 
 from loom.access import Actor
 from loom.commands import step_records
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.models import Node, Step, Tree
 from loom.rules.errors import CommandError
@@ -32,7 +32,7 @@ def test_a_busy_database_is_asked_again(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _busy(monkeypatch, 3)
-    answer = execute(actor, tree, Request('respond root "Once."', key="k"))
+    answer = execute_line(actor, tree, Request('respond root "Once."', key="k"))
     assert answer.body["ok"] and answer.body["step"] == 1
     assert Node.objects.filter(text="Once.").count() == 1
     assert Step.objects.count() == 1
@@ -44,7 +44,7 @@ def test_it_is_not_asked_for_ever(
     _busy(monkeypatch, 1_000)
     monkeypatch.setattr(streams, "PATIENCE_S", 0.0)
     with pytest.raises(CommandError) as caught:
-        execute(actor, tree, Request('respond root "Never."'))
+        execute_line(actor, tree, Request('respond root "Never."'))
     assert (caught.value.code, caught.value.retryable) == ("UNAVAILABLE", True)
     assert "busy" in caught.value.message
     assert not Node.objects.filter(text="Never.").exists()
@@ -55,4 +55,4 @@ def test_other_faults_are_not_tried_again(
 ) -> None:
     _busy(monkeypatch, 1, "no such table")
     with pytest.raises(OperationalError):
-        execute(actor, tree, Request('respond root "x"'))
+        execute_line(actor, tree, Request('respond root "x"'))

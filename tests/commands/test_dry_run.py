@@ -9,7 +9,7 @@ from django.db import OperationalError, connection, connections, transaction
 
 from loom import commands
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.models import Tree
 from loom.rules.errors import CommandError
@@ -22,7 +22,7 @@ commands.load()
 def _said(actor: Actor, tree: Tree, request: Request) -> Any:
     """The answer without what is drawn anew each time, or the refusal."""
     try:
-        body = execute(actor, tree, request).body
+        body = execute_line(actor, tree, request).body
     except CommandError as refused:
         return refused.code, refused.message
     refs = "|".join([*body["refs"], body["position"], "step:[0-9]+"])
@@ -73,7 +73,7 @@ def test_a_dry_run_waits_for_no_lock(
         monkeypatch.setattr(streams, "PATIENCE_S", 0.0)
         # PostgreSQL waits as long as it must; only this test sets a limit.
         with pytest.raises(CommandError if sqlite else OperationalError) as busy:
-            execute(actor, tree, Request('respond root "x"'))
+            execute_line(actor, tree, Request('respond root "x"'))
         assert not sqlite or getattr(busy.value, "code", "") == "UNAVAILABLE"
     finally:
         is_over.set()

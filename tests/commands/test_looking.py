@@ -7,10 +7,10 @@ import pytest
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer, registry
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Grove, Participant, Step, Tree, User
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LETTERS
+from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -123,7 +123,7 @@ def test_help_lists_every_command_and_stars_what_one_may_not(say: Say, reader: U
     text = say("help", by=reader).reply
     for one in registry.every():
         assert f"→ {one.syntax.replace(one.verb, f'{one.verb}*', 1)}" in text or (
-            one.permissions == ["loom_aware"] and f"→ {one.syntax}" in text
+            one.permissions == {LOOM} and f"→ {one.syntax}" in text
         )
     assert "→ respond* [REF] CONTENT" in text
     assert text.endswith("* you may not use it here")
@@ -138,11 +138,11 @@ def test_help_of_somebody_who_may_do_all_has_no_star(say: Say) -> None:
 def test_help_stars_what_an_agent_lacks_or_whoever_asked_it(
     tree: Tree, actor: Actor, muse: Participant, grove: Grove, reader: User
 ) -> None:
-    aware = frozenset(LETTERS[name] for name in ("loom_aware", "doc_read", "loom_write"))
+    aware = {LOOM, READ_DOCUMENTS, WRITE}
     person = get_actor(reader, grove)
     for by, starred in ((actor, {"continue"}), (person, {"continue", "respond"})):
-        agent = replace(by, participant=muse, letters=by.letters & aware)
-        text = execute(agent, tree, Request("help")).reply
+        agent = replace(by, participant=muse, permissions=by.permissions & aware)
+        text = execute_line(agent, tree, Request("help")).reply
         assert ("→ continue*" in text, "→ respond*" in text) == (True, "respond" in starred)
 
 

@@ -4,14 +4,17 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from loom import commands
 from loom.access import Actor
 from loom.commands import registry
 from loom.commands.context import Reply
 from loom.commands.continuing import Continue, continue_
-from loom.commands.execute import Request, execute, line_of, run_command
+from loom.commands.execute import Request, execute, execute_line, line_of
 from loom.commands.marks import Tag, tag
+from loom.commands.move import Switch, switch
 from loom.commands.nodes import Respond, Split, respond, split
 from loom.commands.registry import checked
 from loom.commands.view import View, view
@@ -50,7 +53,7 @@ def test_the_arguments_of_a_line_are_that_line_again(text: str) -> None:
 def test_a_text_is_written_as_it_is_and_its_step_has_a_line_that_says_it(
     actor: Actor, tree: Tree, text: str
 ) -> None:
-    answer = run_command(actor, tree, respond, Respond(content=text))
+    answer = execute(actor, tree, respond, Respond(content=text))
     node = Node.objects.get(tree=tree, local_id=answer.body["refs"][0])
     assert node.text == text
     canonical = answer.body["canonical"]
@@ -66,24 +69,24 @@ def test_a_text_is_written_as_it_is_and_its_step_has_a_line_that_says_it(
 def test_a_text_that_no_line_could_hold_is_still_stored(actor: Actor, tree: Tree) -> None:
     """A quote is needed around a text with a closing line, and a line ends at 64 KiB."""
     text = "word " * 20_000 + "\n←\nend"
-    answer = run_command(actor, tree, respond, Respond(content=text))
+    answer = execute(actor, tree, respond, Respond(content=text))
     assert Node.objects.get(tree=tree, local_id=answer.body["refs"][0]).text == text
 
 
 def test_dry_runs_and_keys_are_those_of_lines(actor: Actor, tree: Tree) -> None:
     args = Respond(content="once")
     before = Step.objects.count()
-    dry = run_command(actor, tree, respond, args, request=Request("", dry_run=True))
+    dry = execute(actor, tree, respond, args, request=Request("", dry_run=True))
     assert (dry.body["step"], dry.body["events"]) == (None, [])
     assert Step.objects.count() == before
-    first = run_command(actor, tree, respond, args, request=Request("", key="k"))
-    again = run_command(actor, tree, respond, args, request=Request("", key="k"))
+    first = execute(actor, tree, respond, args, request=Request("", key="k"))
+    again = execute(actor, tree, respond, args, request=Request("", key="k"))
     assert again.body == {**first.body, "repeated": True}
-    by_line = execute(actor, tree, Request(str(first.body["canonical"]), key="k"))
+    by_line = execute_line(actor, tree, Request(str(first.body["canonical"]), key="k"))
     assert by_line.body == again.body
     with pytest.raises(CommandError) as refused:
         other = Respond(content="another")
-        run_command(actor, tree, respond, other, request=Request("", key="k"))
+        execute(actor, tree, respond, other, request=Request("", key="k"))
     assert refused.value.code == "CONFLICT"
 
 
@@ -104,14 +107,14 @@ def test_arguments_that_no_line_could_have_are_refused(
     actor: Actor, tree: Tree, run: Any, args: Any, code: str
 ) -> None:
     with pytest.raises(CommandError) as refused:
-        run_command(actor, tree, run, args)
+        execute(actor, tree, run, args)
     assert refused.value.code == code
 
 
 def test_a_refusal_has_its_step_and_line(actor: Actor, tree: Tree) -> None:
     missing = View(ref=Ref("node", id="z9z9"))
     with pytest.raises(CommandError) as refused:
-        run_command(actor, tree, view, missing)
+        execute(actor, tree, view, missing)
     assert refused.value.code == "NOT_FOUND"
     step = Step.objects.get(workspace__tree=tree)
     assert (step.outcome, step.canonical) == ("NOT_FOUND", "→ view z9z9")
@@ -138,8 +141,27 @@ def test_a_command_writes_the_stream_that_it_declares(
     in_grove = type(found)(**{**vars(found), "stream": "grove", "run": renamed})
     monkeypatch.setattr(registry, "find", lambda verb, form: in_grove)
     tree.archived_at = tree.touched_at
-    answer = execute(actor, tree, Request("tag here #x"))
+    answer = execute_line(actor, tree, Request("tag here #x"))
     name = streams.name_of(tree.grove)
     event = Event.objects.get(stream__name=name, kind="grove.changed")
     assert (answer.body["stream"], answer.body["events"]) == (name, [event.seq])
     assert Step.objects.get(workspace__tree=tree).stream == name
+
+
+def _locks(sent: CaptureQueriesContext, name: str) -> list[str]:
+    texts = [one["sql"] for one in sent.captured_queries]
+    return [sql for sql in texts if 'FROM "loom_stream"' in sql and name in sql]
+
+
+def test_a_command_of_the_workspace_locks_no_tree(actor: Actor, tree: Tree) -> None:
+    """Moving about waits for nobody who writes, and whoever writes waits for nobody who moves."""
+    made = execute(actor, tree, respond, Respond(content="a")).body["refs"][0]
+    name = streams.name_of(tree)
+    with CaptureQueriesContext(connection) as moving:
+        answer = execute(actor, tree, switch, Switch(ref=Ref("root")), request=Request("", key="k"))
+    assert not _locks(moving, name)
+    again = execute(actor, tree, switch, Switch(ref=Ref("root")), request=Request("", key="k"))
+    assert again.body == {**answer.body, "repeated": True}
+    with CaptureQueriesContext(connection) as writing:
+        execute(actor, tree, tag, Tag(ref=Ref("node", id=made), names=("x",)))
+    assert _locks(writing, name)

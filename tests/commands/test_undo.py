@@ -21,8 +21,10 @@ def world() -> dict[str, Any]:
             for n in Node.objects.order_by("id")
             if not n.pruned and not n.version_pruned
         ],
-        "marks": sorted((m.item, m.kind, m.label) for m in Mark.objects.filter(removed_at=None)),
-        "links": sorted((k.source, k.target, k.type) for k in Link.objects.filter(removed_at=None)),
+        "marks": sorted((m.item_id, m.kind, m.label) for m in Mark.objects.filter(removed_at=None)),
+        "links": sorted(
+            (k.source_id, k.target_id, k.type) for k in Link.objects.filter(removed_at=None)
+        ),
     }
 
 

@@ -10,7 +10,7 @@ from loom.grammar.forms import Form
 from loom.grammar.gbnf import Known, grammar_of, literal
 from loom.grammar.lines import read
 from loom.rules.addresses import STORED
-from loom.rules.permissions import NAMES
+from loom.rules.permissions import LOOM, WRITE
 from tests.grammar.gbnf_reader import rules_of, strings
 from tests.grammar.table import ALIASES, ALL, FORMS
 
@@ -54,8 +54,7 @@ def test_in_whole_replies_every_command_is_read(reply: str) -> None:
 
 
 def test_only_what_an_agent_may_use_is_in_its_grammar() -> None:
-    held = {letter for letter, name in NAMES.items() if name in ("loom_aware", "loom_write")}
-    grammar = grammar_of([one.form for one in registry.every() if one.letters <= held])
+    grammar = grammar_of([one.form for one in registry.every() if one.permissions <= {LOOM, WRITE}])
     assert '"annotate"' in grammar
     assert '"continue"' not in grammar
 

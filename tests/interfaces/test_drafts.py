@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Draft, Grove, Participant, Tree, User
 from loom.rules.errors import CommandError
 
@@ -51,7 +51,7 @@ def mine(tree: Tree, owner: User, api: Client) -> Desk:
 @pytest.fixture
 def node(actor: Actor, tree: Tree) -> str:
     """A first text below the root."""
-    return str(execute(actor, tree, Request('respond root "One."')).body["refs"][0])
+    return str(execute_line(actor, tree, Request('respond root "One."')).body["refs"][0])
 
 
 @pytest.mark.parametrize("text", ["  two\r\nlines\r ", "→ prune root\n←", "e\u0301 \u2028 🦉", " "])
@@ -173,15 +173,15 @@ def test_a_model_does_not_edit_what_a_person_is_editing(
     mine: Desk, node: str, grove: Grove, owner: User, tree: Tree, muse: Participant
 ) -> None:
     person = get_actor(owner, grove)
-    agent = Actor(muse, person.participant, person.user, grove, person.role, person.letters)
+    agent = Actor(muse, person.participant, person.user, grove, person.role, person.permissions)
     workspace = node_writer.workspace_of(muse, tree)
     mine.keep(node, "One, and", kind="edit")
     with pytest.raises(CommandError, match="Owner is editing") as refused:
-        execute(agent, tree, Request(f'edit {node} "Uno."'), workspace)
+        execute_line(agent, tree, Request(f'edit {node} "Uno."'), workspace)
     assert refused.value.code == "CONFLICT"
     assert mine.kept()[0]["text"] == "One, and"
     mine.keep(node, "", kind="edit")
-    assert execute(agent, tree, Request(f'edit {node} "Uno."'), workspace).body["ok"]
+    assert execute_line(agent, tree, Request(f'edit {node} "Uno."'), workspace).body["ok"]
 
 
 def test_an_erased_tree_takes_its_drafts_with_it(

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from loom.access import get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Grove, Tree, User
 
 pytestmark = pytest.mark.django_db
@@ -21,10 +21,10 @@ def found(
 ) -> Callable[..., Any]:
     """What a search answers, in a grove where two people wrote about rivers."""
     mine, hers = get_actor(owner, grove), get_actor(writer, grove)
-    execute(mine, tree, Request('respond root "The river came down."'))
-    node = execute(hers, tree, Request('respond root "A river, a river."')).body["refs"][0]
-    execute(hers, tree, Request(f'annotate {node} "Which river?"'))
-    execute(hers, tree, Request(f"tag {node} #water"))
+    execute_line(mine, tree, Request('respond root "The river came down."'))
+    node = execute_line(hers, tree, Request('respond root "A river, a river."')).body["refs"][0]
+    execute_line(hers, tree, Request(f'annotate {node} "Which river?"'))
+    execute_line(hers, tree, Request(f"tag {node} #water"))
     old = node_writer.make_tree(mine, title="River, old")
     tree_commands.change_tree(mine, old, {"archived": True})
 

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Grove, Tree, User
 from loom.queries import lookup
 from tests.conftest import join
@@ -20,14 +20,14 @@ Client = Callable[..., APIClient]
 
 def made(actor: Actor, tree: Tree, line: str) -> str:
     """The local id of what a line made."""
-    return str(execute(actor, tree, Request(line)).body["refs"][0])
+    return str(execute_line(actor, tree, Request(line)).body["refs"][0])
 
 
 @pytest.fixture
 def two(actor: Actor, tree: Tree) -> tuple[str, str]:
     """Two nodes, the first linked to the second."""
     a, b = (made(actor, tree, f'respond root "{text}"') for text in "ab")
-    execute(actor, tree, Request(f'link {a} to {b} as:supports note:"n" confidence:0.5'))
+    execute_line(actor, tree, Request(f'link {a} to {b} as:supports note:"n" confidence:0.5'))
     return a, b
 
 
@@ -46,7 +46,7 @@ def test_a_link_is_told_as_it_is_stored_from_both_of_its_ends(
         assert client.get(f"/api/links?tree={tree.uid}&node={node}").json()["count"] == count
     assert client.get(f"/api/links?tree={tree.uid}&node=z9z9").status_code == 404
     assert client.get(f"/api/links?tree={tree.uid}&offset=1").json() == {"count": 1, "results": []}
-    execute(actor, tree, Request(f"unlink {a} to {b}"))
+    execute_line(actor, tree, Request(f"unlink {a} to {b}"))
     assert client.get(f"/api/links?tree={tree.uid}").json()["count"] == 0
 
 
@@ -56,7 +56,7 @@ def test_a_link_into_a_tree_one_may_not_see_is_not_told(
     elsewhere = Grove.objects.create(name="Elsewhere")
     join(elsewhere, owner, "owner")
     other = node_writer.make_tree(get_actor(owner, elsewhere), title="Hidden")
-    execute(actor, tree, Request(f"link {two[0]} to tree:{other.uid}"))
+    execute_line(actor, tree, Request(f"link {two[0]} to tree:{other.uid}"))
     everything = api(owner).get(f"/api/links?tree={tree.uid}").json()["results"]
     assert [one["target"] for one in everything] == [two[1], f"tree:{other.uid}"]
     seen = api(reader).get(f"/api/links?tree={tree.uid}").json()
@@ -69,10 +69,10 @@ def test_a_link_to_an_erased_tree_is_told_as_broken(
     a = made(actor, tree, 'respond root "a"')
     other = node_writer.make_tree(actor, title="Old")
     for end in (f"tree:{other.uid}", f"tree:{other.uid} node:{lookup.root_of(other).local_id}"):
-        execute(actor, tree, Request(f"link {a} to {end} as:quotes"))
+        execute_line(actor, tree, Request(f"link {a} to {end} as:quotes"))
     tree_commands.change_tree(actor, other, {"archived": True})
     tree_commands.erase(actor, Tree.objects.get(pk=other.pk), "Old")
-    listed = execute(actor, tree, Request(f"list {a} links")).body
+    listed = execute_line(actor, tree, Request(f"list {a} links")).body
     assert listed["reply"] == f"[{a}] → 2 links:" + "\n  ──[quotes]──→ erased" * 2
     assert listed["refs"] == []
     told = api(owner).get(f"/api/links?tree={tree.uid}&node={a}").json()["results"]
@@ -91,7 +91,7 @@ def test_every_type_is_told_with_its_reverse(api: Client, owner: User) -> None:
 def test_parts_of_a_workspace_are_those_of_the_whole(
     api: Client, owner: User, actor: Actor, tree: Tree, two: tuple[str, str]
 ) -> None:
-    execute(actor, tree, Request('find "a"'))
+    execute_line(actor, tree, Request('find "a"'))
     workspace = node_writer.workspace_of(actor.participant, tree)
     address, client = f"/api/workspaces/{workspace.uid}", api(owner)
     whole = client.get(address).json()

@@ -95,7 +95,7 @@ def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: 
         before = counted()
         answer = client.post(f"/api/trees/{world['tree']}/commands", {"line": line}, format="json")
         body = answer.json()
-        if name in ROLES and command.letters <= OF_ROLE[name]:
+        if name in ROLES and command.permissions <= OF_ROLE[name]:
             assert body["ok"] or body["code"] == "REJECTED", body
         else:
             expected = {"outsider": 404, "nobody": 401}.get(name, 403)

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.api.streaming import nodes_json
+from loom.commands.node_writer import make_items
 from loom.models import Link, Mark, Node, Participant, Tree
 from loom.queries.node_bodies import node_bodies
 from loom.queries.node_rows import rows_of
@@ -18,7 +19,7 @@ STRANGE = '  "→"\\ \r\n\t\x01\x7f\u2028 👩‍🚀 </script> %s {0} '
 def _rich(tree: Tree, writer: Participant, muse: Participant) -> None:
     a, b, c = chain(tree, writer, STRANGE, "b", "c")
     second = version(writer, b, "b second")
-    sources = ((addresses.of_node(a.pk), "context", a.hash), ("n1", "instruction", ""))
+    sources = ((addresses.of_node(a.pk), "context", a.hash), (1, "instruction", ""))
     add(
         tree,
         muse,
@@ -35,19 +36,20 @@ def _rich(tree: Tree, writer: Participant, muse: Participant) -> None:
     Node.objects.filter(pk=note.pk).update(resolved_at=timezone.now(), summary="short")
     flag(b, pruned=True, excluded=True, sandbox=True)
     flag(second, version_pruned=True)
+    make_items([a.pk, c.pk])
     for kind, label in (("bookmark", STRANGE), ("tag", "x y"), ("tag", "z")):
         Mark.objects.create(
             tree=tree,
             kind=kind,
             label=label,
-            item=addresses.of_node(a.pk),
+            item_id=addresses.of_node(a.pk),
             participant=writer,
             at=timezone.now(),
         )
     Link.objects.create(
         tree=tree,
-        source=addresses.of_node(a.pk),
-        target=addresses.of_node(c.pk),
+        source_id=addresses.of_node(a.pk),
+        target_id=addresses.of_node(c.pk),
         by=writer,
         at=timezone.now(),
     )

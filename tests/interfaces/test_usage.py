@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Call, Generation, Grove, Participant, Tree, User
 from loom.queries.usage import today
 
@@ -27,7 +27,7 @@ def muse(muse: Participant) -> Participant:
 
 def answered(actor: Actor, tree: Tree, line: str, text: str, **usage: int) -> str:
     """The node of one candidate that read and wrote so much."""
-    uid = execute(actor, tree, Request(line)).body["generations"][0]
+    uid = execute_line(actor, tree, Request(line)).body["generations"][0]
     row = generation_lifecycle.take(uid, lease="x", seconds=60)
     assert row is not None
     generation_lifecycle.begin_call(row, Call(tree=tree, participant=row.participant, provider="p"))
@@ -83,7 +83,7 @@ def test_a_grove_tells_who_spent_what_on_what(
 def test_what_asking_would_cost_is_known_before(
     api: Api, owner: User, actor: Actor, tree: Tree, muse: Participant
 ) -> None:
-    execute(actor, tree, Request(f'respond "{"Marie waits. " * 40}"'))
+    execute_line(actor, tree, Request(f'respond "{"Marie waits. " * 40}"'))
     Participant.objects.create(
         grove=actor.grove, kind="model", name="Four", model_ref="openai:gpt-4o-mini"
     )

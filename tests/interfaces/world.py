@@ -11,7 +11,7 @@ from loom import models
 from loom.access import get_actor
 from loom.commands import groves, node_writer, people
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
 
 
@@ -29,7 +29,7 @@ def world(
     actor = get_actor(owner, grove)
 
     def say(line: str) -> str:
-        refs = execute(actor, tree, Request(line)).body["refs"]
+        refs = execute_line(actor, tree, Request(line)).body["refs"]
         return str(refs[0]) if refs else ""
 
     node = say('respond root "opening"')

@@ -111,15 +111,15 @@ def stored(tree: Tree) -> Replayed:
             "id": mark.uid,
             "kind": mark.kind,
             "label": mark.label,
-            "item": _shown(mark.item),
+            "item": _shown(mark.item_id),
             "participant": mark.participant.uid,
         }
     for link in Link.objects.filter(tree=tree, removed_at=None).select_related("by"):
         state.links[link.uid] = {
             "id": link.uid,
             "type": link.type,
-            "source": _shown(link.source),
-            "target": _shown(link.target),
+            "source": _shown(link.source_id),
+            "target": _shown(link.target_id),
             "note": link.note,
             "confidence": link.confidence,
             "by": link.by.uid,
@@ -130,8 +130,8 @@ def stored(tree: Tree) -> Replayed:
     return state
 
 
-def _shown(address: str) -> str:
-    node_id = addresses.node_id(address)
+def _shown(item: int) -> str:
+    node_id = addresses.node_id(item)
     if node_id is None:
-        return f"tree:{Tree.objects.get(pk=addresses.tree_id(address) or 0).uid}"
+        return f"tree:{Tree.objects.get(pk=addresses.tree_id(item) or 0).uid}"
     return str(Node.objects.values_list("local_id", flat=True).get(pk=node_id))

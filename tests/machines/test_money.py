@@ -24,7 +24,7 @@ from agents import worker
 from agents.lease import begin, bury
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle, node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.models import Call, Generation, Grove, Participant
 from loom.queries.usage import left_of, today
@@ -85,7 +85,7 @@ class Day(RuleBasedStateMachine):
     @rule(who=st.integers(0, 1), n=st.integers(1, 4), length=st.sampled_from(["", " tokens:20"]))
     def ask(self, who: int, n: int, length: str) -> None:
         try:
-            execute(self.people[who], self.tree, Request(f"continue from root n:{n}{length}"))
+            execute_line(self.people[who], self.tree, Request(f"continue from root n:{n}{length}"))
         except CommandError as refused:
             assert refused.code == "LIMIT_EXCEEDED"
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.commands.node_writer import proof_of
 from loom.models import Event, Grove, Node, Participant, Tree, User
 from loom.rules import hashes
@@ -62,7 +62,7 @@ class Loom(RuleBasedStateMachine):
     def say(self, person: bool, line: str, **sent: Any) -> None:
         before = (Node.objects.count(), Event.objects.count())
         try:
-            execute(self.people[person], self.tree, Request(line, **sent))
+            execute_line(self.people[person], self.tree, Request(line, **sent))
         except CommandError as refused:
             assert refused.reply.startswith("✗ ")
             assert (Node.objects.count(), Event.objects.count()) == before

@@ -8,7 +8,7 @@ from django.db import connection
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Grove, Node, Receipt, Tree, User
 from loom.rules.errors import CommandError
 from tests.machines.replay import replayed, stored
@@ -35,7 +35,7 @@ def _together(
             for number in range(TIMES):
                 key = sent.get("key", "").format(number=number)
                 try:
-                    execute(actor, tree, Request(line, key=key))
+                    execute_line(actor, tree, Request(line, key=key))
                     outcomes.append("ok")
                 except CommandError as refused:
                     outcomes.append(refused.code)
@@ -61,7 +61,7 @@ def test_prune_and_restore_against_each_other_stay_told_by_events(
     two: tuple[Actor, Actor],
 ) -> None:
     tree = node_writer.make_tree(two[0])
-    a = execute(two[0], tree, Request('respond root "a"')).body["refs"][0]
+    a = execute_line(two[0], tree, Request('respond root "a"')).body["refs"][0]
     outcomes = _together(two, tree, (f"prune {a}", f"restore {a}"))
     assert set(outcomes) <= {"ok", "REJECTED"}
     flips = Event.objects.filter(stream__name=f"tree:{tree.uid}", kind="node.flagged")
@@ -72,7 +72,7 @@ def test_prune_and_restore_against_each_other_stay_told_by_events(
 
 def test_one_version_is_built_on_each_observation(two: tuple[Actor, Actor]) -> None:
     tree = node_writer.make_tree(two[0])
-    a = execute(two[0], tree, Request('respond root "a"')).body["refs"][0]
+    a = execute_line(two[0], tree, Request('respond root "a"')).body["refs"][0]
     line = f'edit {a} "b" as:version'
     outcomes = _together(two, tree, (line, line))
     assert outcomes.count("ok") == 1

@@ -10,7 +10,7 @@ from django.db import connection
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Generation, Node, Participant, Stream, Tree, User, Workspace
 from loom.rules.errors import CommandError
 from tests.people.conftest import AtOnce
@@ -90,7 +90,7 @@ def _grown(actor: Actor, tree: Tree, muse: Participant) -> None:
         "undo",
         "continue from root n:2",
     ):
-        execute(actor, tree, Request(line, key=line))
+        execute_line(actor, tree, Request(line, key=line))
     generation = Generation.objects.filter(tree=tree).first()
     assert generation is not None
     generation.node = Node.objects.filter(tree=tree, text="one").first()
@@ -164,6 +164,6 @@ def test_a_tree_is_erased_once(at_once: AtOnce, actor: Actor, tree: Tree) -> Non
 def test_nothing_is_written_to_a_tree_that_goes(actor: Actor, tree: Tree) -> None:
     archived(actor, tree)
     tree_commands.erase(actor, tree, "Marie")
-    assert code(execute, actor, tree, Request('respond root "x"')) in ("NOT_FOUND", "REJECTED")
+    assert code(execute_line, actor, tree, Request('respond root "x"')) in ("NOT_FOUND", "REJECTED")
     assert code(tree_commands.change_tree, actor, tree, {"archived": False}) == "NOT_FOUND"
     assert Tree.objects.filter(pk=tree.pk).exists()

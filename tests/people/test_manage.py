@@ -20,7 +20,7 @@ from rest_framework.test import APIClient
 
 from config import health
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.commands.provider_keys import open_sealed
 from loom.management import archives, shell
 from loom.models import Event, Grove, Membership, Node, Participant, SigninLink, Tree, User
@@ -163,7 +163,7 @@ def test_no_key_of_the_environment_is_taken_where_the_setting_says_none(
 def test_every_tree_is_verified_and_a_broken_node_is_named(
     actor: Actor, tree: Tree, buffer: Tree
 ) -> None:
-    execute(actor, tree, Request('respond root "a"'))
+    execute_line(actor, tree, Request('respond root "a"'))
     lines = said("verify")
     assert lines[0] == f"{tree.uid} Marie: valid, 2 nodes"
     assert lines[-1] == "2 trees checked, 0 broken."
@@ -208,12 +208,12 @@ def test_links_lead_to_where_it_was_started_last(settings: Any, owner: User) -> 
 def test_a_backup_brings_everything_back(
     actor: Actor, tree: Tree, tmp_path: Path, settings: Any
 ) -> None:
-    execute(actor, tree, Request('respond "before →\u00e9🙂"'))
+    execute_line(actor, tree, Request('respond "before →\u00e9🙂"'))
     (tmp_path / "secret").write_text("another secret")
     file = tmp_path / "one.backup"
     said("backup", str(file))
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    execute(actor, tree, Request('respond "after"'))
+    execute_line(actor, tree, Request('respond "after"'))
     events = Event.objects.count()
     lines = said("restore", str(file))
     assert set(Node.objects.values_list("text", flat=True)) == {"", "before →é🙂"}
@@ -223,7 +223,7 @@ def test_a_backup_brings_everything_back(
     # What was there before can be had again.
     said("restore", lines[0].split()[-1])
     assert Node.objects.filter(text="after").exists()
-    execute(actor, tree, Request('respond "and on"'))
+    execute_line(actor, tree, Request('respond "and on"'))
 
 
 @pytest.mark.sqlite
@@ -231,7 +231,7 @@ def test_a_backup_brings_everything_back(
 def test_a_backup_is_restored_on_a_new_machine(
     actor: Actor, tree: Tree, tmp_path: Path, settings: Any
 ) -> None:
-    execute(actor, tree, Request('respond "carried over"'))
+    execute_line(actor, tree, Request('respond "carried over"'))
     said("backup", str(tmp_path / "one.backup"))
     env = {"HEDDLE_DATA": str(tmp_path / "new"), "PATH": os.environ["PATH"]}
     command = [sys.executable, "manage.py", "restore", str(tmp_path / "one.backup")]

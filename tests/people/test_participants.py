@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
+from agents.subject_prompt import configuration_of
 from loom.access import Actor
-from loom.commands import participants
+from loom.commands import groves, participants
 from loom.commands.participants import Changes, participant_body
 from loom.commands.provider_keys import key_of, open_sealed
-from loom.models import Event, Participant
+from loom.models import Event, Participant, User
 from loom.rules.errors import CommandError
-from loom.rules.permissions import NAMES, PRESETS, broken_rule, preset_of
+from loom.rules.permissions import PRESETS, Permission, broken_rule, preset_of
+from loom.rules.provider_kinds import REMEMBERED
 
 pytestmark = pytest.mark.django_db
 URL = "https://models.example/v1"
@@ -56,10 +58,51 @@ def test_another_address_drops_the_key(actor: Actor) -> None:
     assert not change(actor, one, api_key="").sealed_key
 
 
-def test_kind_and_model_stay_for_good(actor: Actor) -> None:
-    one = make(actor, model_ref="openai:a", api_key="sk-secret")
-    assert refused(change, actor, one, fields={"model_ref": "other:b"}).code == "REJECTED"
-    assert change(actor, one, fields={"model_ref": "openai:a", "name": "Same"}).sealed_key
+def test_an_agent_may_get_another_model(actor: Actor) -> None:
+    one = make(actor, model_ref="openai:a", api_key="sk-secret", capabilities=["seed", "prefill"])
+    Participant.objects.filter(pk=one.pk).update(
+        probe={"status": "done"}, prices={"input": 1.0, "output": 2.0}
+    )
+    before = configuration_of(one, None)
+    one = change(actor, one, fields={"model_ref": "openai:b", "name": "Same"})
+    assert (one.model_ref, one.probe, one.prices) == ("openai:b", {}, {})
+    assert set(one.capabilities).isdisjoint(REMEMBERED)
+    assert open_sealed(one.sealed_key, "") == "sk-secret"  # the same provider still
+    assert configuration_of(one, None) != before
+    event = Event.objects.filter(kind="participant.changed").latest("seq")
+    assert event.payload["participant"]["model_ref"] == "openai:b"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("openai:a", "anthropic:a"), ("litellm:openai/m", "litellm:groq/m")],
+)
+def test_a_model_of_another_provider_does_not_get_the_key(
+    before: str, after: str, actor: Actor
+) -> None:
+    one = make(actor, model_ref=before, api_key="sk-secret")
+    if after.startswith("litellm"):
+        assert refused(change, actor, one, fields={"model_ref": after}).code == "REJECTED"
+        one = change(actor, one, fields={"model_ref": after}, api_key="sk-other")
+        assert open_sealed(one.sealed_key, "") == "sk-other"
+    else:
+        one = change(actor, one, fields={"model_ref": after})
+        assert (one.sealed_key, one.lane) == ("", "")
+
+
+def test_the_name_of_an_archived_agent_may_be_used_again(actor: Actor) -> None:
+    old = participants.archive_participant(actor, make(actor, name="Muse"))
+    new = make(actor, name="muse")
+    assert refused(change, actor, old, archived=False).code == "CONFLICT"
+    back = change(actor, old, fields={"name": "Muse of old"}, archived=False)
+    assert (back.archived_at, new.name) == (None, "muse")
+    assert refused(change, actor, back, fields={"name": "MUSE"}).code == "CONFLICT"
+
+
+def test_a_persons_name_stays_theirs(actor: Actor, reader: User) -> None:
+    person = Participant.objects.get(grove=actor.grove, user=reader)
+    groves.remove_member(actor, reader.username)
+    assert refused(make, actor, name=person.name).code == "CONFLICT"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +192,7 @@ def test_a_value_is_one_that_can_be(field: str, value: Any, code: str, actor: Ac
     assert refused(make, actor, **{field: value}).code == code
     one = make(actor)
     changed = refused(change, actor, one, fields={field: value})
-    assert changed.code == ("REJECTED" if field == "model_ref" else code)
+    assert changed.code == code
     one.refresh_from_db()
     assert getattr(one, field) != value
 
@@ -160,8 +203,8 @@ def test_texts_are_kept_as_given(actor: Actor) -> None:
     assert (one.persona, one.stop) == ("  be kind \r\n", [" \n", "END"])
 
 
-def test_a_name_is_once_in_a_grove_also_of_those_who_left(actor: Actor) -> None:
-    participants.archive_participant(actor, make(actor, name="Ünal"))
+def test_a_name_is_once_in_a_grove_whatever_its_case(actor: Actor) -> None:
+    make(actor, name="Ünal")
     assert refused(make, actor, name="üNAL").code == "CONFLICT"
 
 
@@ -202,7 +245,7 @@ def test_a_change_is_of_the_row_as_it_is_now(actor: Actor) -> None:
 @pytest.mark.parametrize(
     ("preset", "names"),
     [
-        ("collaborator", set(NAMES.values())),
+        ("collaborator", set(Permission)),
         ("analysis", {"loom_aware", "doc_read"}),
         ("subject", set()),
     ],

@@ -5,7 +5,7 @@ from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Node, Tree
 from loom.queries.trees import measured, size_of, tree_body
 from tests.queries.growing import add, chain, flag, version
@@ -66,7 +66,7 @@ def test_the_size_is_kept_as_a_tree_grows_and_is_what_a_pass_over_it_finds(
     actor: Actor, tree: Tree
 ) -> None:
     def say(line: str) -> str:
-        refs = execute(actor, tree, Request(line)).body["refs"]
+        refs = execute_line(actor, tree, Request(line)).body["refs"]
         return str(refs[0]) if refs else ""
 
     a = say('respond root "a"')

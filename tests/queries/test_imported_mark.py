@@ -8,7 +8,7 @@ from django.db import connection
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.models import Import, Node, Tree
 from tests.triggers import triggers_aside
@@ -22,14 +22,14 @@ def test_what_came_before_the_end_of_an_import_is_marked(
 ) -> None:
     monkeypatch.setattr(migration, "BATCH", 2)
     for text in ("a", "b", "c"):
-        execute(actor, tree, Request(f'respond root "{text}"'))
+        execute_line(actor, tree, Request(f'respond root "{text}"'))
     writer = streams.lock(tree, actor=actor.participant.uid)
     writer.append("import.finished", {"import": "x", "tree": tree.uid, "report": {}})
     writer.flush()
     Import.objects.create(
         grove=tree.grove, participant=actor.participant, tree=tree, name="x", file="", status="done"
     )
-    execute(actor, tree, Request('respond root "written here"'))
+    execute_line(actor, tree, Request('respond root "written here"'))
     other = node_writer.make_tree(actor, title="Beside")
     with triggers_aside(connection):  # the migration runs before the guard of nodes is made
         migration.mark(apps, None)

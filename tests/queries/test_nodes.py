@@ -7,6 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from loom.access import Actor
+from loom.commands.node_writer import make_items
 from loom.models import Link, Mark, Node, Tree, User
 from loom.queries.node_bodies import event_body, node_bodies
 from loom.queries.node_rows import rows_of
@@ -22,21 +23,23 @@ def _body(actor: Actor, node: Node, **options: bool) -> dict[str, Any]:
 
 
 def _mark(actor: Actor, node: Node, kind: str, label: str) -> Mark:
+    make_items([node.pk])
     return Mark.objects.create(
         tree=node.tree,
         kind=kind,
         label=label,
-        item=addresses.of_node(node.pk),
+        item_id=addresses.of_node(node.pk),
         participant=actor.participant,
         at=timezone.now(),
     )
 
 
-def _link(actor: Actor, source: Node, target: str) -> Link:
+def _link(actor: Actor, source: Node, target: int) -> Link:
+    make_items([source.pk, target])
     return Link.objects.create(
         tree=source.tree,
-        source=addresses.of_node(source.pk),
-        target=target,
+        source_id=addresses.of_node(source.pk),
+        target_id=target,
         by=actor.participant,
         at=timezone.now(),
     )
@@ -136,7 +139,7 @@ def test_sources_are_written_as_references(actor: Actor, tree: Tree, buffer: Tre
         (addresses.of_node(a.pk), "context", a.hash),
         (addresses.of_node(far.pk), "instruction", far.hash),
         (addresses.of_tree(buffer.pk), "primary", ""),
-        ("n1", "context", ""),
+        (1, "context", ""),
     )
     merged = add(tree, actor.participant, "merged", b, sources=sources)
     assert _body(actor, merged)["sources"] == [

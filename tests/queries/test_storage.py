@@ -15,7 +15,7 @@ from agents import sweeper
 from bench.storage import prose
 from loom.access import Actor
 from loom.commands import step_records
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.grammar.printing import digest_of, named
 from loom.models import Event, Node, Receipt, Step, Tree, User
 from loom.queries.event_log import events_since
@@ -44,7 +44,7 @@ def _used() -> int:
 
 
 def _respond(actor: Actor, tree: Tree, text: str, key: str = "") -> dict[str, Any]:
-    return execute(actor, tree, Request(f"respond root\n{text}\n←", key=key)).body
+    return execute_line(actor, tree, Request(f"respond root\n{text}\n←", key=key)).body
 
 
 @pytest.mark.django_db(transaction=True)
@@ -105,7 +105,7 @@ def test_the_same_key_and_line_answer_the_same_again(actor: Actor, tree: Tree) -
 
 def test_the_text_of_a_refused_line_stays_in_its_step(actor: Actor, tree: Tree) -> None:
     with pytest.raises(CommandError) as refused:
-        execute(actor, tree, Request(f"respond zzzz\n{LONG}\n←"))
+        execute_line(actor, tree, Request(f"respond zzzz\n{LONG}\n←"))
     step = Step.objects.get(seq=refused.value.step, workspace__tree=tree)  # type: ignore[attr-defined]
     assert LONG in step.line and LONG in step.canonical
 
@@ -113,7 +113,7 @@ def test_the_text_of_a_refused_line_stays_in_its_step(actor: Actor, tree: Tree) 
 @pytest.mark.parametrize("line", ["respond root\n{}\n←", 'respond root "{}"'])
 def test_a_short_text_stays_in_the_step(actor: Actor, tree: Tree, line: str) -> None:
     given = line.format("And then?")
-    execute(actor, tree, Request(given))
+    execute_line(actor, tree, Request(given))
     assert Step.objects.filter(workspace__tree=tree, line=given).exists()
 
 
@@ -122,7 +122,7 @@ def test_a_text_that_was_sent_with_escapes_is_named_by_the_canonical_line(
 ) -> None:
     text = 'She said "no". ' * 60 + "end"
     line = 'respond root "' + text.replace('"', '\\"') + '"'
-    body = execute(actor, tree, Request(line)).body
+    body = execute_line(actor, tree, Request(line)).body
     assert Node.objects.get(tree=tree, local_id=body["refs"][0]).text == text
     step = Step.objects.get(seq=body["step"], workspace__tree=tree)
     assert step.line == step.canonical == f"→ respond root {named(text)}"
@@ -130,7 +130,7 @@ def test_a_text_that_was_sent_with_escapes_is_named_by_the_canonical_line(
 
 def test_undo_tells_a_long_line_without_its_text(actor: Actor, tree: Tree) -> None:
     _respond(actor, tree, LONG)
-    assert execute(actor, tree, Request("undo")).reply == "✓ undid → respond root …"
+    assert execute_line(actor, tree, Request("undo")).reply == "✓ undid → respond root …"
 
 
 def test_old_receipts_and_ended_sessions_are_deleted(

@@ -4,17 +4,18 @@ The rows are those that the code of that time wrote: events with the whole body 
 steps and receipts with whole lines, generations with their text.
 """
 
+import json
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import IntegrityError, connection, transaction
+from django.db.migrations.loader import MigrationLoader
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Generation, Node, Participant, Receipt, Step, Tree
 from loom.models.base import new_uid
 from loom.queries import lookup
@@ -31,12 +32,26 @@ CANONICAL = f"→ respond root\n{LONG}\n←"
 
 
 def _migrate() -> None:
-    migration.forward(apps, SimpleNamespace(connection=connection))
+    """Runs the migration on the models of its time, when a step held addresses itself."""
+    past = MigrationLoader(connection).project_state(("loom", "0017_node_content_guard")).apps
+    kind = "jsonb" if connection.vendor == "postgresql" else "text"
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        names = [
+            one.name for one in connection.introspection.get_table_description(cursor, "loom_step")
+        ]
+        if "items" not in names:
+            cursor.execute(f"ALTER TABLE loom_step ADD COLUMN items {kind} NOT NULL DEFAULT '[]'")
+        for step in Step.objects.all():
+            items = json.dumps([f"n{one.item_id}" for one in step.touched.all()])
+            cursor.execute("UPDATE loom_step SET items = %s WHERE id = %s", [items, step.pk])
+    migration.forward(past, SimpleNamespace(connection=connection))
 
 
 def _old(actor: Actor, tree: Tree, model: Participant) -> dict[str, Any]:
     """Makes the rows of the tree what they were; the answer that was kept."""
-    body = execute(actor, tree, Request(LINE, key="old")).body
+    body = execute_line(actor, tree, Request(LINE, key="old")).body
     answer = {**body, "canonical": CANONICAL}
     Step.objects.filter(seq=body["step"]).update(line=LINE, canonical=CANONICAL)
     Receipt.objects.update(answer=answer)
@@ -68,7 +83,7 @@ def test_old_rows_name_their_texts_as_new_ones_do(
     before = replayed(tree)
     _migrate()
     written = node_writer.make_tree(actor, title="new")
-    new = execute(actor, written, Request(LINE, key="new")).body
+    new = execute_line(actor, written, Request(LINE, key="new")).body
     old_step, new_step = Step.objects.order_by("id")
     assert (old_step.line, old_step.canonical) == (new_step.line, new_step.canonical)
     assert Receipt.objects.get(key="old").answer == {**answer, "canonical": new["canonical"]}
@@ -79,7 +94,7 @@ def test_old_rows_name_their_texts_as_new_ones_do(
     assert (row.text, row.shown) == ("", LONG + "And so on.")
     state = replayed(tree)
     assert state.nodes == before.nodes == stored(tree).nodes
-    assert execute(actor, tree, Request(LINE, key="old")).body["repeated"]
+    assert execute_line(actor, tree, Request(LINE, key="old")).body["repeated"]
     assert find_in_tree(actor, tree, None, "way down, SHE said").total == 2
 
 

@@ -15,7 +15,7 @@ from loom import tasks
 from loom.access import Actor
 from loom.api import transfer
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Import, Tree, User
 
 pytestmark = pytest.mark.django_db
@@ -123,7 +123,7 @@ def grown(actor: Actor, request: pytest.FixtureRequest) -> Tree:
     """A dialogue of three texts."""
     tree = node_writer.make_tree(actor, title='The/"house" \u202e🌫️', mode="dialogue")
     for text in ("One.", "Two\n  é", "Three"):
-        execute(actor, tree, Request(f"respond\n{text}"))
+        execute_line(actor, tree, Request(f"respond\n{text}"))
     return Tree.objects.select_related("grove").get(pk=tree.pk)
 
 
@@ -160,7 +160,7 @@ def test_a_path_goes_out_as_text_and_markdown(
 def test_a_buffer_goes_out_byte_by_byte(api: Client, owner: User, actor: Actor) -> None:
     tree = node_writer.make_tree(actor, title="T", mode="buffer")
     for text in ("Once ", "upon\r\n", " a time"):
-        execute(actor, tree, Request(f"respond\n{text}"))
+        execute_line(actor, tree, Request(f"respond\n{text}"))
     address = f"/api/trees/{tree.uid}/export"
     assert read(api(owner).get(f"{address}?format=text")) == "Once upon\r\n a time"
     assert read(api(owner).get(f"{address}?format=markdown")) == "# T\n\nOnce upon\r\n a time\n"

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Tree, User
 
 pytestmark = pytest.mark.django_db
@@ -19,10 +19,10 @@ def grow(actor: Actor, mode: str) -> tuple[Tree, list[str]]:
     tree = node_writer.make_tree(actor, title="T", mode=mode)
     made: list[str] = []
     for line in ('root "One."', '{0} "Two."', '{1} "Three."', '{1} "Four."', '{1} "Hidden."'):
-        answer = execute(actor, tree, Request(f"respond {line.format(*made)}"))
+        answer = execute_line(actor, tree, Request(f"respond {line.format(*made)}"))
         made.append(answer.body["refs"][0])
-    execute(actor, tree, Request(f"prune {made[4]}"))
-    execute(actor, tree, Request(f'edit {made[1]} "Second." as:version'))
+    execute_line(actor, tree, Request(f"prune {made[4]}"))
+    execute_line(actor, tree, Request(f'edit {made[1]} "Second." as:version'))
     return tree, made
 
 

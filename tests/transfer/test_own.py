@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
+from loom.rules.addresses import of_tree
 from loom.transfer import heddle_writer, importing
 from tests.machines.replay import Replayed, events_of, stored
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
@@ -33,7 +34,7 @@ def lived(actor: Actor, tree: Tree, writer: User, muse: Participant) -> Tree:
     other = get_actor(writer, tree.grove)
 
     def say(line: str, by: Actor = actor) -> str:
-        refs = execute(by, tree, Request(line)).body["refs"]
+        refs = execute_line(by, tree, Request(line)).body["refs"]
         return str(refs[-1]) if refs else ""
 
     opening = say('respond root "Once, said Ada.\\n"')
@@ -103,14 +104,14 @@ def test_a_tree_comes_again_as_it_was(lived: Tree, bring: Bring, actor: Actor) -
 def test_marks_links_and_sources_come_again(lived: Tree, bring: Bring) -> None:
     again = tree_of(bring(out(lived)))
     whole = Mark.objects.get(tree=again, label="whole")
-    assert whole.item == f"t{again.pk}"
+    assert whole.item_id == of_tree(again.pk)
     assert Mark.objects.filter(tree=again).count() == Mark.objects.filter(tree=lived).count() == 4
     assert Link.objects.filter(tree=again, note="so", confidence=0.5, type="supports").exists()
-    assert Link.objects.get(tree=again, type="related").target == f"t{again.pk}"
+    assert Link.objects.get(tree=again, type="related").target_id == of_tree(again.pk)
     made = Node.objects.get(tree=again, text="So it was.")
-    seen = {(one.item, one.role, one.version_seen) for one in made.sources.all()}
+    seen = {(one.item_id, one.role, one.version_seen) for one in made.sources.all()}
     above = Node.objects.get(versions=made.parent_slot)
-    assert seen == {(f"n{above.pk}", "primary", above.hash), (f"t{again.pk}", "context", "")}
+    assert seen == {(above.pk, "primary", above.hash), (of_tree(again.pk), "context", "")}
 
 
 def test_a_client_that_replays_the_events_has_the_tree(lived: Tree, bring: Bring) -> None:
@@ -265,7 +266,7 @@ def test_out_in_and_out_again_is_the_same_file(
             "edit": f"edit {ref} as:version\n{text}",
         }.get(verb, f"{verb} {ref}\n{text}")
         try:
-            made += execute(actor, tree, Request(line)).body["refs"][:1]
+            made += execute_line(actor, tree, Request(line)).body["refs"][:1]
         except CommandError:
             continue
     first = out(tree)
@@ -305,9 +306,9 @@ def test_imported_nodes_are_marked_where_they_are_read(
 ) -> None:
     again = tree_of(bring(out(lived)))
     node = again.nodes.get(text="So it was.")
-    assert "· imported" in execute(actor, again, Request(f"view {node.local_id}")).reply
+    assert "· imported" in execute_line(actor, again, Request(f"view {node.local_id}")).reply
     own = lived.nodes.get(text="So it was.")
-    assert "imported" not in execute(actor, lived, Request(f"view {own.local_id}")).reply
+    assert "imported" not in execute_line(actor, lived, Request(f"view {own.local_id}")).reply
     page = api(owner).get(f"/trees/{again.uid}?node={node.local_id}").content.decode()
     assert ">imported</span>" in page
     page = api(owner).get(f"/trees/{again.uid}/nodes/{node.local_id}/provenance").content.decode()

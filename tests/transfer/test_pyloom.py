@@ -36,7 +36,7 @@ def _labels(tree: Tree, kind: str) -> dict[str, list[str]]:
     """Labels by the text of the node."""
     found: dict[str, list[str]] = {}
     for mark in Mark.objects.filter(tree=tree, kind=kind).order_by("id"):
-        text = Node.objects.get(pk=int(mark.item[1:])).text
+        text = Node.objects.get(pk=mark.item_id).text
         found.setdefault(text, []).append(mark.label)
     return found
 
@@ -195,11 +195,11 @@ def test_a_client_that_replays_the_events_has_the_tree(bring: Bring, sample: Any
 
 
 def test_a_new_node_goes_on_below_an_imported_one(bring: Bring, actor: Actor) -> None:
-    from loom.commands.execute import Request, execute
+    from loom.commands.execute import Request, execute_line
 
     tree = tree_of(bring(full(node("a"))))
     tree = Tree.objects.select_related("grove").get(pk=tree.pk)
-    said = execute(actor, tree, Request(f'respond {_one(tree, "a").local_id} "b"'))
+    said = execute_line(actor, tree, Request(f'respond {_one(tree, "a").local_id} "b"'))
     assert said.body["ok"] and tree.nodes.count() == 3
     assert verify_tree(actor, tree, None)["status"] == "valid"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from loom.models import Grove, Participant, User
-from loom.rules.permissions import NAMES
+from loom.rules.permissions import Permission
 from tests.web.conftest import Visitor
 from tests.web.test_pages import text
 
@@ -19,7 +19,7 @@ def save(client: object, grove: Grove, **fields: object) -> int:
 @pytest.mark.parametrize(
     ("preset", "names"),
     [
-        ("collaborator", list(NAMES.values())),
+        ("collaborator", list(Permission)),
         ("analysis", ["loom_aware", "doc_read"]),
         ("subject", []),
     ],
@@ -43,7 +43,7 @@ def test_single_permissions_and_the_rest_are_kept_and_shown(
     assert (one.archetype, one.budget, one.authority) == ("auditor", "quick", 2)
     assert one.tool_filter == ["A", "B"]
     page = text(client, f"/groves/{grove.uid}/participants/{one.uid}")
-    for name in NAMES.values():
+    for name in Permission:
         box = page.split(f'value="{name}"')[1].split(">")[0]
         assert ("checked" in box) == (name in ticked), name
     assert "acts, quick budget" in text(client, f"/groves/{grove.uid}/participants")

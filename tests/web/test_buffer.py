@@ -6,7 +6,7 @@ import pytest
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.commands.node_writer import NewNode
 from loom.events import streams
 from loom.models import Node, Participant, Tree, User
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 def say(actor: Actor, tree: Tree, line: str) -> list[str]:
     """The refs of a line."""
-    refs: list[str] = execute(actor, tree, Request(line)).body["refs"]
+    refs: list[str] = execute_line(actor, tree, Request(line)).body["refs"]
     return refs
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.cache import cache
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.events import announce
 from loom.models import Participant, Tree, User
 from tests.web.conftest import Visitor
@@ -23,7 +23,7 @@ def test_tags_of_trees_are_shown_and_narrow_the_list(
     other = Tree.objects.create(
         grove=tree.grove, title="Quite another", mode="dialogue", maker=actor.participant
     )
-    execute(actor, tree, Request(line=f'tag tree:{tree.uid} #study #"two words"'))
+    execute_line(actor, tree, Request(line=f'tag tree:{tree.uid} #study #"two words"'))
     page = listed(visitor, owner)
     assert "#study" in page and "#two words" in page and other.title in page
     page = listed(visitor, owner, "?tag=STUDY")

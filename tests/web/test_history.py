@@ -3,7 +3,7 @@
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree, Turn, User
 from loom.queries.lookup import root_of
 from tests.web.conftest import Visitor
@@ -20,7 +20,9 @@ def shown(visitor: Visitor, user: User, tree: Tree) -> str:
 def test_an_owner_is_offered_the_steps_of_others(
     owner: User, writer: User, tree: Tree, visitor: Visitor
 ) -> None:
-    hers = execute(get_actor(writer, tree.grove), tree, Request('respond root "a"')).body["step"]
+    hers = execute_line(get_actor(writer, tree.grove), tree, Request('respond root "a"')).body[
+        "step"
+    ]
     line = f"undo step:{hers} by:&quot;Writer&quot;"
     assert line in shown(visitor, owner, tree)
     assert f'data-line="undo step:{hers}"' in shown(visitor, writer, tree)
@@ -29,7 +31,7 @@ def test_an_owner_is_offered_the_steps_of_others(
 def test_a_writer_is_not_offered_the_steps_of_others(
     actor: Actor, writer: User, tree: Tree, visitor: Visitor
 ) -> None:
-    execute(actor, tree, Request('respond root "a"'))
+    execute_line(actor, tree, Request('respond root "a"'))
     page = shown(visitor, writer, tree)
     assert "Other people's changes" not in page
     assert "data-line" not in page
@@ -38,8 +40,8 @@ def test_a_writer_is_not_offered_the_steps_of_others(
 def test_what_is_undone_is_struck_and_has_no_button(
     actor: Actor, owner: User, tree: Tree, visitor: Visitor
 ) -> None:
-    execute(actor, tree, Request('respond root "a"'))
-    execute(actor, tree, Request("undo"))
+    execute_line(actor, tree, Request('respond root "a"'))
+    execute_line(actor, tree, Request("undo"))
     page = shown(visitor, owner, tree)
     assert 'class="undone"' in page
     assert "data-line" not in page
@@ -48,7 +50,7 @@ def test_what_is_undone_is_struck_and_has_no_button(
 def test_a_turn_is_undone_whole_by_who_asked_and_by_owners(
     actor: Actor, owner: User, writer: User, tree: Tree, muse: Participant, visitor: Visitor
 ) -> None:
-    made = execute(actor, tree, Request('respond root "a"')).body["refs"]
+    made = execute_line(actor, tree, Request('respond root "a"')).body["refs"]
     node = tree.nodes.get(local_id=made[0])
     turn = Turn.objects.create(
         tree=tree,

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree, User
 from tests.house.catalogues import pseudo, speak_pseudo
 from tests.web.conftest import Visitor
@@ -83,7 +83,7 @@ def _grow(actor: Actor, tree: Tree) -> None:
         'edit here "Three." as:version',
         "switch to parent",
     ):
-        execute(actor, tree, Request(line=line))
+        execute_line(actor, tree, Request(line=line))
 
 
 def test_no_page_is_left_in_english(

@@ -1,7 +1,7 @@
 """The bookmarks and tags of a tree, told at once for map and outline."""
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Node, Tree, User
 from tests.web.conftest import Visitor
 
@@ -11,11 +11,11 @@ def test_bookmarks_and_tags_of_nodes_are_told(
 ) -> None:
     about_tree = f"tag tree:{tree.uid} #x"
     for line in ('respond "One."', 'bookmark here "one"', "tag here #draft", about_tree):
-        execute(actor, tree, Request(line=line))
+        execute_line(actor, tree, Request(line=line))
     node = Node.objects.get(tree=tree, text="One.").local_id
     told = visitor(owner).get(f"/trees/{tree.uid}/marks").json()["marks"]
     assert [mark[1:] for mark in told] == [["bookmark", "one", node], ["tag", "draft", node]]
-    execute(actor, tree, Request(line="unbookmark here"))
+    execute_line(actor, tree, Request(line="unbookmark here"))
     assert len(visitor(owner).get(f"/trees/{tree.uid}/marks").json()["marks"]) == 1
 
 

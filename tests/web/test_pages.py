@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Grove, Membership, Node, Participant, Tree, User
 from tests.web.conftest import Visitor
 
@@ -91,10 +91,10 @@ def test_hostile_text_is_text_on_every_page(
     Participant.objects.filter(pk=actor.participant.pk).update(name=hostile)
     tree.refresh_from_db()
     actor = get_actor(owner, actor.grove)
-    at = execute(actor, tree, Request(line=f"respond\n{hostile}\n←")).body["position"]
+    at = execute_line(actor, tree, Request(line=f"respond\n{hostile}\n←")).body["position"]
     quoted = hostile.replace("\\", "\\\\").replace('"', '\\"')
     for line in (f'annotate {at} "{quoted}"', f'bookmark {at} "{quoted}"', f'tag {at} #"a<b>"'):
-        execute(actor, tree, Request(line=line))
+        execute_line(actor, tree, Request(line=line))
     client = visitor(owner)
     base = f"/trees/{tree.uid}"
     places = [
@@ -134,7 +134,7 @@ def test_a_long_path_shows_its_end_and_the_way_up(
     owner: User, actor: Actor, tree: Tree, visitor: Visitor
 ) -> None:
     for number in range(1, 75):
-        execute(actor, tree, Request(line=f'respond "text {number}."'))
+        execute_line(actor, tree, Request(line=f'respond "text {number}."'))
     client = visitor(owner)
     page = text(client, f"/trees/{tree.uid}")
     assert page.count('<article class="node') == 60
@@ -151,7 +151,7 @@ def test_only_what_lies_below_is_sent_when_the_rest_is_drawn(
     owner: User, actor: Actor, tree: Tree, visitor: Visitor
 ) -> None:
     for word in ("one", "two", "three"):
-        execute(actor, tree, Request(line=f'respond "{word}"'))
+        execute_line(actor, tree, Request(line=f'respond "{word}"'))
     one, three = (Node.objects.get(tree=tree, text=word).local_id for word in ("one", "three"))
     client = visitor(owner)
     page = text(client, f"/trees/{tree.uid}/path?node={three}&after={one}")
@@ -164,7 +164,7 @@ def test_somebody_new_begins_where_the_tree_first_forks(
     actor: Actor, writer: User, tree: Tree, visitor: Visitor
 ) -> None:
     for line in ('respond "one"', 'respond "two"', 'respond parent "two, otherwise"'):
-        execute(actor, tree, Request(line=line))
+        execute_line(actor, tree, Request(line=line))
     page = text(visitor(writer), f"/trees/{tree.uid}")
     assert page.count('<article class="node') == 1
     assert page.count('<article class="card') == 2
@@ -213,7 +213,7 @@ def test_an_archived_tree_is_out_of_the_list_and_erased_by_its_title(
 def test_search_finds_over_all_trees(
     owner: User, actor: Actor, tree: Tree, visitor: Visitor
 ) -> None:
-    execute(actor, tree, Request(line='respond "the summer her father left"'))
+    execute_line(actor, tree, Request(line='respond "the summer her father left"'))
     page = text(visitor(owner), f"/groves/{actor.grove.uid}?q=FATHER")
     assert "1 result" in page
     assert "summer her father" in page

@@ -3,14 +3,14 @@
 from typing import Any
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Event, Grove, Tree, User
 from tests.web.conftest import Visitor
 
 
 def say(actor: Actor, tree: Tree, line: str) -> str:
     """The first node that the line made or found."""
-    refs = execute(actor, tree, Request(line)).body["refs"]
+    refs = execute_line(actor, tree, Request(line)).body["refs"]
     return str(refs[0]) if refs else ""
 
 

@@ -3,7 +3,7 @@
 import re
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Grove, Tree, User
 from loom.web.markdown import CLASSES, coloured, rendered
 from tests.web.conftest import Visitor
@@ -11,7 +11,7 @@ from tests.web.conftest import Visitor
 
 def say(actor: Actor, tree: Tree, line: str) -> str:
     """The first node that the line made or found."""
-    return str(execute(actor, tree, Request(line)).body["refs"][0])
+    return str(execute_line(actor, tree, Request(line)).body["refs"][0])
 
 
 def page(visitor: Visitor, user: User, address: str) -> str:
@@ -77,7 +77,7 @@ def test_what_was_written_after_an_older_wording_is_marked(
     assert re.search(f'<article class="node reworded" id="n-{two}"', drawn)
     details = page(visitor, owner, f"/trees/{tree.uid}/nodes/{two}")
     assert 'class="details reworded"' in details
-    execute(actor, tree, Request(f"switch to {one}"))
+    execute_line(actor, tree, Request(f"switch to {one}"))
     assert "reworded" not in page(visitor, owner, f"/trees/{tree.uid}?node={two}")
     # Who reads the newer wording still sees that it is one.
     assert "reworded" in page(visitor, reader, f"/trees/{tree.uid}?node={two}")

@@ -9,14 +9,14 @@ from django.utils import timezone
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Grove, PublicLink, Tree, User
 from tests.web.conftest import Visitor
 
 
 def say(actor: Actor, tree: Tree, line: str) -> str:
     """The first node that the line made or found."""
-    return str(execute(actor, tree, Request(line)).body["refs"][0])
+    return str(execute_line(actor, tree, Request(line)).body["refs"][0])
 
 
 def shared(client: Client, tree: Tree) -> str:
@@ -44,7 +44,7 @@ def test_a_public_link_shows_the_texts_and_nothing_else_of_the_grove(
     say(actor, tree, f"link {one} to tree:{other.uid} node:{far} as:supports")
     gone = say(actor, tree, f'respond {one} "Pruned words."')
     below = say(actor, tree, f'respond {gone} "Below it."')
-    execute(actor, tree, Request(f"prune {gone}"))
+    execute_line(actor, tree, Request(f"prune {gone}"))
     address = shared(visitor(owner), tree)
     answer = Client().get(f"{address}?node={two}")
     page = answer.content.decode()

@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Tree, User, Workspace
 from loom.web import node_parts
 from loom.web.avatars import cast_of
@@ -50,7 +50,7 @@ def grow(actor: Actor, tree: Tree, length: int) -> list[str]:
 
 def said(actor: Actor, tree: Tree, line: str) -> str:
     """The first item that the line made or found."""
-    return str(execute(actor, tree, Request(line)).body["refs"][0])
+    return str(execute_line(actor, tree, Request(line)).body["refs"][0])
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def test_what_was_drawn_is_not_drawn_again_until_it_changes(
 
     def fresh(line: str = "") -> list[str]:
         if line:
-            execute(actor, tree, Request(line))
+            execute_line(actor, tree, Request(line))
         drawn.clear()
         node_parts.drawn_of(tree, spots, cast_of(actor))
         names = {spot.id: ids[at] for at, spot in enumerate(spots)}

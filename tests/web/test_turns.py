@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LETTERS
+from loom.rules.permissions import named
 from tests.web.conftest import Visitor
 from tests.web.test_pages import text
 
@@ -24,7 +24,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 @pytest.fixture
 def point(actor: Actor, tree: Tree) -> Node:
     """The node at which turns are asked for."""
-    node_id = execute(actor, tree, Request('respond root "Who is Marie?"')).body["refs"][0]
+    node_id = execute_line(actor, tree, Request('respond root "Who is Marie?"')).body["refs"][0]
     return Node.objects.get(tree=tree, local_id=node_id)
 
 
@@ -66,11 +66,11 @@ def round_of(turn: Turn, number: int = 1, **fields: Any) -> Generation:
 
 def say(actor: Actor, turn: Turn, line: str, place: str) -> None:
     """One line of the turn, run or refused, as a step of the agent's workspace."""
-    letters = frozenset(LETTERS[name] for name in turn.participant.permissions)
-    acting = replace(actor, participant=turn.participant, letters=letters)
+    held = named(turn.participant.permissions)
+    acting = replace(actor, participant=turn.participant, permissions=held)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     with suppress(CommandError):
-        execute(acting, turn.tree, Request(line, turn=turn.uid, place=place), workspace)
+        execute_line(acting, turn.tree, Request(line, turn=turn.uid, place=place), workspace)
 
 
 def part(client: Any, tree: Tree, node: Node) -> str:
@@ -120,7 +120,7 @@ def test_a_turn_that_ended_leads_to_its_answer_and_can_be_undone_by_who_asked(
     actor: Actor, owner: User, reader: User, tree: Tree, agent: Participant, point: Node,
     visitor: Visitor,
 ) -> None:  # fmt: skip
-    answer = execute(actor, tree, Request('respond here "Herself."')).body["refs"][0]
+    answer = execute_line(actor, tree, Request('respond here "Herself."')).body["refs"][0]
     node = Node.objects.get(tree=tree, local_id=answer)
     turn_of(actor, agent, point, status="done", ended_at=timezone.now(), node=node)
     for where in (point, node):
@@ -153,7 +153,7 @@ def test_an_aside_stands_beside_with_its_question_and_its_note(
     actor: Actor, owner: User, tree: Tree, agent: Participant, point: Node, visitor: Visitor
 ) -> None:
     ids = [
-        execute(actor, tree, Request(f'annotate {point.local_id} "{words}"')).body["refs"][0]
+        execute_line(actor, tree, Request(f'annotate {point.local_id} "{words}"')).body["refs"][0]
         for words in ("Is she angry?", "No, afraid.")
     ]
     asked, note = (Node.objects.get(tree=tree, local_id=one) for one in ids)

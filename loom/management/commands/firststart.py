@@ -10,7 +10,7 @@ from config.env import provider_key
 from loom.access import get_actor
 from loom.commands import groves, participants, people
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.commands.participants import Changes
 from loom.management.shell import address, keep_address, signin_link
 from loom.models import Grove, User
@@ -91,7 +91,7 @@ def _example(owner: User, grove: Grove) -> None:
     tree = tree_commands.make_tree(actor, new)
 
     def say(line: str) -> str:
-        refs = execute(actor, tree, Request(line)).body["refs"]
+        refs = execute_line(actor, tree, Request(line)).body["refs"]
         return str(refs[0]) if refs else ""
 
     opening = say(f'respond root "{OPENING}"')
