@@ -94,7 +94,7 @@ class Resolve(Args):
 
 @command("resolve", group="Make", klass="write", letters="AW", stream="tree")
 def resolve(context: Context, args: Resolve) -> Reply:
-    """Marks an annotation as settled; a reason is kept as a reply to it."""
+    """Marks an annotation as settled; a reason is kept as a reply to it. An objection needs one."""
     node = get_own_node(context, args.ref)
     if node.kind != "annotation":
         raise CommandError(
@@ -105,6 +105,12 @@ def resolve(context: Context, args: Resolve) -> Reply:
     if node.slot.resolved_at is not None:
         raise CommandError(
             "REJECTED", f"[{node.local_id}] is resolved already.", hint="a reply opens it again"
+        )
+    if node.form == "objection" and not args.reason.strip():
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is an objection: resolving it needs a reason.",
+            hint=f'write → resolve {node.local_id} "why it is settled"',
         )
     refs: tuple[str, ...] = (node.local_id,)
     inverse: tuple[Op, ...] = ()
