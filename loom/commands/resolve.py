@@ -1,5 +1,7 @@
 """From a Ref to the item it names, for the one who asks; or the refusal that says why not."""
 
+from dataclasses import replace
+
 from loom import access
 from loom.access import Actor
 from loom.commands.context import Context
@@ -37,6 +39,8 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
             f"{LATER[ref.kind]} are not supported yet.",
             hint="name a node, such as a7x2 or here",
         )
+    if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
+        return get_node(context, replace(ref, kind=ref.id, id=""))
     if ref.kind == "here":
         return context.here
     if ref.kind == "parent":
