@@ -244,7 +244,7 @@ class Compare(Args):
     ] = None
 
 
-@command("compare", group="Look", klass="look", letters="A", aliases=("diff",))
+@command("compare", group="Look", klass="look", permissions={LOOM}, aliases=("diff",))
 def compare(context: Context, args: Compare) -> Reply:
     """Compares two nodes: what differs, word by word (`[-old-] {+new+}`), or with `as:side`
     both texts. Texts too long for that, or with little in common, are shown side by side."""
