@@ -149,7 +149,7 @@ def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[
     if step is None:
         raise turn_lifecycle.LostError
     waits_for = _started(step)
-    return _told(said, step, warning), waits_for
+    return _told(said, step, warning or said.note), waits_for
 
 
 def _run(turn: Turn, said: Command, place: str) -> str:
@@ -209,6 +209,7 @@ def _told(said: Command, step: Step, warning: str) -> dict[str, Any]:
         "line": without_name(step.canonical or step.line).partition("\n")[0],
         "reply": reply,
         "number": step.seq if is_look and is_ok else 0,
+        "near": said.near,
         "asks": not is_ok or klass.startswith("look"),
         "changed": is_ok and bool(step.events) and klass != "silent",
         "halts": step.outcome == "LOOP" and step.hint.startswith("the turn was halted"),

@@ -7,7 +7,7 @@ from typing import Any
 from agents.agent_prompt import assembled, place_of
 from agents.context.truncation import TooLong
 from agents.output_grammar import language
-from agents.reply import Reply, read_reply
+from agents.reply import Reply, asks_again, read_reply
 from agents.turn_lines import next_line
 from loom import access
 from loom.access import Actor
@@ -163,7 +163,7 @@ def _execute(turn: Turn) -> bool:
         except CommandError as refused:
             return _fail(turn, refused)
     told = turn.replies
-    asks = any(one["asks"] for one in told)
+    asks = asks_again(told, [one["told"] for one in turn.rounds])
     kept = {
         "generation": turn.generation.uid,
         "text": said.text.rstrip(),

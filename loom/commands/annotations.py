@@ -95,7 +95,7 @@ class Resolve(Args):
 
 @command("resolve", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def resolve(context: Context, args: Resolve) -> Reply:
-    """Marks an annotation as resolved; a reason is kept as a reply to it."""
+    """Marks an annotation as settled; a reason is kept as a reply to it. An objection needs one."""
     node = get_own_node(context, args.ref)
     if node.kind != "annotation":
         raise CommandError(
@@ -106,6 +106,12 @@ def resolve(context: Context, args: Resolve) -> Reply:
     if node.slot.resolved_at is not None:
         raise CommandError(
             "REJECTED", f"[{node.local_id}] is already resolved.", hint="a reply reopens it"
+        )
+    if node.form == "objection" and not args.reason.strip():
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is an objection: resolving it needs a reason.",
+            hint=f'write → resolve {node.local_id} "why it is settled"',
         )
     refs: tuple[str, ...] = (node.local_id,)
     inverse: tuple[Op, ...] = ()

@@ -223,12 +223,17 @@ def split(context: Context, args: Split) -> Reply:
     demand_text_node(node, "split")
     demand_visible(node)
     stands_here = context.here.slot_id == node.slot_id  # before the leaf is pruned
+    if len(node.text) < 2:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] has {len(node.text)} character, which cannot be split.",
+            hint=f"split takes a text of two characters or more; → view {node.local_id} full",
+        )
     if not 0 < args.at < len(node.text):
         raise CommandError(
             "INVALID_SYNTAX",
-            f"[{node.local_id}] has {len(node.text)} characters, "
-            f"so it can't be split at {args.at}.",
-            hint=f"use at:1 to at:{len(node.text) - 1}",
+            f"[{node.local_id}] has {len(node.text)} characters; {args.at} is not inside.",
+            hint="use at:1" if len(node.text) == 2 else f"use at:1 to at:{len(node.text) - 1}",
         )
     head = _beside(
         context, node, node.text[: args.at], lookup.version_above(node, context.workspace)

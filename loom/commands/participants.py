@@ -332,11 +332,24 @@ def _forget_model(one: Participant, fields: dict[str, Any]) -> None:
         one.prices = {}
 
 
+def _demand_capabilities(names: list[str]) -> None:
+    """Refuses a capability that nothing here knows: it would be kept and never used."""
+    unknown = [name for name in names if name not in REMEMBERED]
+    if unknown:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no capability {unknown[0][:40]!r}.",
+            hint=f"there are {', '.join(REMEMBERED)}",
+        )
+
+
 def _demand_value(name: str, value: Any) -> None:
     if name in CHOICES and value not in CHOICES[name]:
         raise CommandError(
             "INVALID_SYNTAX", f"There is no {name} {value!r}.", hint=" or ".join(CHOICES[name])
         )
+    if name == "capabilities":
+        _demand_capabilities(value)
     sentence = broken_prices(value) if name == "prices" else ""
     if sentence:
         raise CommandError("INVALID_SYNTAX", sentence, hint="USD per million tokens, {} for none")

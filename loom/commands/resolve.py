@@ -1,9 +1,11 @@
 """From a Ref to the item it names, for the one who asks; or the refusal that says why not."""
 
+from dataclasses import replace
+
 from loom import access
 from loom.access import Actor
 from loom.commands.context import Context
-from loom.grammar.refs import Ref, print_ref
+from loom.grammar.refs import Kind, Ref, print_ref
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
@@ -19,6 +21,9 @@ LATER = {
     "augment": "Augments",
     "pipe": "Pipes",
 }
+
+
+BRANCH_ENDS: dict[str, Kind] = {"here": "here", "parent": "parent", "root": "root"}
 
 
 def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
@@ -37,6 +42,8 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
             f"{LATER[ref.kind]} are not supported yet.",
             hint="name a node, such as a7x2 or here",
         )
+    if ref.kind == "branch" and ref.id in BRANCH_ENDS:
+        return get_node(context, replace(ref, kind=BRANCH_ENDS[ref.id], id=""))
     if ref.kind == "here":
         return context.here
     if ref.kind == "parent":

@@ -1,5 +1,7 @@
 """Looking: view and list of nodes, branches, ranges and trees. They change nothing."""
 
+import difflib
+import re
 from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
@@ -193,8 +195,6 @@ def _whole(node: Node, args: View) -> str:
 
 def _diff(node: Node) -> str:
     """The node against what it was edited from, line by line."""
-    import difflib
-
     before = node.edited_from
     if before is None:
         raise CommandError(
@@ -222,6 +222,110 @@ def _foot(context: Context, node: Node) -> str:
     if counts.versions > 1:
         parts.append(counted(counts.versions, "version"))
     return " · ".join(parts)
+
+
+# Comparing two items.
+
+
+MOST_WORDS = 20_000  # of the longer text; above, both texts are shown side by side
+MOST_PAIRS = 400_000  # equal words of the two texts, each with each: what the search costs
+_PIECES = re.compile(r"[^\W_]+ ?|.", re.DOTALL)
+AROUND = 12  # words that are kept on each side of a difference
+
+
+class Compare(Args):
+    """The two items, and whether their difference is shown or both texts."""
+
+    ref: Annotated[RefField, Written("ref")]
+    other: Annotated[RefField, Written("ref")]
+    form: Annotated[
+        Literal["words", "side"] | None,
+        Written("option", key="as", value="choice", choices=("words", "side")),
+    ] = None
+
+
+@command("compare", group="Look", klass="look", permissions={LOOM}, aliases=("diff",))
+def compare(context: Context, args: Compare) -> Reply:
+    """Compares two nodes: what differs, word by word (`[-old-] {+new+}`), or with `as:side`
+    both texts. Texts too long for that, or with little in common, are shown side by side."""
+    pair = [get_node(context, ref, slices=True) for ref in (args.ref, args.other)]
+    gone = withheld(context.actor, [node.pk for node in pair])
+    lines = [_placed(context, node) for node in pair]
+    texts = [
+        WITHHELD if node.pk in gone else told_to(context.actor, _shown_part(node, ref))
+        for node, ref in zip(pair, (args.ref, args.other), strict=True)
+    ]
+    words = None if gone or args.form == "side" else word_difference(*texts)
+    if words is not None:
+        lines.append(words)
+    else:
+        lines = [f'{head}\n"{text}"' for head, text in zip(lines, texts, strict=True)]
+        if not gone and args.form != "side":
+            lines.append("(too long or too different to compare word by word)")
+    refs = tuple(position_ref(node, context.tree.pk) for node in pair)
+    return Reply("\n".join(lines), refs=refs, items=touched(*pair))
+
+
+def _placed(context: Context, node: Node) -> str:
+    """The header of a node with where it hangs: ` · below [x2a3]`."""
+    above = lookup.version_above(node, context.workspace)
+    return f"{header(node, context.now)}{f' · below [{above.local_id}]' if above else ''}"
+
+
+def _shown_part(node: Node, ref: Ref) -> str:
+    if ref.slice is None:
+        return node.text
+    try:
+        return get(node.text, ref.slice).shown
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+
+
+def word_difference(old: str, new: str) -> str | None:
+    """What differs between two texts, word by word, long runs of equal words cut short.
+
+    None where they are too long to compare (`MOST_WORDS`) or have too little in common for a
+    difference to be read. Words that both begin or end with are not compared.
+    """
+    if old == new:
+        return "(the same text)"
+    one, two = _PIECES.findall(old), _PIECES.findall(new)
+    first = _common(one, two)
+    last = _common(one[first:][::-1], two[first:][::-1])
+    before, after = one[:first], one[len(one) - last :]
+    one, two = one[first : len(one) - last], two[first : len(two) - last]
+    counts = Counter(two)
+    pairs = sum(number * counts[word] for word, number in Counter(one).items())
+    if max(len(one), len(two)) > MOST_WORDS or pairs > MOST_PAIRS:
+        return None
+    matcher = difflib.SequenceMatcher(None, one, two, autojunk=True)
+    steps = matcher.get_opcodes()
+    same = len(before) + len(after) + sum(b - a for tag, a, b, _, _ in steps if tag == "equal")
+    if same * 4 < max(len(one), len(two)) and len(steps) > 1:
+        return None
+    parts = [_shortened(before, is_first=True)]
+    for tag, a, b, c, d in steps:
+        if tag == "equal":
+            parts.append(_shortened(one[a:b]))
+            continue
+        parts += [f"[-{''.join(one[a:b])}-]"] if b > a else []
+        parts += [f"{{+{''.join(two[c:d])}+}}"] if d > c else []
+    return "".join([*parts, _shortened(after, is_last=True)])
+
+
+def _common(one: list[str], two: list[str]) -> int:
+    """How many pieces both begin with."""
+    pairs = zip(one, two, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))
+
+
+def _shortened(pieces: list[str], *, is_first: bool = False, is_last: bool = False) -> str:
+    """Equal words, those far from a difference replaced by `…`."""
+    most = AROUND * 2  # a word and a blank each
+    head = [] if is_first else pieces[:most]
+    tail = [] if is_last else pieces[max(len(head), len(pieces) - most) :]
+    is_cut = len(head) + len(tail) < len(pieces)
+    return "".join([*head, *([" … "] if is_cut else []), *tail])
 
 
 LISTS = ("continuations", "annotations", "links", "versions", "siblings", "claims")

@@ -1,74 +1,48 @@
-"""A whole reply split into prose and batches of command lines. Source: docs/model.md §5."""
+"""A whole reply split into prose, batches of command lines and near misses (docs/model.md §5)."""
 
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from loom.grammar.form_matching import BLANK, MAX_BLANKS, Verbs, first_word, without_arrow
+from loom.grammar.form_matching import Verbs
 from loom.grammar.forms import Form
-from loom.grammar.lines import Line, read
+from loom.grammar.lines import Line
 from loom.grammar.printing import CLOSER
-from loom.grammar.tokens import ParseError, tokens_of, unread
+from loom.grammar.reply_lines import (
+    Awaits,
+    Command,
+    Fence,
+    LineReader,
+    is_detail,
+    is_result,
+    named_line,
+    opens,
+)
+from loom.grammar.tokens import ParseError, unread
 
-# A fence may stand in an item of a list. Deeper ones than Markdown's count too: where it is
-# not clear whether text is code, it is not run.
-_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*+)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
-_CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
-_INDENT = 3
-
-
-@dataclass(frozen=True)
-class Fence:
-    """An open fence: its mark and how deep it stands."""
-
-    mark: str
-    depth: int
-
-    def closed_by(self, line: str) -> bool:
-        """Whether a line ends it: the same mark, at least as long, nothing else beside."""
-        match = _CLOSING.fullmatch(line)
-        return (
-            match is not None
-            and match[2].startswith(self.mark)
-            and len(match[1]) <= self.depth + _INDENT
-        )
-
-
-def opens(line: str) -> Fence | None:
-    """The fence that a line opens. A line of backticks with others after them opens none."""
-    match = _OPENING.match(line)
-    if match is None or (match[2][0] == "`" and "`" in match[3]):
-        return None
-    return Fence(match[2], len(match[1]))
-
+__all__ = ["Batch", "Command", "Growing", "Prose", "Segment", "prose_of", "segments_of"]
 
 # A whole reply parted into prose and batches of command lines. See docs/model.md §5.
 
 
 MAX_COMMANDS = 200  # of one reply are read; each costs up to a few milliseconds
+MAX_LOOKS = 10  # of one batch run
+MAX_INSIDE = 10  # commands inside sentences are searched for the line that they mean
+TO_THE_END = "! your text ran to the end of the message; close it with ←"
 _BLANKS = " \t\r\n"
 _ESCAPED = re.compile(r"([ \t]{0,2})\\(?=→|->)")
 
 
 @dataclass(frozen=True)
-class Command:
-    """One command as it was written, its block included: what it says, or why it is not
-    run. Exactly one of `line` and `bad` is set."""
-
-    text: str
-    line: Line | None = None
-    bad: ParseError | None = None
-
-
-@dataclass(frozen=True)
 class Prose:
-    """Text between batches, its escaped arrows read. It lies from `start` to `end`."""
+    """Text between batches, its escaped arrows read. It lies from `start` to `end`; `near`
+    are the near misses in it, which stay text."""
 
     text: str
     start: int
     end: int
+    near: tuple[Command, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,61 +98,14 @@ def _without_blank_lines(text: str) -> str:
     return "\n".join(lines[first:])
 
 
-Awaits = Literal["quote", "closer"]
+@dataclass
+class _Waiting:
+    """Where a command stood that could not be read and may go on in the lines below it."""
 
-
-class _Lines:
-    """What one line of a reply is by itself."""
-
-    def __init__(self, verbs: Verbs) -> None:
-        self.verbs = verbs
-
-    def is_command(self, line: str) -> bool:
-        """Whether a line begins a command."""
-        body = line.lstrip(BLANK)
-        if len(line) - len(body) > MAX_BLANKS:
-            return False
-        if body.startswith("->"):
-            return self.verbs.verb_of(first_word(without_arrow(body)).rstrip("\r")) is not None
-        return body.startswith("→")
-
-    def may_become_command(self, line: str) -> bool:
-        """Whether a line that still comes in, and is no command yet, may become one."""
-        body = line.lstrip(BLANK)
-        return len(line) - len(body) <= MAX_BLANKS and (body == "-" or body.startswith("->"))
-
-    def read(self, text: str) -> Command:
-        """The command that the text is."""
-        try:
-            return Command(text, line=read(text, self.verbs.forms, self.verbs.aliases))
-        except ParseError as bad:
-            return Command(text, bad=bad)
-
-    def wants_block(self, line: str) -> bool:
-        """Whether a line that is no command by itself is one with the lines below it."""
-        return self.read(line + "\n").line is not None
-
-    def awaited(self, line: str) -> Awaits | None:
-        """What ends the text of a command that cannot be read: what may have been its block
-        or the rest of its quote is not run in its place. None where the line is all of it."""
-        body = without_arrow(line.strip(" \t\r"))
-        verb = self.verbs.verb_of(first_word(body))
-        try:
-            tokens = tokens_of(body)
-        except ParseError:
-            return "quote"
-        if any(token.quoted is not None and not token.head for token in tokens):
-            return None
-        if verb and not any(form.plan.block for form in self.verbs.forms[verb]):
-            return None
-        return "closer"
-
-
-def _one_too_many(text: str) -> Command:
-    message = f"A reply has at most {MAX_COMMANDS} commands."
-    return Command(
-        text, bad=ParseError("LIMIT_EXCEEDED", message, "send the others in the next reply")
-    )
+    at: int
+    commands: int
+    likes: int
+    has_look: bool
 
 
 class Growing:
@@ -190,13 +117,13 @@ class Growing:
     """
 
     def __init__(self, verbs: Verbs, looks: Callable[[Line], bool]) -> None:
-        self._lines = _Lines(verbs)
+        self._lines = LineReader(verbs)
         self._looks = looks
         self._fence: Fence | None = None
         self._block: list[str] | None = None
-        self._in_batch = self._has_look = False
-        self._at = self._count = 0
-        self._waiting: dict[Awaits, tuple[int, int, bool]] = {}
+        self._in_batch = self._has_look = self._in_result = False
+        self._at = self._commands = self._likes = 0
+        self._waiting: dict[Awaits, _Waiting] = {}
         self.has_ended = False
 
     def feed(self, line: str) -> None:
@@ -208,17 +135,17 @@ class Growing:
         if self._block is not None:
             self._block.append(line)
             if closes:
-                self._note(self._lines.read("\n".join(self._block)))
+                self._note([self._lines.read("\n".join(self._block))])
                 self._block = None
         elif self._fence is not None:
             self._fence = None if self._fence.closed_by(line) else self._fence
         elif self._lines.is_command(line):
-            self._has_look = self._in_batch and self._has_look
-            self._in_batch = True
+            self._begin()
             self._command(line)
+        elif (self._in_batch and self._goes_on(line)) or self._is_like(line):
+            return
         elif not self._in_batch or line.strip(" \t\r"):
-            self.has_ended = self.has_ended or (self._in_batch and self._has_look)
-            self._in_batch = False
+            self._end()
             self._fence = opens(line)
 
     def ends_with(self, rest: str) -> bool:
@@ -231,22 +158,67 @@ class Growing:
             and self._waits_for(rest, closes=CLOSER.fullmatch(rest) is not None) is None
             and not self._lines.is_command(rest)
             and not self._lines.may_become_command(rest)
+            and not (is_result(rest) or (self._in_result and is_detail(rest)))
         )
 
+    def _begin(self) -> None:
+        """A command or what looks like one has come: the batch begins or goes on."""
+        self._has_look = self._in_batch and self._has_look
+        self._in_batch, self._in_result = True, False
+
+    def _end(self) -> None:
+        self.has_ended = self.has_ended or (self._in_batch and self._has_look)
+        self._in_batch = self._in_result = False
+
+    def _goes_on(self, line: str) -> bool:
+        """Whether a line that is no command leaves the batch open: a blank one, or what looks
+        like an answer."""
+        if not line.strip(" \t\r"):
+            self._in_result = False
+            return True
+        self._in_result = is_result(line) or (self._in_result and is_detail(line))
+        return self._in_result
+
     def _command(self, line: str) -> None:
-        self._count += 1
-        if self._count > MAX_COMMANDS:
+        self._commands += 1
+        if self._commands > MAX_COMMANDS:
             return
-        said = self._lines.read(line)
-        if said.line is not None:
+        said = self._lines.read_all(line)
+        if said[0].line is not None:
             self._note(said)
         elif self._lines.wants_block(line):
             self._block = [line]
-        elif awaited := self._lines.awaited(line):
-            self._waiting.setdefault(awaited, (self._at, self._count, self._has_look))
+        else:
+            self._wait(line)
 
-    def _note(self, said: Command) -> None:
-        self._has_look = self._has_look or (said.line is not None and self._looks(said.line))
+    def _wait(self, line: str) -> None:
+        awaited = self._lines.awaited(line)
+        if awaited is not None:
+            has_look = self._in_batch and self._has_look
+            now = _Waiting(self._at, self._commands, self._likes, has_look)
+            self._waiting.setdefault(awaited, now)
+
+    def _is_like(self, line: str) -> bool:
+        """Whether a line that looks like a command belongs to a batch."""
+        like = self._lines.like(line)
+        if like is None or self._likes >= MAX_COMMANDS:
+            return False
+        self._likes += 1
+        said = self._lines.examined(like, line, self._at)
+        if said is None:
+            return False
+        if said.line is not None:
+            self._begin()
+            self._note([said])
+            return True
+        self._wait(like.text)
+        self._in_result = False
+        return self._in_batch
+
+    def _note(self, said: Sequence[Command]) -> None:
+        self._has_look = self._has_look or any(
+            one.line is not None and self._looks(one.line) for one in said
+        )
 
     def _waits_for(self, line: str, *, closes: bool) -> Awaits | None:
         kind: Awaits | None = "closer" if closes else "quote" if '"' in line else None
@@ -257,13 +229,14 @@ class Growing:
         kind = self._waits_for(line, closes=closes)
         if kind is None:
             return False
-        at, self._count, self._has_look = self._waiting.pop(kind)
-        self._waiting = {other: one for other, one in self._waiting.items() if one[0] < at}
-        self._in_batch, self._fence, self._block = True, None, None
+        one = self._waiting.pop(kind)
+        self._commands, self._likes, self._has_look = one.commands, one.likes, one.has_look
+        self._waiting = {key: other for key, other in self._waiting.items() if other.at < one.at}
+        self._in_batch, self._in_result, self._fence, self._block = True, False, None, None
         return True
 
 
-class _Parting(_Lines):
+class _Parting(LineReader):
     """The lines of a reply, taken from the first to the last."""
 
     def __init__(self, text: str, verbs: Verbs, finished: bool) -> None:
@@ -271,7 +244,7 @@ class _Parting(_Lines):
         self.text = text
         self.finished = finished
         self.has_escapes = "\\→" in text or "\\->" in text
-        self.count = 0
+        self.count = self.likes = self.inner = 0
         self.lines = text.split("\n")
         self.starts = [0]
         for line in self.lines:
@@ -279,6 +252,8 @@ class _Parting(_Lines):
         self.closers = [at for at, line in enumerate(self.lines) if CLOSER.fullmatch(line)]
         self.quotes = [at for at, line in enumerate(self.lines) if '"' in line]
         self.found: list[Segment] = []
+        self.near: list[Command] = []  # of the prose that is being gathered
+        self.known: dict[int, tuple[Command, int] | None] = {}  # of lines that look like commands
         self.at = 0
 
     def segments(self) -> tuple[Segment, ...]:
@@ -288,13 +263,15 @@ class _Parting(_Lines):
             line = self.lines[self.at]
             if fence is not None:
                 fence = None if fence.closed_by(line) else fence
-            elif self.is_command(line):
+                self._note_near(line, is_code=fence is not None)
+            elif self.is_command(line) or self._begins_batch():
                 self._add_prose(prose_from, self.at)
                 self._add_batch()
                 prose_from = self.at
                 continue
             else:
                 fence = opens(line)
+                self._note_near(line, is_code=False)
             self.at += 1
         self._add_prose(prose_from, len(self.lines))
         return tuple(self.found)
@@ -305,7 +282,9 @@ class _Parting(_Lines):
     def _add_prose(self, first: int, last: int) -> None:
         start, end = self._offset(first), self._offset(last)
         if start < end:
-            self.found.append(Prose(self._unescaped(first, last, start, end), start, end))
+            text = self._unescaped(first, last, start, end)
+            self.found.append(Prose(text, start, end, tuple(self.near)))
+            self.near = []
 
     def _unescaped(self, first: int, last: int, start: int, end: int) -> str:
         """The text, `\\→` at the start of a line as the arrow itself, but not in fences."""
@@ -322,22 +301,82 @@ class _Parting(_Lines):
             lines.append(_ESCAPED.sub(r"\1", line, count=1) if _ESCAPED.match(line) else line)
         return "\n".join(lines) + ("\n" if end == self.starts[last] else "")
 
+    # near misses
+
+    def _note_near(self, line: str, *, is_code: bool) -> None:
+        """Keeps the near miss that a line of prose is or holds."""
+        found = None if is_code else self._like_here()
+        if found is not None:
+            self.near.append(found[0])
+            return
+        if self.inner >= MAX_COMMANDS:
+            return
+        said: Command | None = None
+        if is_code:
+            said = self.in_fence(line, self.at + 1)
+        elif (text := self.inside(line)) is not None:
+            said = self.near_miss(line, self.at + 1, self._inner_command(text))
+        if said is not None:
+            self.inner += 1
+            self.near.append(said)
+
+    def _inner_command(self, text: str) -> Command:
+        if self.inner < MAX_INSIDE:
+            return self.inner_command(text, 0)
+        return Command(text, bad=unread("", "write it"))
+
+    def _begins_batch(self) -> bool:
+        """Whether the line in turn looks like a command and stands for one: a look, which
+        runs, or one whose text below it must not run in its place."""
+        found = self._like_here()
+        return found is not None and (found[0].line is not None or found[1] > self.at + 1)
+
+    def _like_here(self) -> tuple[Command, int] | None:
+        """What the line in turn is that looks like a command, and the line after it. Each
+        line is examined once."""
+        if self.at in self.known:
+            return self.known[self.at]
+        line = self.lines[self.at]
+        like = self.like(line)
+        if like is None or self.likes >= MAX_COMMANDS:
+            return None
+        self.likes += 1
+        said = self.examined(like, line, self.at + 1)
+        end = self.at + 1
+        if said is not None and said.line is None:
+            end = self._end_of_lost(self.at, like.text)
+            said = replace(said, text="\n".join(self.lines[self.at : end]))
+        elif said is not None and self.at == len(self.lines) - 1 and not self.finished:
+            said = self._cut_off(said.text, self.at)
+        self.known[self.at] = None if said is None else (said, end)
+        return self.known[self.at]
+
     # batches
 
     def _add_batch(self) -> None:
         """All commands up to the next line that is none; blank lines between belong to them,
-        those after the last to the prose."""
-        start, commands = self._offset(self.at), []
+        those after the last to the prose, and what looks like an answer to nobody."""
+        start, commands = self._offset(self.at), list[Command]()
         end = self.at
+        in_result = False
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if self.is_command(line):
-                commands.append(self._command())
-                end = self.at
-            elif line.strip(" \t\r"):
-                break
-            else:
+                commands += self._commands()
+            elif not line.strip(" \t\r"):
                 self.at += 1
+                in_result = False
+                continue
+            elif is_result(line) or (in_result and is_detail(line)):
+                self.at, in_result = self.at + 1, True
+                end = self.at
+                continue
+            elif (found := self._like_here()) is not None:
+                commands.append(found[0])
+                self.at = found[1]
+            else:
+                break
+            end, in_result = self.at, False
         closed = self.at < len(self.lines) and not self._undecided(self.at)
         self.at = end
         self.found.append(Batch(tuple(commands), start, self._offset(end), closed))
@@ -348,43 +387,76 @@ class _Parting(_Lines):
             return False
         return self.may_become_command(self.lines[at])
 
-    def _command(self) -> Command:
-        """The command that begins at the line in turn; moves behind its block."""
+    def _commands(self) -> list[Command]:
+        """The commands that begin at the line in turn; moves behind their block."""
         first = self.at
         line = self.lines[first]
         self.at += 1
         self.count += 1
         if self.count > MAX_COMMANDS:
-            return _one_too_many(line)
+            return [_one_too_many(line, first + 1)]
         last_line = first == len(self.lines) - 1
-        said = self.read(line)
-        if said.line is not None:
-            return self._cut_off(said.text) if last_line and not self.finished else said
+        said = self.read_all(line, first + 1)
+        if said[0].line is not None:
+            is_cut = last_line and not self.finished
+            return [self._cut_off(line, first)] if is_cut else said
         if self.wants_block(line):
-            return self._with_block(first)
-        self.at = self._end_of_lost(first)
-        return Command("\n".join(self.lines[first : self.at]), bad=said.bad)
+            return [self._with_block(first)]
+        self.at = self._end_of_lost(first, line)
+        return [replace(said[0], text="\n".join(self.lines[first : self.at]))]
 
     def _with_block(self, first: int) -> Command:
         closer = self._next(self.closers, first + 1)
         self.at = len(self.lines) if closer is None else closer + 1
         text = "\n".join(self.lines[first : self.at])
         if closer is None and not self.finished:
-            return self._cut_off(text)
+            return self._cut_off(text, first)
         below = text if "\n" in text else text + "\n"
         if not below.partition("\n")[2].strip():
-            return self.read(self.lines[first])
-        return replace(self.read(below), text=text)
+            return self.read(self.lines[first], first + 1)
+        if closer is not None:
+            return replace(self.read(below, first + 1), text=text)
+        if not self._is_one_paragraph(first + 1):
+            return self._without_end(text, first)
+        return replace(self.read(below, first + 1), text=text, note=TO_THE_END)
 
-    def _cut_off(self, text: str) -> Command:
+    def _is_one_paragraph(self, first: int) -> bool:
+        """Whether all lines from one on are surely one text: one paragraph without a line
+        that looks like a command, and without a fence that closes before the end."""
+        lines = self.lines[first:]
+        while lines and not lines[-1].strip():
+            lines.pop()
+        while lines and not lines[0].strip():
+            lines.pop(0)
+        fence: Fence | None = None
+        for at, line in enumerate(lines):
+            if not line.strip() or self.is_command(line) or is_result(line):
+                return False
+            if self.like(line) is not None or self.inside(line) is not None:
+                return False
+            if fence is None:
+                fence = opens(line)
+            elif fence.closed_by(line):
+                fence = None
+                if at < len(lines) - 1:
+                    return False
+        return True
+
+    def _without_end(self, text: str, first: int) -> Command:
+        line = self.lines[first]
+        message = "The text below this line has no end, so nothing of it was written."
         bad = unread(
-            "The reply was cut off before this command ended.", "write the whole command again"
+            message, f"send {line.strip()} again, its text below it, and ← alone at its end"
         )
-        return Command(text, bad=bad)
+        return Command(text, bad=named_line(bad, text, first + 1), number=first + 1)
 
-    def _end_of_lost(self, first: int) -> int:
+    def _cut_off(self, text: str, first: int) -> Command:
+        bad = unread("The reply was cut off before this command ended.", "write it again, whole")
+        return Command(text, bad=named_line(bad, text, first + 1), number=first + 1)
+
+    def _end_of_lost(self, first: int, line: str) -> int:
         """Where the text of a command that cannot be read ends."""
-        awaited = self.awaited(self.lines[first])
+        awaited = self.awaited(line)
         places = {"quote": self.quotes, "closer": self.closers, None: []}[awaited]
         end = self._next(places, first + 1)
         return first + 1 if end is None else end + 1
@@ -392,3 +464,9 @@ class _Parting(_Lines):
     def _next(self, places: list[int], at: int) -> int | None:
         found = bisect_left(places, at)
         return places[found] if found < len(places) else None
+
+
+def _one_too_many(text: str, number: int) -> Command:
+    message = f"A reply has at most {MAX_COMMANDS} commands."
+    bad = ParseError("LIMIT_EXCEEDED", message, "send the others in the next reply")
+    return Command(text, bad=named_line(bad, text, number), number=number)

@@ -9,6 +9,8 @@ from loom.grammar.refs import PREFIXES, SLICES
 from loom.grammar.synonyms import (
     COUNTED,
     DROPPED,
+    ITEM_KEYS,
+    KEYED,
     KEYS,
     LEADS,
     NOISE,
@@ -127,13 +129,16 @@ _SLICES = {
     "paragraphs": "para",
     "part": "part",
 }
-_IDS = {"step": "step:", "turn": "turn:", "window": "#", "task": "t"}
+_KEYED = re.compile(r"([A-Za-z_]+)([:=])")
+_IDS = {"branch": "branch:", "step": "step:", "turn": "turn:", "window": "#", "task": "t"}
 _TO_OPTIONS = frozenset("with at and".split())
 _NO_VALUE = re.compile(r"[a-z-]+")
 _LOCAL = r"[a-z][0-9][a-z][0-9](?:[a-z0-9]{0,4})"
 _REF = re.compile(
     rf"(?:{_LOCAL}'?|\[{_LOCAL}'?\]|{_LOCAL}-{_LOCAL}|#[0-9]+|t[0-9]+|here|root|parent|focus)"
 )
+_NAME = re.compile(r"(?!(?:not|no|the|an?|any|all|another|my|me)$)[a-z][a-z0-9]+")
+_PLACE = re.compile(rf"(?:{_LOCAL}|here|parent|root)")
 _PREFIXED = re.compile(
     r"(?:doc|tree|branch|node|stash|trail|agent|augment|pipe|turn|step):.+", re.DOTALL
 )
@@ -192,7 +197,7 @@ class _Fitting:
 
     def take(self) -> bool:
         """One word, or several that belong together; False where it has no place."""
-        word = self.words[self.at]
+        word = self.words[self.at] = self._keyed(self.words[self.at])
         if '"' in word or ":" in word or word[:1] in "#§":
             return self._take_marked(word)
         return (
@@ -224,8 +229,34 @@ class _Fitting:
 
     # words with a mark: quotes, options, refs with a prefix, tags, slices
 
+    def _keyed(self, word: str) -> str:
+        """`n=2`, `type:question`, `id:a7x2` and `replace:` before a blank as this verb's form
+        has them."""
+        found = _KEYED.match(word)
+        if found is None:
+            return word
+        key, value = found[1].lower(), word[found.end() :]
+        if key in ITEM_KEYS and is_ref(value):
+            return value
+        if found[2] == "=" and key in PREFIXES:
+            return f"{key}:{value}"
+        key = KEYED.get(self.form.verb, {}).get(key, key)
+        if key in self.plan.words and value.lower() in ("true", "yes", "1"):
+            return key
+        if key not in self.plan.options:
+            return word
+        if not value and self._word(self.at + 1):
+            value = self.words.pop(self.at + 1)
+        if value in self.plan.words and value not in self.plan.options[key].choices:
+            return value
+        return f"{key}:{NUMBERS.get(value.lower(), value)}"
+
     def _take_marked(self, word: str) -> bool:
         if word[0] == '"':
+            inner = word.strip('"')
+            if self._has_text_to_spare() and is_ref(inner):
+                self.words[self.at] = inner
+                return self._takes_ref(inner) if ":" in inner else self.take()
             return self._step(self.texts, word)
         if word[0] == "§":
             return self._step(self.refs, word)
@@ -245,6 +276,11 @@ class _Fitting:
             return self._step(self.refs, f"{key} {value}")
         return False
 
+    def _has_text_to_spare(self) -> bool:
+        """Whether the line has more quoted texts than the form takes: `view "a7x2"`."""
+        taken = sum(part.kind in ("quoted", "content") for part in self.plan.order)
+        return sum(word[:1] == '"' for word in self.words) > taken
+
     # numbers, options, words of the form
 
     def _takes_reason(self, word: str) -> bool:
@@ -262,7 +298,9 @@ class _Fitting:
             if self._word(self.at + 2) == "to" and end.isdigit() and next_.isdigit():
                 return self._step(self.refs, f"{_SLICES[word]}:{next_}-{end}", 4)
             return self._step(self.refs, f"{_SLICES[word]}:{next_}", 2)
-        if word in _IDS and next_.isdigit():
+        if word in ("first", "last") and next_.isdigit() and self._word(self.at + 2) == "lines":
+            return self._step(self.refs, f"{'head' if word == 'first' else 'tail'}:{next_}", 3)
+        if word in _IDS and (is_place(next_) if word == "branch" else next_.isdigit()):
             self.words[self.at : self.at + 2] = [_IDS[word] + next_]
             return self._takes_ref(self.words[self.at])
         return False
@@ -324,6 +362,10 @@ class _Fitting:
         part = self.plan.leads.get(lead)
         if part is None or (word == "and" and self._is_typed()):
             return False
+        if part.refs == ("agent",) and next_[:1] == '"':
+            next_ = f"agent:{next_}"
+        elif part.refs == ("agent",) and word == lead and _is_name(next_):
+            next_ = f"agent:{next_}"  # `using Marie`
         if part.kind in ("quoted", "content"):
             return self._step(self.others, lead) if next_[:1] == '"' else False
         if not is_ref(next_) or (part.refs == ("agent",)) != next_.startswith("agent:"):
@@ -384,6 +426,16 @@ def swap(words: list[str], old: Sequence[str], new: Sequence[str]) -> list[str]:
         else:
             at += 1
     return words
+
+
+def _is_name(word: str) -> bool:
+    """Whether a bare word after `using` may be the name of an agent."""
+    return _NAME.fullmatch(word) is not None and not is_ref(word) and word not in NUMBERS
+
+
+def is_place(word: str) -> bool:
+    """Whether a word is a local id, or a word for one: what `branch:` takes."""
+    return _PLACE.fullmatch(word.lower()) is not None
 
 
 def is_ref(word: str) -> bool:

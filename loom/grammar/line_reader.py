@@ -91,7 +91,10 @@ class Filling:
 
     def missing(self, part: Part) -> ParseError:
         """The refusal of a line that lacks a part."""
-        return unread(f"{self.form.verb} needs {_described(part)}.", f"write → {syntax(self.form)}")
+        hint = f"write → {syntax(self.form)}"
+        if part.kind == "ref" and not part.refs:
+            hint += "; REF is an id such as a7x2, or here"
+        return unread(f"{self.form.verb} needs {_described(part)}.", hint)
 
     def unexpected(self, token: Token) -> ParseError:
         """The refusal of a token that fits no part."""
@@ -379,8 +382,9 @@ class Reading:
             return
         quoted = token.quoted
         name = token.head[1:] if quoted is None else quoted
-        if token.mixed or (quoted is not None and token.head != "#") or not _has_letter(name):
-            raise unread(f"{short(token.raw)} is not a tag.", 'write #name or #"two words"')
+        is_wrong = token.mixed or (quoted is not None and token.head != "#")
+        if is_wrong or not _has_letter(name) or (quoted is None and name[-1] in ".,;:!?"):
+            raise unread(f"{short(token.raw)} is no tag.", 'write #name or #"two words"')
         if not self._parts.place(("tags",), name):
             raise self._parts.unexpected(token)
         self.at += 1

@@ -4,6 +4,7 @@ See docs/model.md §5. The canonical wording goes first; where it fails, the rul
 give lines to read instead.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,11 @@ from loom.grammar.forms import Form, syntax
 from loom.grammar.line_reader import Reading
 from loom.grammar.printing import CLOSER, write_line
 from loom.grammar.refs import refuse_controls
+from loom.grammar.synonyms import ENDS, OTHER_TYPES, TYPES
 from loom.grammar.tokens import ParseError, short, tokens_of, unread
-from loom.grammar.wording import meant, variants
+from loom.grammar.wording import meant, suggestions, variants
 
-__all__ = ["Line", "read", "write"]
+__all__ = ["Line", "each_of", "read", "write"]
 
 MAX_LINE_BYTES = 64 * 1024
 _NODE = "node:"  # printed before an id without a digit, which may be no id but a word
@@ -32,7 +34,13 @@ class Line:
     canonical: str = ""
 
 
-def read(text: str, forms: Mapping[str, Sequence[Form]], aliases: Mapping[str, str]) -> Line:
+def read(
+    text: str,
+    forms: Mapping[str, Sequence[Form]],
+    aliases: Mapping[str, str],
+    *,
+    is_whole: bool = True,
+) -> Line:
     """The command that `text` is: one line, its arrow optional, its block below it.
 
     The first form of the verb that reads it counts. Other wordings are read where all that
@@ -51,10 +59,52 @@ def read(text: str, forms: Mapping[str, Sequence[Form]], aliases: Mapping[str, s
     except ParseError as bad:
         if bad.code != "INVALID_SYNTAX":
             raise
-        return _in_other_words(body, below, verbs, bad)
-    if _NODE in said.canonical and _NODE not in line.lower():
+        try:
+            return _in_other_words(body, below, verbs, bad)
+        except ParseError as worse:
+            raise (_with_suggestion(worse, body, below, verbs) if is_whole else worse) from None
+    is_nobody = _NODE in said.canonical and _NODE not in line.lower()
+    if is_nobody or _is_other_type(said):
         return _in_other_words(body, below, verbs, said)
     return said
+
+
+def _is_other_type(line: Line) -> bool:
+    """Whether `list` was read with another word for a type: `children`, `ancestors`."""
+    kind = str(line.values.get("type", "")).lower() if line.verb == "list" else ""
+    return kind in OTHER_TYPES or TYPES.get(kind, kind) != kind
+
+
+def _with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
+    """The same refusal with the exact line to write, where one can be found."""
+    if bad.code != "INVALID_SYNTAX" or bad.message.startswith("This can be read in"):
+        return bad
+    if first_word(body).lower().strip(".!") in ENDS:
+        return unread(bad.message, "a turn ends with a reply without commands: write your answer")
+    several = each_of(body, verbs)
+    if several:
+        return unread("A line names one item.", f"write {_each_on_its_line(several)}")
+    for texts in suggestions(body, verbs):
+        lines = [_suggested(text, below, verbs) for text in texts]
+        if all(lines):
+            return ParseError(
+                bad.code, bad.message, f"write {_each_on_its_line(lines)}", bad.candidates
+            )
+    return bad
+
+
+def _each_on_its_line(lines: Sequence[str]) -> str:
+    shown = " and ".join(line.partition("\n")[0] for line in lines)
+    return f"{shown}, each on its line" if len(lines) > 1 else shown
+
+
+def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
+    """The canonical line of a text; "" where it is none, or takes a common word as an id."""
+    try:
+        line = read(f"→ {text}" if below is None else f"→ {text}\n{below}", *verbs, is_whole=False)
+    except ParseError:
+        return ""
+    return "" if _NODE in line.canonical and _NODE not in text.lower() else line.canonical
 
 
 def _canonical(body: str, below: str | None, verbs: Verbs) -> Line:
@@ -130,6 +180,28 @@ def _none(bad: ParseError, body: str, verbs: Verbs) -> ParseError:
     return ParseError(
         bad.code, bad.message, f"did you mean: {', '.join(near)}" if near else bad.hint, near
     )
+
+
+_ITEM = r"\[?(?:node:)?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?(?![A-Za-z0-9:\"])"
+_AND = r"(?:[ \t]*,[ \t]*(?:and[ \t]+)?|[ \t]+(?:and|&)[ \t]+)"
+_ITEMS = re.compile(rf"(?:both[ \t]+)?(?<![A-Za-z0-9:\"])({_ITEM}(?:{_AND}{_ITEM}){{1,9}})", re.I)
+
+
+def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
+    """The lines that a line naming several items stands for, canonical; none where its verb
+    does not read with each of them alone. `view a7x2 and b3k9` is two lines."""
+    line = text.partition("\n")[0].partition('"')[0]
+    match = _ITEMS.search(line)
+    if match is None:
+        return ()
+    found: list[str] = []
+    for item in re.findall(_ITEM, match[1], re.I):
+        try:
+            one = read(line[: match.start()] + item + text[match.end() :], *verbs, is_whole=False)
+        except ParseError:
+            return ()
+        found.append(one.canonical)
+    return tuple(found)
 
 
 def write(verb: str, form: Form, values: Mapping[str, object], because: str = "") -> str:

@@ -12,6 +12,14 @@ HARMLESS: Final = frozenset(
 )
 
 
+# Verbs whose answer is a result window: they may also stand in marks (docs/model.md §5).
+LOOKS: Final = frozenset("view list tree compare find graph help budget memory check".split())
+# Verbs of one item that name several as several lines: `view a7x2 and b3k9`.
+ONE_BY_ONE: Final = frozenset(
+    "view list tree tag untag bookmark unbookmark restore include exclude".split()
+)
+
+
 class Frame(NamedTuple):
     """What a phrase stands for: a verb, words put before what follows, and a kind of
     argument (`type`, `text`, `count`, `tag`) without which the phrase does not mean it."""
@@ -78,6 +86,33 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "text",
         "search grove for|search whole grove for|search everywhere for",
     ),
+    ("find", "", "text", "search|search tree|search nodes for|find mentions of"),
+    ("view", "", "", "open|print|pull up"),
+    ("view", "here", "", "look|look around|look here"),
+    (
+        "view",
+        "branch",
+        "",
+        "path|path to|path of|show path|show path to|show path of|view path|view path to"
+        "|view path of|ancestors of|ancestors|list ancestors of|show ancestors of|list * ancestors"
+        "|list * parents|list * parent|list * path"
+        "|view * ancestors|what leads to|what is above",
+    ),
+    ("view", "branch here", "", "path|path here|show path|view path"),
+    (
+        "compare",
+        "",
+        "",
+        "compare|diff|difference between|what is difference between|show difference between"
+        "|diff between|compare between|what changed between|how do|show diff between",
+    ),
+    (
+        "respond",
+        "",
+        "text",
+        "branch *|branch from|branch off *|branch off from|branch at|continue with",
+    ),
+    ("edit", "as:fork", "text", "fork"),
     ("find", "clear", "", "clear find|clear search|clear hits|clear marks"),
     (
         "switch",
@@ -210,6 +245,7 @@ DROPPED: Final = {
         "edit": "in of to with say so reads",
         "split": "of characters character chars points position",
         "link": "",
+        "compare": "with and to between against vs versus from differ",
         "bookmark": "at on for as called named to",
         "unbookmark": "from on of at off",
         "tag": "with as tag tags to on",
@@ -284,11 +320,24 @@ SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("with the warning", "as:warning"),
         ("with an objection", "as:objection"),
         ("with a note", "as:note"),
+        ("as a", "as"),
+        ("as an", "as"),
+        ("as", ""),
+        ("question", "as:question"),
+        ("warning", "as:warning"),
+        ("objection", "as:objection"),
+        ("suggestion", "as:suggestion"),
+        ("note", "as:note"),
     ),
     "split": (
         ("at character", "at"),
         ("at position", "at"),
         ("after character", "at"),
+    ),
+    "compare": (
+        ("side by side", "as:side"),
+        ("side-by-side", "as:side"),
+        ("word by word", "as:words"),
     ),
     "link": (("with type", "as"), ("of type", "as")),
     "bookmark": (("with the label", "called"), ("with label", "called")),
@@ -310,7 +359,7 @@ PLACES: Final = (
 # Prepositions that stand for another before a reference, or for an option's key.
 LEADS: Final = {
     "continue": {"with": "using", "by": "using"},
-    "link": {"with": "to", "and": "to"},
+    "link": {"with": "to", "and": "to", "→": "to", "->": "to"},
     "unlink": {"from": "to", "and": "to"},
 }
 KEYS: Final = {
@@ -318,6 +367,21 @@ KEYS: Final = {
     "split": {"after": "at"},
     "find": {"under": "in", "below": "in", "within": "in", "inside": "in"},
 }
+# Keys of options that other programs use for those of one verb.
+KEYED: Final = {
+    "annotate": {"form": "as", "type": "as", "kind": "as"},
+    "link": {"type": "as", "kind": "as", "relation": "as"},
+    "edit": {"mode": "as", "old": "replace", "new": "with"},
+    "view": {"format": "as"},
+    "compare": {"mode": "as"},
+    "find": {"limit": "max", "top": "max"},
+    "tree": {"levels": "depth", "max_depth": "depth"},
+    "split": {"position": "at", "offset": "at"},
+    "continue": {"count": "n", "number": "n", "max_tokens": "tokens", "temp": "temperature"},
+}
+ITEM_KEYS: Final = frozenset("id ref node_id nodeid target item".split())
+# Words after which a turn ends by itself: there is no command for it.
+ENDS: Final = frozenset("done finish finished end stop exit quit wait nothing noop pass".split())
 TYPES: Final = {
     word: kind
     for kind, words in {
@@ -330,6 +394,7 @@ TYPES: Final = {
     }.items()
     for word in words.split()
 }
+OTHER_TYPES: Final = frozenset("ancestors parents parent path".split())  # which view shows
 NUMBERS: Final = {
     **{
         word: number

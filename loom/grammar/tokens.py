@@ -78,7 +78,8 @@ def tokens_of(line: str) -> list[Token]:
         if match is None or line[at : at + 1] == '"':
             raise unread(
                 f"The quote that begins with {short(line[at : at + 80])} is not closed.",
-                'close it with " on its line; inside, write \\" for a quote, \\n for a new line',
+                'close it with " on its line; inside, write \\" for a quote, \\n for a new line;'
+                " or put the text in the lines below, closed by ←",
             )
         found.append(token_of(match[0]))
         at = _after_blanks(line, at)

@@ -8,7 +8,7 @@ Nothing is guessed: the caller runs a line only where all readings agree.
 import re
 from collections.abc import Iterator
 
-from loom.grammar.form_matching import MOST, Verbs, candidates, fit, is_ref, swap
+from loom.grammar.form_matching import MOST, Verbs, candidates, first_word, fit, is_ref, swap
 from loom.grammar.synonyms import (
     AFTERWARDS,
     ARTICLES,
@@ -25,11 +25,26 @@ from loom.grammar.synonyms import (
     TYPES,
     Frame,
 )
-from loom.grammar.tokens import Token, token_of, tokens_of
+from loom.grammar.tokens import Token, quote, token_of, tokens_of
 
 MAX_TOKENS = 48  # a longer line is no spoken one
 _BEFORE_REFS = frozenset("from at on under below to in for".split())
 _AFTER_THIS = frozenset("to with as at from".split())
+_BETWEEN = (
+    re.compile(r"[;|]"),
+    re.compile(r"[ \t](?:→|->)[ \t]*|[,;]?[ \t]then[ \t](?:→[ \t]*)?"),
+    re.compile(r",?[ \t]and(?:[ \t]then)?[ \t](?:→[ \t]*)?|,[ \t]"),
+)
+_JOINS = frozenset("to on with as node at about of in for".split())
+_BEFORE_TAGS = frozenset("to on with as the node tag tags tagged and of label".split())
+_OPTION = re.compile(r"[a-z]+:[^\s]")
+_ONE_WORD = re.compile(r"[^\W_][\w’'-]*")
+_DOTS = re.compile(
+    r"^(\[?[a-z][0-9][a-z0-9]+\]?)(?:\.{2,3}|…|–|—)(\[?[a-z][0-9][a-z0-9]+\]?)$", re.I
+)
+_CALL = re.compile(r"([A-Za-z]+)\((.*)\)[.;]?", re.DOTALL)
+_CURLY = re.compile(r"[“„]([^“”„]*)[”“]|«([^«»]*)»")
+_SINGLE = re.compile(r"(?<![^ \t:=])'([^']*)'(?=[ \t.,;]|$)")
 _AFTER_QUOTE = re.compile(r'"[.,;:!?…]+$')
 
 
@@ -37,15 +52,18 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
     """The lines, without arrow, that a body in other words may mean: those in which a verb
     stands for itself, which count first, and those of other phrases. None where no rule
     accounts for all of it. Each has still to be read. Raises Bad on an open quote."""
-    tokens = tokens_of(body)
+    text = free_text(body, verbs)
+    if text is not None:
+        return [text], []
+    tokens = tokens_of(_plain_quotes(body))
     own: dict[str, None] = {}
     others: dict[str, None] = {}
     if len(tokens) > MAX_TOKENS:
         return [], []
     asks = bool(tokens) and tokens[-1].raw.rstrip(".!").endswith("?")
     words = [word for token in tokens for word in _plain(token)]
-    if words and words[0].endswith(":"):  # `think: "…"`, which is no option
-        words[0] = words[0].rstrip(":").lower()
+    if words:  # `think: "…"`, which is no option, and `/view`
+        words[0] = words[0].lstrip("/!").rstrip(":").lower() or words[0]
     for said, own_word_only in _bared(words):
         for frame, rest in _frames(said, verbs):
             if not _may_be_meant(frame.verb, words, asks, own_word_only):
@@ -56,6 +74,20 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
                 if line is not None:
                     found[line] = None
     return list(own), [line for line in others if line not in own]
+
+
+def _plain_quotes(body: str) -> str:
+    """A body with “these” or 'these' quotes as the plain ones, where it has no plain one, and
+    a call such as `view(a7x2)` as words."""
+    call = _CALL.fullmatch(body)
+    if call is not None and call[1].lower() not in DESTRUCTIVE:
+        body = f"{call[1]} {call[2]}"
+    if '"' in body:
+        return body
+    body = _CURLY.sub(lambda match: quote(match[1] or match[2] or ""), body)
+    if '"' in body or body.count("'") != 2:
+        return body
+    return _SINGLE.sub(lambda match: quote(match[1]), body)
 
 
 def _may_be_meant(verb: str, words: list[str], asks: bool, own_word_only: bool) -> bool:
@@ -69,6 +101,75 @@ def _may_be_meant(verb: str, words: list[str], asks: bool, own_word_only: bool) 
     if second == "i" and first in ("can", "may", "could"):
         return False
     return not asks or (second == "you" and first in ("can", "could", "would", "will"))
+
+
+def free_text(body: str, verbs: Verbs) -> str | None:
+    """The line of a text without quotes where nothing but a text may stand, all that follows
+    `think`; None for any other line."""
+    word, _, rest = body.partition(" ")
+    rest = rest.strip()
+    if '"' in body or not rest or "because:" in rest:
+        return None
+    if word.lower().rstrip(":") == "think" and "think" in verbs.forms:
+        return f"think {quote(rest)}"
+    return None
+
+
+# What to write instead of a line that cannot be read.
+
+
+def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
+    """Lines that may have been meant by one that cannot be read, the likeliest first; each a
+    tuple of one or several. They have still to be read, and are only shown, never run."""
+    verb = verbs.verb_of(first_word(body).rstrip(":"))
+    for mark in _BETWEEN:
+        parts = [part.strip(" \t.,") for part in mark.split(body) if part and part.strip(" \t.,")]
+        if 1 < len(parts) <= MOST and all(verbs.verb_of(first_word(part)) for part in parts):
+            yield tuple(parts)
+    if verb is None:
+        near = meant(body, verbs)
+        if len(near) == 1 and near[0] not in DESTRUCTIVE:
+            yield (f"{near[0]}{body[len(first_word(body)) :]}",)
+        return
+    first, last = body.find('"'), body.rfind('"')
+    if body.count('"') > 2:  # quotes inside a quote
+        inner = body[first + 1 : last].replace('\\"', '"')
+        yield (f"{body[:first]}{quote(inner)}{body[last + 1 :]}",)
+    words = body.split()
+    if '"' not in body:
+        yield from _quoted(verb, words, verbs)
+    if verb == "link" and len(words) > 3:
+        refs = [word for word in words[1:] if is_ref(word)]
+        types = [word for word in words[1:] if word.isalpha() and word not in ("to", "as")]
+        if len(refs) == 2 and len(types) == 1:
+            yield (f"link {refs[0]} to {refs[1]} as:{types[0]}",)
+    for count in range(len(words) - 1, 1, -1):
+        yield (" ".join(words[:count]).rstrip(".,;:!?—–-#/"),)
+
+
+def _quoted(verb: str, words: list[str], verbs: Verbs) -> Iterator[tuple[str, ...]]:
+    """The line with its last words as the text or the tags that it lacks."""
+    if verb in ("tag", "untag"):
+        names = [
+            word for word in words[1:] if not is_ref(word) and word.lower() not in _BEFORE_TAGS
+        ]
+        refs = [word for word in words[1:] if is_ref(word)]
+        if refs and names and all(_ONE_WORD.fullmatch(name.lstrip("#")) for name in names):
+            yield (" ".join([verb, refs[0], *(f"#{name.lstrip('#')}" for name in names)]),)
+        return
+    if not any(
+        part.kind in ("content", "quoted") for form in verbs.forms[verb] for part in form.parts
+    ):
+        return
+    at = 1
+    while at < len(words) and (
+        is_ref(words[at].rstrip(":,")) or words[at].lower() in _JOINS or _OPTION.match(words[at])
+    ):
+        at += 1
+    head = [word.rstrip(":,") if is_ref(word.rstrip(":,")) else word for word in words[1:at]]
+    head = [word for word in head if word.lower() not in _JOINS]
+    if at < len(words):
+        yield (" ".join([verb, *head, quote(" ".join(words[at:]))]),)
 
 
 def meant(body: str, verbs: Verbs) -> tuple[str, ...]:
@@ -101,7 +202,13 @@ def _plain(token: Token) -> list[str]:
         match = _AFTER_QUOTE.search(raw)
         return [raw[: match.start() + 1] if match else raw]
     keyed = ":" in raw[:-1] and raw[:1] not in "§#"  # a list that ends in a comma is no list
-    low = raw.rstrip(".;!?…" if keyed else ".,;!?…").lstrip("(`").rstrip(")`")
+    is_item = keyed and raw.partition(":")[0].lower().lstrip("(`") in ("node", "branch")
+    ends = ".,;!?…" if is_item or not keyed else ".;!?…"
+    low = raw.rstrip(ends).lstrip("(`").rstrip(")`").rstrip(ends)
+    low = low.strip("*") if "**" in low and low.strip("*") else low
+    low = low[2:] if low[:2] == "--" else low
+    low = low.lower() if is_item else low
+    low = _DOTS.sub(r"\1-\2", low)
     if low[:1] not in "§#" and ":" not in low[:-1] and low.replace("’", "'").isascii():
         low = low.lower().replace("’", "'")
         named = low.endswith(":") and (low == "this:" or is_ref(low[:-1]))

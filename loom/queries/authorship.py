@@ -1,4 +1,4 @@
-"""Whose each character of some nodes is, along what they were edited from."""
+"""Who wrote each character of some nodes, followed through their edits."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -8,11 +8,11 @@ from loom.queries.node_rows import NodeRow
 from loom.rules.authorship import Pieces, inherited
 
 Wording = tuple[str, str, str, int | None]  # hash, text, author, id it was edited from
-MOST_EDITS = 500  # wordings that are looked back upon
+MOST_EDITS = 500  # how many edits are followed back
 
 
 def pieces_of(rows: Sequence[NodeRow]) -> dict[int, Pieces]:
-    """The pieces of each row, by row id. One query for each step back that an edit has."""
+    """The authored pieces of each row, by row id. One query for each step back that an edit has."""
     edited = {row.id: row.more.edited_from_id for row in rows}
     known = _wordings({one for one in edited.values() if one is not None})
     found: dict[int, Pieces] = {}
@@ -44,7 +44,7 @@ def _wordings(wanted: set[int]) -> dict[int, Wording]:
 
 
 def _along(newest: Wording, known: dict[int, Wording]) -> Pieces:
-    """From the oldest wording to the newest."""
+    """From the oldest version to the newest."""
     chain = [newest]
     while (before := chain[-1][3]) is not None and before in known:
         chain.append(known[before])
@@ -58,7 +58,7 @@ def _along(newest: Wording, known: dict[int, Wording]) -> Pieces:
 
 
 class _Texts:
-    """What a step is made of; two hashes name it, so that a cache need not compare texts."""
+    """The texts of one step; two hashes identify it, so that a cache does not compare texts."""
 
     def __init__(self, before: str, after: str, pieces: Pieces, author: str) -> None:
         self.before, self.after, self.pieces, self.author = before, after, pieces, author

@@ -1,4 +1,4 @@
-"""The event log as somebody may read it, and a tree as it was at an event."""
+"""The event log as a reader may see it, and a tree as it was at an event."""
 
 import json
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ from loom.rules.hashes import instant
 from loom.rules.permissions import Role
 
 MAX_EVENTS = 1000
-MAX_CHARACTERS = 16_000_000  # of payloads in one answer; one event may have more
+MAX_CHARACTERS = 16_000_000  # of payloads in one response; a single event may have more
 Body = dict[str, Any]
 
 
 def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVENTS) -> Body:
-    """`{events: [...], head}`: at most `limit` events after seq `since`, in order, no gaps.
+    """`{events: [...], head}`: at most `limit` events after seq `since`, in order, without gaps.
 
-    Fewer where they are very long: at the end is only who has the head. What the actor may
-    not see comes as `{seq, kind: "hidden"}`. The head is read first, so that it is never
-    ahead of what a next call would give. Four queries.
+    Fewer where they are very long: only a reader that has reached the head has all. An event that
+    the actor may not see becomes `{seq, kind: "hidden"}`. The head is read first, so that it is
+    never ahead of what the next call returns. Four queries.
     """
     found = Stream.objects.filter(name=stream).values_list("id", "head").first()
     if found is None:
@@ -43,8 +43,8 @@ def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVEN
 
 
 def _affordable(rows: QuerySet[Event], limit: int) -> int:
-    """How many of the rows to read at once: one at least, MAX_CHARACTERS at most."""
-    # A text stands three times in the event as it is read: as text, content, and in the proof.
+    """How many of the rows to read at once: at least one, and MAX_CHARACTERS at most."""
+    # An event, as it is read, contains a text three times: as text, content, and in the proof.
     text = Coalesce(Cast(KT("payload__node__length"), IntegerField()), 0)
     size = Length(Cast("payload", TextField())) + 3 * text
     sizes = rows.annotate(size=size).values_list("size", flat=True)[:limit]
@@ -67,8 +67,8 @@ def event_body(  # noqa: PLR0917 (the columns of one row, in their order)
 
 
 def hydrated(events: list[Body]) -> list[Body]:
-    """The events with the texts of the nodes they tell of: each text is stored once, in its
-    node. One query, none where no node was added."""
+    """The events with the texts of their nodes: each text is stored only once, in its node. One
+    query, none where no node was added."""
     added = [one for one in events if one["kind"] == "node.added"]
     bodies = with_texts([one["payload"]["node"] for one in added])
     for event, body in zip(added, bodies, strict=True):
@@ -77,21 +77,21 @@ def hydrated(events: list[Body]) -> list[Body]:
 
 
 def shown_to(actor: Actor, event: Body) -> Body:
-    """The event, or where the actor may not see it only its place."""
+    """The event, or only its seq where the actor may not see it."""
     if is_hidden(event["kind"], actor.role):
         return hidden_body(event["seq"])
     return event
 
 
 def hidden_body(seq: int) -> Body:
-    """What stands in the place of an event that somebody may not see."""
+    """What replaces an event that a reader may not see."""
     return {"seq": seq, "kind": "hidden"}
 
 
 def is_hidden(kind: str, role: Role) -> bool:
-    """Whether events of this kind are kept from members with this role.
+    """Whether events of this kind are hidden from members with this role.
 
-    Invitations are for owners. What lies in a tree every member of its grove may see.
+    Invitations are for owners. Every member of a grove may see what is in its trees.
     """
     return kind.startswith("invitation.") and role != "owner"
 
@@ -108,8 +108,8 @@ _LATER = """SELECT payload FROM loom_event
 
 @dataclass(frozen=True)
 class Moment:
-    """One seq: its event, the last node there was, and the flags that later events changed,
-    as they were: (local id, flag) to value."""
+    """One seq: its event, the last node at that time, and the flags that later events changed, as
+    they were: (local id, flag) to value."""
 
     seq: int
     head: int
@@ -119,12 +119,12 @@ class Moment:
     flags: dict[tuple[str, str], bool]
 
     def flag(self, local_id: str, name: str, now: bool) -> bool:
-        """A flag as it was; `now` is what it is."""
+        """The flag at that time; `now` is its current value."""
         return self.flags.get((local_id, name), now)
 
 
 def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
-    """The tree's stream at `seq`; INVALID_SYNTAX for one that is not there. Four queries."""
+    """The tree's stream at `seq`; INVALID_SYNTAX for a seq that does not exist. Four queries."""
     stream, head = Stream.objects.values_list("id", "head").get(name=f"tree:{tree.uid}")
     event = Event.objects.filter(stream=stream, seq=seq).first()
     if event is None:
@@ -139,14 +139,14 @@ def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
     flags: dict[tuple[str, str], bool] = {}
     for (payload,) in fetch(_LATER, [stream, seq]):
         told = json.loads(payload) if isinstance(payload, str) else payload
-        # The first change after the moment tells what was before it.
+        # The first change after the moment has the value from before it.
         flags.setdefault((told["node"], told["flag"]), not told["value"])
     return Moment(seq, head, event, last.pk, last.local_id, flags)
 
 
 @dataclass(frozen=True)
 class Sight:
-    """The end of a path as it was, the root left out, and the texts that hung below."""
+    """The end of a path at that time, without the root, and the texts that were below."""
 
     rows: list[NodeRow]
     has_above: bool
@@ -157,7 +157,8 @@ class Sight:
 def sight(
     actor: Actor, tree: Tree, workspace: Workspace | None, *, at: Moment, node: Node
 ) -> Sight:
-    """The path to `node` with the wordings that stood then; NOT_FOUND where it was not there."""
+    """The path to `node` with the versions selected at that time; NOT_FOUND if it did not exist
+    yet."""
     if node.pk > at.last or node.pk >> ORDINAL_BITS != tree.pk:
         raise not_found(
             f"[{node.local_id}] did not exist at seq {at.seq}; it", "Choose a later one."
@@ -180,7 +181,7 @@ def sight(
 
 
 def _standing(slots: list[int], workspace: Workspace | None, at: Moment) -> dict[int, int]:
-    """The version that stood in each slot: the reader's choice, else the newest not pruned."""
+    """The version selected in each slot: the reader's choice, else the newest not pruned."""
     chosen = dict(
         VersionChoice.objects.filter(
             workspace=workspace, slot__in=slots, node__lte=at.last

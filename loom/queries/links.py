@@ -1,4 +1,4 @@
-"""Links of a node or tree for whoever may see both ends, and portals grouped by type."""
+"""Links of a node or tree for readers who may see both ends, and portals grouped by type."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ ERASED = "erased"  # what an item is called once its tree is gone: shown as brok
 def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     """Each item as a reference for a reader of the tree with that row id; two queries.
 
-    Who may not see another tree learns its id from this, never its content.
+    A reader who may not see another tree gets its id, never its content.
     """
     every = set(stored)
     nodes = {one for one in every if addresses.node_id(one) is not None}
@@ -41,18 +41,18 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
 
 
 def erased_among(trees: Iterable[int]) -> set[int]:
-    """The row ids of those trees that were erased; one query."""
+    """Which of those trees were erased; one query."""
     every = set(trees)
     here = Tree.objects.filter(pk__in=every, erasing_at__isnull=True)
     return every - set(here.values_list("pk", flat=True))
 
 
-# The links of a tree or of one node, as they are stored, for whoever may see both ends.
+# The links of a tree or of one node, as they are stored, for readers who may see both ends.
 
 
 def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
-    """The links that start in a tree, or all that start or end at a node; oldest first. Those
-    with an end in a tree the actor may not see are left out; one that was erased is told as
+    """The links that start in a tree, or all that start or end at a node; oldest first. Links with
+    an end in a tree that the actor may not see are left out; an erased end is returned as
     `erased`."""
     rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree")
     if node is None:
@@ -90,12 +90,12 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
     ]
 
 
-# Portals: the links of nodes, gathered by type as they are read from each node's side.
+# Portals: the links of nodes, grouped by type as they are read from each node's side.
 
 
 @dataclass(frozen=True)
 class Portal:
-    """So many links of one type, none of them to what the reader may not see."""
+    """Some links of one type; none to what the reader may not see."""
 
     type: str
     many: int
@@ -104,7 +104,7 @@ class Portal:
 
     @property
     def shown(self) -> str:
-        """The type in words."""
+        """The type as shown to readers."""
         return self.type.replace("_", " ")
 
 

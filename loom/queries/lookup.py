@@ -1,4 +1,4 @@
-"""Single nodes by name and by place: the current version, what is above, beside and below."""
+"""Single nodes by id and by position: the selected version, and what is above, beside and below."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _BELOW = """
 
 
 def count_below(slot_id: int) -> int:
-    """How many text slots hang below the slot and are not hidden by a prune further down."""
+    """The number of text slots below the slot that are not hidden by a prune further down."""
     sql = _BELOW.format(
         condition="n.kind = 'text' AND NOT n.pruned", columns="COUNT(*)", walked=walked("down.id")
     )
@@ -42,7 +42,7 @@ def slots_below_all(slot_id: int) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-# Single nodes by name and by place: which version stands, what is above and beside.
+# Single nodes by id and by position: the selected version, and what is above and beside.
 
 
 # Wider joins cost more than they save: building the SQL of six took 4 ms (measured).
@@ -50,7 +50,7 @@ RELATED = ("author", "slot")
 
 
 def by_id(node_id: int) -> Node:
-    """The node of this row id, which is known to be there."""
+    """The node with this row id, which is known to exist."""
     found = _BY_ID.first(pk=node_id)
     if found is None:
         raise Node.DoesNotExist(f"no node {node_id}")
@@ -58,7 +58,7 @@ def by_id(node_id: int) -> Node:
 
 
 def rows() -> QuerySet[Node]:
-    """Nodes with what is shown beside them, in order of creation."""
+    """Nodes with what is shown with them, in order of creation."""
     return Node.objects.select_related(*RELATED).order_by("id")
 
 
@@ -86,7 +86,7 @@ def root_of(tree: Tree) -> Node:
 
 
 def find_node(tree: Tree, local_id: str) -> Node | None:
-    """The node of that local id in the tree."""
+    """The node with that local id in the tree."""
     found = _NAMED.first(tree=tree.pk, local_id=local_id)
     return _of(tree, found) if found is not None else None
 
@@ -102,7 +102,7 @@ def newest_version(node: Node) -> Node:
 
 
 def selected_version(slot_id: int, workspace: Workspace | None) -> Node | None:
-    """The version that stands in a slot: the workspace's choice, else the newest not pruned."""
+    """The selected version of a slot: the workspace's choice, else the newest not pruned."""
     if workspace is not None:
         chosen = _CHOSEN.first(workspace=workspace.pk, slot=slot_id)
         if chosen is not None:
@@ -111,21 +111,21 @@ def selected_version(slot_id: int, workspace: Workspace | None) -> Node | None:
 
 
 def version_above(node: Node, workspace: Workspace | None) -> Node | None:
-    """The version that stands in the slot above; None for the root."""
+    """The selected version of the slot above; None for the root."""
     if node.parent_slot_id is None:
         return None
     return selected_version(node.parent_slot_id, workspace)
 
 
 def slots_below(slot_id: int, *, pruned: bool = False) -> QuerySet[Node]:
-    """First versions of the text slots below a slot, pruned ones only when asked for."""
+    """First versions of the text slots below a slot; pruned ones only if asked for."""
     below = rows().filter(parent_slot=slot_id, kind="text", slot_id=F("id"))
     return below if pruned else below.filter(pruned=False)
 
 
 def hidden_by(node: Node, changed: Mapping[int, bool] | None = None) -> Node | None:
-    """The highest pruned slot at or above the node, which hides it; None: it is visible.
-    `changed`: slots that would be pruned or not, whatever is stored."""
+    """The highest pruned slot at or above the node, which hides it; None if it is visible.
+    `changed` overrides which slots are pruned."""
     pruned = pruned_slots(node.tree_id)
     for slot, is_pruned in (changed or {}).items():
         (pruned.add if is_pruned else pruned.discard)(slot)
@@ -134,7 +134,7 @@ def hidden_by(node: Node, changed: Mapping[int, bool] | None = None) -> Node | N
 
 
 def pruned_slots(tree_id: int) -> set[int]:
-    """The slots of a tree that are pruned themselves, by the partial index."""
+    """The slots of a tree that are pruned themselves, from the partial index."""
     return {row[0] for row in _PRUNED.all(tree=tree_id)}
 
 
@@ -156,25 +156,25 @@ def slots_above(node: Node) -> list[int]:
 def visible_at_or_above(
     node: Node, workspace: Workspace | None, changed: Mapping[int, bool] | None = None
 ) -> Node:
-    """The node, or where it is hidden the nearest node above that is not: there the version
-    that stands for the workspace."""
+    """The node, or if it is hidden the nearest node above that is not: there the version selected
+    in the workspace."""
     hiding = hidden_by(node, changed)
     if hiding is None or hiding.parent_slot_id is None:
         return node
     return selected_version(hiding.parent_slot_id, workspace) or node
 
 
-# Whom somebody asked last on a path, so that the same is offered there again.
+# Which participants somebody asked last on a path, to offer the same again.
 
 
-AT_ONCE = timedelta(seconds=5)  # lines of one go come that close to each other
+AT_ONCE = timedelta(seconds=5)  # generations of one command are started within this time
 NEAREST = 200
 
 
 def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, int]]:
-    """(where, how many of each participant by name) of the candidates that the actor asked
-    for last, at the deepest node of a path (row ids, root first) where he asked for any;
-    (None, {}) nowhere. Rounds of turns are none."""
+    """(where, how many by participant name) of the candidates that the actor asked for last, at the
+    deepest node of a path (row ids, root first) where they asked for any; (None, {}) if nowhere.
+    Rounds of turns do not count."""
     own = Generation.objects.filter(
         tree=tree,
         asked_by=actor.participant,
@@ -187,6 +187,6 @@ def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None,
         return None, {}
     go = own.filter(point=last.point_id, created_at__gte=last.created_at - AT_ONCE)
     rows = list(go.order_by("id").values_list("participant__name", "batch"))
-    # One line asks each of them: who failed and was asked again at once is counted once.
+    # One command asks each participant once: a retry after a failure is counted once.
     newest = dict(rows)
     return last.point_id, dict(Counter(name for name, batch in rows if newest[name] == batch))

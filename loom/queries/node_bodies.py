@@ -22,7 +22,7 @@ from loom.queries.node_rows import (
 )
 from loom.rules.addresses import home_of
 
-# What is told about nodes besides their own columns, read for a whole batch at once.
+# Facts about nodes besides their own columns, read for a whole batch at once.
 
 
 Bodies = dict[int, list[dict[str, Any]]]
@@ -30,10 +30,12 @@ Bodies = dict[int, list[dict[str, Any]]]
 
 @dataclass
 class Facts:
-    """Of a batch: by node id, or by slot id where the name says so."""
+    """The facts of a batch: by node id, or by slot id where the name says so."""
 
     local_ids: dict[int, str] = field(default_factory=dict)  # first versions of slots
-    versions: dict[int, list[str]] = field(default_factory=dict)  # by slot; one: left out
+    versions: dict[int, list[str]] = field(
+        default_factory=dict
+    )  # by slot; slots with one version are left out
     edited: dict[int, tuple[str, str]] = field(default_factory=dict)  # id → local id, hash
     sources: Bodies = field(default_factory=dict)
     bookmarks: Bodies = field(default_factory=dict)
@@ -44,7 +46,7 @@ class Facts:
 def facts_of(tree_id: int, rows: Sequence[NodeRow], hidden: set[int] | None = None) -> Facts:
     """The facts about nodes of one tree; six to nine queries, whatever their number.
 
-    `hidden` are the slots among them below a pruned one, where the caller knows them.
+    `hidden` are those of their slots that are below a pruned one, if the caller knows them.
     """
     facts = Facts()
     _names(facts, rows)
@@ -58,7 +60,7 @@ def facts_of(tree_id: int, rows: Sequence[NodeRow], hidden: set[int] | None = No
 
 
 def _names(facts: Facts, rows: Sequence[NodeRow]) -> None:
-    """Local ids of the slots named by the rows, and what each was edited from."""
+    """Local ids of the slots that the rows name, and of what each was edited from."""
     facts.local_ids = {row.id: row.local_id for row in rows if row.id == row.slot_id}
     wanted = {row.slot_id for row in rows}
     wanted.update(row.parent_slot_id for row in rows if row.parent_slot_id is not None)
@@ -118,22 +120,22 @@ Tally = dict[str, int]
 
 
 class Hanging(NamedTuple):
-    """What hangs at the nodes of a batch: `below` counts slots by slot above and kind,
-    `links` by node id. What is pruned or may not be seen is not counted."""
+    """What belongs to the nodes of a batch: `below` counts slots by slot above and kind, `links` by
+    node id. What is pruned or may not be seen is not counted."""
 
     below: dict[tuple[int, str], int]
     links: Counter[int]
 
 
 def hanging_at(actor: Actor, rows: Sequence[NodeRow]) -> Hanging:
-    """What hangs at the nodes; two queries, three where there are links."""
+    """What belongs to the nodes; two queries, three where there are links."""
     return Hanging(counted_below({row.slot_id for row in rows}), _links(actor, rows))
 
 
 def tallies_of(
     actor: Actor, rows: Sequence[NodeRow], facts: Facts, *, descendants: bool = False
 ) -> dict[int, Tally]:
-    """The `counts` of each node, by node id; `descendants` costs a walk for each."""
+    """The `counts` of each node, by node id; `descendants` costs one walk per node."""
     below, links = hanging_at(actor, rows)
     tallies = {}
     for row in rows:
@@ -150,7 +152,7 @@ def tallies_of(
 
 
 def counted_below(slots: Iterable[int]) -> dict[tuple[int, str], int]:
-    """Slots directly below that are not pruned, by slot above and kind; one query."""
+    """Slots directly below that are not pruned, counted by slot above and kind; one query."""
     sql = f"""SELECT parent_slot_id, kind, COUNT(*) FROM loom_node
         WHERE parent_slot_id IN ({listed(slots)}) AND slot_id = id AND NOT pruned
         GROUP BY parent_slot_id, kind"""
@@ -180,7 +182,7 @@ def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
 
 Body = dict[str, Any]
 
-BEGINNING = 80  # characters of a text that its event keeps, for lists of what happened
+BEGINNING = 80  # characters of a text that its event keeps, for lists of events
 
 
 def node_bodies(
@@ -188,7 +190,7 @@ def node_bodies(
 ) -> list[Body]:
     """The full bodies of nodes of one tree, in their order; a fixed number of queries.
 
-    `descendants` adds the number of visible text slots below each: one walk for each row.
+    `descendants` adds the number of visible text slots below each: one walk per row.
     """
     facts = facts_of(tree.pk, rows)
     tallies = tallies_of(actor, rows, facts, descendants=descendants)
@@ -201,7 +203,7 @@ def node_bodies(
 
 
 def event_body(node: Node) -> Body:
-    """The node as its event `node.added` carries it: as in the API, without counts."""
+    """The node as its event `node.added` has it: as in the API, without counts."""
     row = row_of(node)
     return _body(row, node.tree.uid, facts_of(node.tree_id, [row]))
 
@@ -213,8 +215,8 @@ def event_bodies(tree: Tree, rows: Sequence[NodeRow]) -> list[Body]:
 
 
 def without_text(body: Body) -> Body:
-    """The body of a node as its event stores it: the node itself holds the text, and the event
-    names it by id and hash, with its length and its first characters."""
+    """The body of a node as its event stores it: the node itself has the text, and the event
+    identifies it by id and hash, with its length and its first characters."""
     text, proof = body["text"], body["proof"]
     kept = {key: value for key, value in body.items() if key not in ("text", "content")}
     kept["proof"] = {key: value for key, value in proof.items() if key != "content"}
@@ -222,10 +224,10 @@ def without_text(body: Body) -> Body:
 
 
 def with_texts(bodies: Sequence[Body]) -> list[Body]:
-    """Stored bodies as they were before `without_text`, their texts read from the nodes. One
-    that holds its text (an old event that did not fit its node) comes back as it is.
+    """Stored bodies with their texts read from the nodes: the inverse of `without_text`. A body
+    that has its text (an old event that did not fit its node) is returned unchanged.
 
-    One query for each tree that the bodies are of: one where they come from one stream.
+    One query per tree of the bodies: one where they come from one stream.
     """
     wanted: dict[str, list[str]] = {}
     for body in bodies:
@@ -240,7 +242,8 @@ def with_texts(bodies: Sequence[Body]) -> list[Body]:
 
 
 def _with_text(body: Body, found: tuple[str, Any] | None) -> Body:
-    """A node that is gone is one of a tree that is being erased: its beginning stays."""
+    """The body with its text. If the node is gone, its tree is being erased: the first characters
+    stay."""
     if "text" in body:
         return body
     kept = {key: value for key, value in body.items() if key not in ("length", "begins")}
@@ -251,7 +254,7 @@ def _with_text(body: Body, found: tuple[str, Any] | None) -> Body:
 
 
 def proof_of(row: NodeRow, more: Rest, edited_hash: str) -> Body:
-    """The values the row's hash is taken of, as docs/model.md §11 lists them."""
+    """The values that the row's hash covers, as docs/model.md §11 lists them."""
     return {
         "author": more.proof_author or row.author_uid,
         "call": more.call_uid or None,

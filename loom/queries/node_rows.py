@@ -16,7 +16,7 @@ from loom.models import Node
 from loom.rules.hashes import instant
 
 PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
-IMPORTED = 32  # in rows alone: skeletons and events do not have it
+IMPORTED = 32  # only in rows: skeletons and events do not have it
 
 
 class Rest(NamedTuple):
@@ -34,8 +34,8 @@ class Rest(NamedTuple):
 
 
 class NodeRow(NamedTuple):
-    """One version of one slot. `at` is RFC 3339 in UTC with microseconds, as in the API;
-    `flags` are bits, all but VERSION_PRUNED the slot's; `rest` is a JSON array or None."""
+    """One version of one slot. `at` is RFC 3339 in UTC with microseconds, as in the API; `flags`
+    are bits, those of the slot except VERSION_PRUNED; `rest` is a JSON array or None."""
 
     id: int
     local_id: str
@@ -55,17 +55,17 @@ class NodeRow(NamedTuple):
 
     @property
     def more(self) -> Rest:
-        """The columns that are mostly empty; read it once where several are needed."""
+        """The columns that are mostly empty; read this once where several are needed."""
         return _EMPTY if self.rest is None else Rest._make(json.loads(self.rest))
 
     @property
     def created_at(self) -> datetime:
-        """When the node was made."""
+        """When the node was created."""
         return datetime.fromisoformat(self.at)
 
     @property
     def length(self) -> int:
-        """Of the text, in code points."""
+        """The length of the text in code points."""
         return len(self.text)
 
     @property
@@ -80,12 +80,12 @@ class NodeRow(NamedTuple):
 
     @property
     def excluded(self) -> bool:
-        """Whether its slot is left out of what models are sent."""
+        """Whether its slot is left out of requests to models."""
         return bool(self.flags & EXCLUDED)
 
     @property
     def sandbox(self) -> bool:
-        """Whether its slot begins a sandbox."""
+        """Whether its slot starts a sandbox."""
         return bool(self.flags & SANDBOX)
 
     @property
@@ -95,12 +95,12 @@ class NodeRow(NamedTuple):
 
     @property
     def imported(self) -> bool:
-        """Whether a file brought it."""
+        """Whether it was imported from a file."""
         return bool(self.flags & IMPORTED)
 
     @property
     def form(self) -> str:
-        """Of an annotation: note, question, suggestion, warning, objection."""
+        """The form of an annotation: note, question, suggestion, warning, objection."""
         return self.more.form
 
     @property
@@ -115,7 +115,7 @@ class NodeRow(NamedTuple):
 
     @property
     def call_uid(self) -> str:
-        """The call that made it, or empty."""
+        """The call that produced it, or empty."""
         return self.more.call_uid
 
     @property
@@ -131,7 +131,7 @@ class NodeRow(NamedTuple):
 
 
 _EMPTY = Rest()
-# A third of NodeRow._make's time; the columns below are as many as the fields.
+# Takes a third of the time of NodeRow._make; the columns below are as many as the fields.
 as_row: Callable[[tuple[Any, ...]], NodeRow] = partial(tuple.__new__, NodeRow)
 _AT = {
     "sqlite": """replace(v.created_at, ' ', 'T')
@@ -175,22 +175,22 @@ def fetch(sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
 
 
 def walked(slot: str) -> str:
-    """A condition that always holds and lets SQLite know that a walk visits few slots. It takes
-    a walk for a million rows else, and scans the node table to build a Bloom filter for it."""
+    """A condition that is always true and tells SQLite that a walk visits few slots. It expects a
+    million rows otherwise, and scans the node table to build a Bloom filter."""
     held = f"{slot} IS NOT NULL"
     return f"likelihood({held}, 0.0001)" if connection.vendor == "sqlite" else held
 
 
 def listed(ids: Iterable[int]) -> str:
-    """Row ids as the inside of an SQL list; never empty. Integers only, so nothing to escape."""
+    """Row ids as the inside of an SQL list; never empty. Only integers, so nothing to escape."""
     return ",".join([str(int(one)) for one in ids]) or "NULL"
 
 
 def in_chunks(
     sized: Iterable[tuple[int, int]], *, count: int = 500, characters: int = 4_000_000
 ) -> Iterator[list[int]]:
-    """Row ids in their order, from (id, length of its text): so many at a time that their
-    texts together are never much more than `characters`."""
+    """Row ids in order, from (id, length of its text), in chunks whose texts together have little
+    more than `characters`."""
     chunk: list[int] = []
     size = 0
     for key, length in sized:
@@ -204,7 +204,7 @@ def in_chunks(
 
 
 def rows_of(ids: Sequence[int]) -> list[NodeRow]:
-    """The nodes of these row ids, in the order asked for; unknown ones are left out."""
+    """The nodes with these row ids, in the order given; unknown ones are left out."""
     sql = f"""SELECT {columns()} FROM loom_node v
         JOIN loom_node s ON s.id = v.slot_id JOIN loom_participant a ON a.id = v.author_id
         WHERE v.id IN ({listed(ids)})"""
@@ -213,7 +213,7 @@ def rows_of(ids: Sequence[int]) -> list[NodeRow]:
 
 
 def row_of(node: Node) -> NodeRow:
-    """The row of an instance; reads its author and its slot where they are not at hand."""
+    """The row of an instance; reads its author and slot if they are not loaded."""
     slot = node if node.slot_id == node.pk else node.slot
     flags = (
         slot.pruned,

@@ -12,7 +12,7 @@ from loom.queries.node_rows import NodeRow, as_row, columns, fetch, listed, walk
 def selected_versions(
     slots: Iterable[int], workspace: Workspace | None
 ) -> dict[int, tuple[int, str]]:
-    """(row id, local id) of the version that stands, by slot id; two queries.
+    """(row id, local id) of the selected version, by slot id; two queries.
 
     The workspace's choice, else the newest not pruned, else (all are pruned) the newest.
     """
@@ -39,7 +39,7 @@ def _choices(slots: set[int], workspace: Workspace | None) -> dict[int, int]:
     return dict(found.values_list("slot_id", "node_id"))
 
 
-# What is hidden: slots that hang below a pruned one. Computed, never stored.
+# Hidden slots: those below a pruned one. Computed, never stored.
 
 
 # UNION, not UNION ALL: a slot reached twice is walked once, and a ring ends the walk.
@@ -66,23 +66,23 @@ _DOWN = """
 
 
 def has_pruned(tree_id: int) -> bool:
-    """Whether any slot of the tree is pruned; most trees have none. By the partial index."""
+    """Whether any slot of the tree is pruned; most trees have none. Uses the partial index."""
     return bool(fetch("SELECT 1 FROM loom_node WHERE tree_id = %s AND pruned LIMIT 1", [tree_id]))
 
 
 def hidden_slots(tree: Tree) -> set[int]:
-    """The pruned slots of the tree and all slots below them; costs what is hidden."""
+    """The pruned slots of the tree and all slots below them; costs as much as is hidden."""
     return {row[0] for row in fetch(_DOWN.format(walked=walked("down.slot")), [tree.pk])}
 
 
 def withheld(actor: Actor, ids: Iterable[int]) -> set[int]:
-    """Those of the nodes whose text the actor is not shown: none for a person; for a model
-    those that are excluded, pruned, or below a pruned one (docs/model.md §2.1)."""
+    """Those of the nodes whose text the actor is not shown: none for a person; for a model the
+    excluded, the pruned, and those below a pruned one (docs/model.md §2.1)."""
     return withheld_from_models(ids) if actor.participant.kind == "model" else set()
 
 
 def withheld_from_models(ids: Iterable[int]) -> set[int]:
-    """Those of the nodes whose text no model is sent; three queries for each tree at most."""
+    """Those of the nodes whose text is sent to no model; at most three queries per tree."""
     sql = f"""SELECT v.id, v.slot_id, v.tree_id,
         CASE WHEN v.version_pruned OR s.pruned OR s.excluded THEN 1 ELSE 0 END
         FROM loom_node v JOIN loom_node s ON s.id = v.slot_id WHERE v.id IN ({listed(ids)})"""
@@ -99,7 +99,7 @@ def withheld_from_models(ids: Iterable[int]) -> set[int]:
 
 
 def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:
-    """Those of `slots` that hang below a pruned slot (their own flag does not count).
+    """Those of `slots` that are below a pruned slot (their own flag does not count).
 
     One query upward from all of them together, none where nothing in the tree is pruned.
     """
@@ -116,7 +116,7 @@ def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:
 
 
 def _marked(asked: set[int], above: dict[int, int | None], pruned: set[int]) -> set[int]:
-    """The asked slots with a pruned one above; each slot is decided once, without recursion."""
+    """The given slots with a pruned one above; each slot is decided once, without recursion."""
     hidden: dict[int, bool] = {}
     for slot in asked:
         trail: list[int] = []
@@ -150,7 +150,7 @@ _UP = """
     )
 """
 _DEPTH = NodeRow._fields.index("depth")
-# Only versions after the first are looked for: most slots have none, which the index alone says.
+# Only later versions are looked for: most slots have none, which the index alone shows.
 _NEWEST = """(SELECT x.id FROM loom_node x WHERE x.slot_id = up.slot AND x.id > up.slot
     AND NOT x.version_pruned ORDER BY x.id DESC LIMIT 1)"""
 _CHOSEN = """(SELECT c.node_id FROM loom_versionchoice c JOIN loom_node x ON x.id = c.node_id
@@ -158,7 +158,7 @@ _CHOSEN = """(SELECT c.node_id FROM loom_versionchoice c JOIN loom_node x ON x.i
 
 
 def _standing(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
-    """SQL for the version that stands in a slot of the path, and its parameters."""
+    """SQL for the selected version of a slot on the path, and its parameters."""
     chosen = f"{_CHOSEN}, " if workspace is not None else ""
     params = [node.slot_id, node.pk, *([workspace.pk] if workspace is not None else [])]
     return (
@@ -170,10 +170,10 @@ def _standing(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
 def path_of(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node | None = None
 ) -> list[NodeRow]:
-    """The path to `node` (None: where the workspace stands, else the root), root first.
+    """The path to `node` (None: the workspace's position, else the root), root first.
 
-    In each slot stands the version the workspace chose, else the newest not pruned; `node`
-    itself stands in its own slot, pruned or not. One query.
+    In each slot the version that the workspace chose, else the newest not pruned; `node` itself in
+    its own slot, pruned or not. One query.
     """
     end = _end(tree, workspace, node)
     standing, params = _standing(end, workspace)
@@ -193,8 +193,8 @@ def path_ids(
     *,
     most: int | None = None,
 ) -> list[tuple[int, int]]:
-    """The same path as (slot id, id of the version that stands there), root first; at most
-    the last `most` of it, which then cost the same however deep the node is."""
+    """The same path as (slot id, id of the selected version), root first; only the last `most`
+    entries, which cost the same however deep the node is."""
     end = _end(tree, workspace, node)
     standing, params = _standing(end, workspace)
     sql = f"{_UP} SELECT up.slot, {standing} FROM up ORDER BY up.depth"
@@ -204,8 +204,8 @@ def path_ids(
 
 
 def hides(node: Node) -> bool:
-    """Whether a slot on the path to `node`, its own included, is pruned or begins a sandbox.
-    Reads no text."""
+    """Whether a slot on the path to `node`, its own included, is pruned or starts a sandbox. Reads
+    no text."""
     sql = f"{_UP} SELECT 1 FROM up WHERE pruned OR sandbox LIMIT 1"
     return bool(fetch(sql, [node.slot_id, 0]))
 

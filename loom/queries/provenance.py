@@ -1,4 +1,4 @@
-"""Where a node came from: its call as somebody may see it, and what it rests on."""
+"""Where a node came from: its call as a reader may see it, and what it depends on."""
 
 import gzip
 import zlib
@@ -15,13 +15,13 @@ from loom.queries.verify import chain_of, verify_node
 from loom.rules.hashes import instant
 
 DAMAGED = "The stored answer cannot be read."
-SHOWN_BYTES = 1024 * 1024  # of an answer's text; `…/response` gives all of it
+SHOWN_BYTES = 1024 * 1024  # of a response's text; `…/response` returns all of it
 Body = dict[str, Any]
 
 
 def nodes_of(call: Call) -> list[Node]:
-    """The nodes that a call made: of its candidates, or of the turn whose last round it was.
-    What a file brought has neither; of such a call all nodes of its tree are looked at."""
+    """The nodes that a call produced: its candidates, or those of the turn whose last round it was.
+    An imported call has neither; for it all nodes of its tree are checked."""
     if call.origin:
         return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
     candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
@@ -34,8 +34,8 @@ def nodes_of(call: Call) -> list[Node]:
 
 @dataclass(frozen=True)
 class CallSeen:
-    """A call for one reader. Not `is_open`: no texts, only how long they are (docs/model.md §7).
-    `answer`: None where the stored bytes are damaged."""
+    """A call for one reader. Without `is_open` there are no texts, only their lengths
+    (docs/model.md §7). `answer` is None if the stored bytes are damaged."""
 
     call: Call
     is_open: bool
@@ -44,16 +44,16 @@ class CallSeen:
 
     @property
     def response(self) -> bytes:
-        """The bytes of the answer, as far as they can be read."""
+        """The bytes of the response, as far as they can be read."""
         return self.answer or b""
 
     @property
     def shown(self) -> str:
-        """The start of the answer as text."""
+        """The start of the response as text."""
         return self.response[:SHOWN_BYTES].decode("utf-8", "replace") if self.is_open else ""
 
     def body(self) -> Body:
-        """As the API gives it; two queries."""
+        """As the API returns it; two queries."""
         call = self.call
         nodes = nodes_of(call)
         return {
@@ -86,7 +86,7 @@ class CallSeen:
 
 
 def call_of(node: Node) -> Call | None:
-    """The call a node came from, made here or brought by the file that brought the node."""
+    """The call a node came from: made here, or imported together with the node."""
     if not node.call_uid:
         return None
     named = Q(uid=node.call_uid, origin="") | Q(origin=node.call_uid)
@@ -95,13 +95,12 @@ def call_of(node: Node) -> Call | None:
 
 
 def seen(call: Call, *, is_open: bool) -> CallSeen:
-    """The call for a reader who may see all of it, or not."""
+    """The call for a reader who may see all of it, or only its parts' lengths."""
     return CallSeen(call, is_open, response_of(call), tuple(_sections(call.request)))
 
 
 def response_of(call: Call) -> bytes | None:
-    """The body's bytes as they were kept; none before the call is sealed, None where somebody
-    has damaged them."""
+    """The bytes of the body as stored; None before the call is sealed, and if they are damaged."""
     try:
         return gzip.decompress(bytes(call.response)) if call.response else b""
     except (OSError, EOFError, zlib.error):
@@ -109,7 +108,7 @@ def response_of(call: Call) -> bytes | None:
 
 
 def _sections(request: Body) -> list[Body]:
-    """What the request is made of: each part's name and length in characters."""
+    """The parts of the request: each one's name and length in characters."""
     body = request.get("body")
     if not isinstance(body, dict):
         return []
@@ -131,7 +130,7 @@ def _length(value: Any) -> int:
     return _length(value.get("text", "")) if isinstance(value, dict) else 0
 
 
-# Where a node came from: its hash and what it is taken of, its call, and what it rests on.
+# Where a node came from: its hash and the hashed fields, its call, and what it depends on.
 
 
 ABOVE = 200  # of the versions above, the nearest ones
@@ -148,7 +147,7 @@ UNVOUCHED = "came from a file: nobody but the file vouches for their hashes, aut
 
 @dataclass(frozen=True)
 class Rest:
-    """One version that a node rests on; `call` where a model wrote it."""
+    """One version that a node depends on; `call` if a model wrote it."""
 
     id: str
     by: str
@@ -159,8 +158,8 @@ class Rest:
 
 @dataclass(frozen=True)
 class Provenance:
-    """All there is to say of one node's origin. `call` is None where no model wrote it, or
-    (`is_call_away`) where its call is not here; `above` goes from the root downwards."""
+    """Everything known about a node's origin. `call` is None if no model wrote it, or
+    (`is_call_away`) if its call is not stored here; `above` goes from the root downwards."""
 
     node: dict[str, Any]
     generation: Generation | None
@@ -172,7 +171,7 @@ class Provenance:
     sentences: tuple[str, ...]
 
     def body(self) -> dict[str, Any]:
-        """As the API gives it."""
+        """As the API returns it."""
         generation = self.generation
         return {
             "node": self.node["id"],
@@ -190,7 +189,7 @@ class Provenance:
 
 
 def provenance_of(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> Provenance:
-    """The provenance of a node for a reader; reads the stored answers of the calls above."""
+    """The provenance of a node for a reader; reads the stored responses of the calls above."""
     call = call_of(node)
     chain = [key for key, _ in chain_of([node.pk]) if key != node.pk]
     report = verify_node(actor, tree, workspace, node)

@@ -1,4 +1,4 @@
-"""One tree as somebody without a place in its grove may read it: no more than its texts.
+"""One tree for a reader who is not a member of its grove: only its texts.
 
 Annotations, marks, links, summaries, and what is pruned or in a sandbox are left out.
 """
@@ -22,7 +22,7 @@ DEEP = 60
 
 @dataclass(frozen=True)
 class Reading:
-    """The end of a path: `rows` (the root left out) with their margins, and what hangs below."""
+    """The end of a path: `rows` (without the root) with their margins, and what is below."""
 
     node: NodeRow
     rows: list[NodeRow]
@@ -33,9 +33,9 @@ class Reading:
 
 
 def reading(actor: Actor, tree: Tree, local_id: str) -> Reading:
-    """The path to a text that stands and is not hidden; "" is where there is a first fork.
+    """The path to a selected text that is not hidden; "" means the first fork.
 
-    NOT_FOUND for everything else, whether it is there or not.
+    NOT_FOUND for everything else, whether it exists or not.
     """
     node = _found(tree, local_id) if local_id else _first_fork(tree)
     if hides(node):
@@ -64,7 +64,7 @@ def _found(tree: Tree, local_id: str) -> Node:
 
 
 def _first_fork(tree: Tree) -> Node:
-    """As far down as there is only one way to go."""
+    """As far down as there is only one way."""
     node = lookup.root_of(tree)
     for _ in range(DEEP):
         below = list(lookup.slots_below(node.slot_id)[:2])
@@ -75,7 +75,7 @@ def _first_fork(tree: Tree) -> Node:
 
 
 def lines_of(actor: Actor, tree: Tree) -> tuple[list[tuple[int, NodeRow]], bool]:
-    """The outline as (level, row), at most 400 lines, and whether there is more."""
+    """The outline as (level, row), at most 400 lines, and whether there are more."""
     made = outline(actor, tree, None, lookup.root_of(tree), depth=DEEP, limit=MOST_LINES)
     lines: list[tuple[int, NodeRow]] = []
     hidden_below: int | None = None

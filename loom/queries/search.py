@@ -23,8 +23,8 @@ Sort = Literal["best", "newest", "oldest"]
 
 @dataclass(frozen=True)
 class Filters:
-    """Empty values let everything through. `tag` is a name, `author` a participant's uid,
-    `since` the earliest instant of writing; `archived` True: only the archive, False: without."""
+    """Empty values filter nothing. `tag` is a name, `author` a participant's uid, `since` the
+    earliest time of writing; `archived` True: only archived trees, False: none of them."""
 
     type: Kind = ""
     tag: str = ""
@@ -38,7 +38,7 @@ EVERYTHING = Filters()
 
 
 def parse_since(value: str) -> datetime | None:
-    """A day or an instant, UTC where it names no zone; None for anything else."""
+    """A date or time, in UTC if it names no zone; None for anything else."""
     try:
         at, day = parse_datetime(value), parse_date(value)
     except ValueError:
@@ -50,21 +50,21 @@ def parse_since(value: str) -> datetime | None:
 
 @dataclass(frozen=True)
 class Passing:
-    """What passed, by row id, with the instant it was made."""
+    """What passed the filters, by row id, with its time of creation."""
 
     nodes: dict[int, datetime | None]
     trees: dict[int, datetime | None]
     is_newest: bool
 
     def rank(self, key: int, *, is_node: bool) -> float:
-        """A number that sorts by time, as it was asked for."""
+        """A number that sorts by time, in the order asked for."""
         at = (self.nodes if is_node else self.trees)[key]
         seconds = at.timestamp() if at else 0.0
         return -seconds if self.is_newest else seconds
 
 
 def passing(only: Filters, nodes: Iterable[int], trees: Iterable[int]) -> Passing:
-    """Which of these nodes and trees pass. Nothing is asked where everything does."""
+    """Which of these nodes and trees pass the filters. No query if there are none."""
     if only == Filters(archived=only.archived):
         return Passing(dict.fromkeys(nodes), dict.fromkeys(trees), True)
     newest = only.sort != "oldest"
@@ -110,28 +110,28 @@ def _tagged(name: str, items: set[int]) -> set[int]:
 
 
 def is_tag(label: str, name: str) -> bool:
-    """Whether a tag is meant by a name: their case does not matter."""
+    """The condition that a mark is the tag of that name, whatever its case."""
     return label.casefold() == name.casefold()
 
 
 def bearing(tag: str, trees: Iterable[int]) -> set[int]:
     """The items of all nodes and trees that bear a tag, in these trees."""
     rows = Mark.objects.filter(tree__in=list(trees), kind="tag", removed_at__isnull=True)
-    if tag.isascii():  # SQLite folds no other letters
+    if tag.isascii():  # SQLite folds only ASCII letters
         rows = rows.filter(label__iexact=tag)
     return {item for item, label in rows.values_list("item", "label") if is_tag(label, tag)}
 
 
-# Search: text anywhere in a word and in every script, one meaning on both databases.
+# Search: text anywhere in a word and in every script, with the same results on both databases.
 
 
 MAX_QUERY = 500
-MAX_READ = 50_000_000  # characters that one search reads; what is newest is read first
+MAX_READ = 50_000_000  # characters that one search reads, the newest texts first
 
 
 class Hit(NamedTuple):
-    """A node that matches, or (node None) a tree whose title does. `score` is relative to
-    the best hit, which has 1.00; `at` and `times` as in ranking.Match."""
+    """A node that matches, or (node None) a tree whose title does. `score` is relative to the best
+    hit, which has 1.00; `at` and `times` as in search_index.Match."""
 
     tree: Tree
     node: NodeRow | None
@@ -141,8 +141,8 @@ class Hit(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The best hits, best first; `total` of all that were found, and `every`: the row ids
-    of all nodes among them, best first."""
+    """The best hits, best first; `total` of all matches, and `every`: the row ids of all matching
+    nodes, best first."""
 
     hits: list[Hit]
     total: int
@@ -158,7 +158,7 @@ def find_in_tree(
     below: Node | None = None,
     limit: int = 5,
 ) -> Found:
-    """Texts and annotations of one tree, or of what hangs at or below a node of it."""
+    """Texts and annotations of one tree, or of what is at or below one of its nodes."""
     _demand_query(query)
     scope = Scope((tree.pk,), below.slot_id if below is not None else None)
     matches = _node_matches(actor, query, scope, {tree.pk: workspace}, [tree])
@@ -166,8 +166,8 @@ def find_in_tree(
 
 
 def find_in_grove(actor: Actor, query: str, *, limit: int = 5, only: Filters = EVERYTHING) -> Found:
-    """Texts, annotations and titles of all trees of the actor's grove, as far as `only` lets
-    them through; without a query all that bear its tag."""
+    """Texts, annotations and titles of all trees of the actor's grove that pass the filters `only`;
+    without a query everything that has its tag."""
     if query.strip() or not only.tag:
         _demand_query(query)
     trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).select_related("grove")
@@ -191,7 +191,7 @@ def find_in_grove(actor: Actor, query: str, *, limit: int = 5, only: Filters = E
 def _bearers(
     actor: Actor, tag: str, workspaces: dict[int, Workspace | None], trees: dict[int, Tree]
 ) -> tuple[dict[int, Match], dict[int, Match]]:
-    """What bears a tag: nodes that stand and are not hidden, and trees. All match alike."""
+    """Everything with the tag: selected nodes that are not hidden, and trees. All match equally."""
     found = bearing(tag, trees)
     ids = [key for item in found if (key := addresses.node_id(item)) is not None]
     rows = Node.objects.filter(pk__in=ids, kind__in=("text", "annotation"), version_pruned=False)
@@ -220,7 +220,7 @@ def _node_matches(
     workspaces: dict[int, Workspace | None],
     trees: Iterable[Tree],
 ) -> dict[int, Match]:
-    """Matches by node id: only versions that stand and are not hidden."""
+    """Matches by node id: only selected versions that are not hidden."""
     found = _seen(actor, candidates(query, scope), workspaces, trees)
     folded = fold(query)
     matches = {}
@@ -237,8 +237,8 @@ def _seen(
     workspaces: dict[int, Workspace | None],
     trees: Iterable[Tree],
 ) -> list[Candidate]:
-    """Those whose version stands for the reader, and whose slot is not hidden; for a model
-    without what is excluded."""
+    """Those whose version is selected for the reader, and whose slot is not hidden; for a model
+    also without the excluded ones."""
     of_tree: dict[int, list[Candidate]] = {}
     for one in found:
         of_tree.setdefault(one.id >> ORDINAL_BITS, []).append(one)
@@ -273,8 +273,8 @@ def _best(
     limit: int,
     times: Passing | None = None,
 ) -> Found:
-    """Best first, ties in order of creation; titles before nodes of the same score. By
-    `times`: in their order instead."""
+    """Best first, ties in order of creation; titles before nodes with the same score. By `times`
+    instead: in order of time."""
     every = [(-one.score, key, one) for key, one in titles.items()]
     every += [(-one.score, key, one) for key, one in nodes.items()]
     every.sort(key=lambda item: item[:2])

@@ -1,4 +1,4 @@
-"""Which texts a search looks at, by the trigram index, and how good each match is."""
+"""The texts that a search has to read, from the trigram index, and how well each matches."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -33,7 +33,7 @@ _USUAL_LENGTH = 800  # characters; longer texts need more occurrences to rank as
 
 
 class Match(NamedTuple):
-    """How a query occurs in a text: where first (code points), how often, how good."""
+    """How a query occurs in a text: the first position (code points), how often, and how well."""
 
     at: int
     times: int
@@ -53,13 +53,13 @@ def _table() -> dict[int, int]:
 
 
 def fold(text: str) -> str:
-    """The text with letters in lower case, character by character: offsets stay."""
+    """The text in lower case, character by character, so that offsets stay the same."""
     return text.lower() if text.isascii() else text.translate(_table())
 
 
 @cache
 def _cases() -> dict[str, list[str]]:
-    """The letters that fold to a letter, besides itself."""
+    """The other letters that fold to a letter."""
     cases: dict[str, list[str]] = {}
     for one, lower in _table().items():
         cases.setdefault(chr(lower), []).append(chr(one))
@@ -67,7 +67,7 @@ def _cases() -> dict[str, list[str]]:
 
 
 def spellings(query: str) -> list[str]:
-    """All texts that fold to what the query folds to, for one or two characters few."""
+    """All texts that fold to the same as the query; few for one or two characters."""
     found = [""]
     for one in fold(query):
         found = [head + case for head in found for case in (one, *_cases().get(one, ()))]
@@ -94,19 +94,19 @@ def match(folded_query: str, text: str) -> Match | None:
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether what stands at start…end is no part of a longer word."""
+    """Whether start…end is not part of a longer word."""
     before = start > 0 and text[start - 1].isalnum() and text[start].isalnum()
     after = end < len(text) and text[end].isalnum() and text[end - 1].isalnum()
     return not before and not after
 
 
-# Which texts a search has to look at: by the trigram index, short queries by a bounded scan.
+# The texts that a search has to read: from the trigram index; for short queries a bounded scan.
 
 
 MAX_CANDIDATES = 2_000
-MAX_SCANNED = 50_000  # nodes that a query of one or two characters looks at, newest first
+MAX_SCANNED = 50_000  # nodes that are read for a query of one or two characters, newest first
 MAX_PATTERN = 200
-MAX_TRIGRAMS = 24  # of a query that the index is asked for; they are spread over all of it
+MAX_TRIGRAMS = 24  # of a query that are looked up in the index; they are spread over all of it
 MAX_COMPARED = 32  # characters of a query that LIKE compares: its worst case is their product
 TRIGRAM = 3
 
@@ -129,14 +129,14 @@ class Candidate(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """Where to look: these trees, and there only at or below a slot if one is named."""
+    """Where to search: these trees, and only at or below a slot if one is given."""
 
     trees: Sequence[int]
     below: int | None = None
 
 
 def candidates(query: str, scope: Scope) -> list[Candidate]:
-    """At most MAX_CANDIDATES versions that may hold the query, the newest first."""
+    """At most MAX_CANDIDATES versions that may contain the query, the newest first."""
     if not scope.trees:
         return []
     if len(query) < TRIGRAM:
@@ -149,9 +149,9 @@ def candidates(query: str, scope: Scope) -> list[Candidate]:
 
 
 def _where(scope: Scope) -> tuple[str, list[Any]]:
-    """Conditions on `n`, without values of anybody's but row ids."""
+    """Conditions on `n`; the only values in it are row ids."""
     if len(scope.trees) == 1:
-        # A tree's nodes are one span of row ids: both databases walk just that.
+        # The nodes of a tree are one range of row ids: both databases walk only that.
         tree = scope.trees[0]
         place = f"n.id BETWEEN {tree << ORDINAL_BITS} AND {((tree + 1) << ORDINAL_BITS) - 1}"
     else:
@@ -162,9 +162,8 @@ def _where(scope: Scope) -> tuple[str, list[Any]]:
 
 
 def _by_fts5(query: str, scope: Scope) -> tuple[str, list[Any]]:
-    """The index says which texts hold each trigram of the query, not where (that would cost
-    2.4 bytes for each byte of text, and this costs 0.3); LIKE then leaves out those that hold
-    them apart."""
+    """The index knows which texts contain each trigram of the query, not where (that would cost 2.4
+    bytes per byte of text; this costs 0.3); LIKE then removes those that have them apart."""
     where, params = _where(scope)
     span = where.split(" AND n.kind")[0].replace("n.id", "loom_node_fts.rowid")
     inner = f"AND {span}" if "BETWEEN" in span else ""
@@ -177,15 +176,15 @@ def _by_fts5(query: str, scope: Scope) -> tuple[str, list[Any]]:
 
 
 def _trigrams(query: str) -> str:
-    """An FTS5 query for texts that hold these trigrams of the query, in any order."""
+    """An FTS5 query for texts that contain these trigrams of the query, in any order."""
     every = list(dict.fromkeys(query[at : at + TRIGRAM] for at in range(len(query) - TRIGRAM + 1)))
     asked = every[:: -(-len(every) // MAX_TRIGRAMS)]
     return " AND ".join('"' + one.replace('"', '""') + '"' for one in asked)
 
 
 def _like(query: str) -> str:
-    """A LIKE pattern that every text with the query fits. SQLite's LIKE folds ASCII only, so
-    any letter that has another case beyond ASCII fits any character there."""
+    """A LIKE pattern that matches every text with the query. SQLite's LIKE folds only ASCII, so any
+    letter with another case beyond ASCII matches any character."""
     return f"%{''.join(_fits(one) for one in query)}%"
 
 
@@ -207,7 +206,7 @@ def _by_pg_trgm(query: str, scope: Scope) -> tuple[str, list[Any]]:
 
 
 def _scanned(query: str, scope: Scope) -> tuple[str, list[Any]]:
-    """One or two characters have no trigram: the newest nodes are looked through."""
+    """One or two characters have no trigram: the newest nodes are scanned."""
     where, params = _where(scope)
     find = "strpos" if connection.vendor == "postgresql" else "instr"
     ways = spellings(query)

@@ -1,4 +1,4 @@
-"""Groves and trees as wholes: their bodies and sizes, marks, and the skeleton without texts."""
+"""Groves and trees as a whole: their bodies and sizes, marks, and the skeleton without texts."""
 
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from loom.rules.hashes import instant
 
 
 def browsers_of(user: User) -> "QuerySet[UserSession]":
-    """The browsers in which the user is signed in now, the latest seen first."""
+    """The browsers in which the user is signed in now, the most recently used first."""
     alive = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     return UserSession.objects.filter(user=user, session_key__in=alive).order_by("-seen_at", "-id")
 
@@ -48,8 +48,8 @@ def grove_body(actor: Actor, grove: Grove) -> dict[str, Any]:
 # A tree as the API shows it (docs/model.md §14.3.7), and its size.
 
 
-# A slot counts as seen when neither it nor one above is pruned. `hidden` is what hangs
-# below pruned slots: empty in most trees, and then this is one pass over the tree.
+# A slot is visible when neither it nor one above is pruned. `hidden` are the slots below pruned
+# ones: none in most trees, and then this is a single pass over the tree.
 _SIZE = """
     WITH RECURSIVE hidden(slot) AS (
         SELECT id FROM loom_node WHERE tree_id = %s AND pruned
@@ -68,8 +68,8 @@ _SIZE = """
 
 
 class Size(NamedTuple):
-    """`nodes` counts all kinds, all versions, pruned ones and the root; `branches` leaves
-    that are seen; `depth` of the deepest text that is seen, the root has 0."""
+    """`nodes` counts all kinds, all versions, pruned ones and the root; `branches` the visible
+    leaves; `depth` is that of the deepest visible text, the root has 0."""
 
     nodes: int
     branches: int
@@ -77,7 +77,7 @@ class Size(NamedTuple):
 
 
 def size_of(actor: Actor, tree: Tree) -> Size:
-    """How big the tree is, as its stream keeps it; one query, however big it is."""
+    """The size of the tree, as its stream stores it; one query, however large the tree is."""
     stream = Stream.objects.get(name=f"tree:{tree.uid}")
     if (
         stream.leaves is None or stream.deepest is None
@@ -87,14 +87,14 @@ def size_of(actor: Actor, tree: Tree) -> Size:
 
 
 def measured(tree_id: int) -> tuple[int, int]:
-    """The branches and the depth of a tree, by one pass over it. Every text but the root hangs
-    below a text, so that leaves are the texts less those that are a text's parent."""
+    """The branches and the depth of a tree, by one pass over it. Every text but the root is below a
+    text, so the leaves are the texts minus those that are a text's parent."""
     leaves, depth = fetch(_SIZE.format(walked=walked("hidden.slot")), [tree_id] * 2)[0]
     return leaves, depth
 
 
 def grown(size: tuple[int, int], node: Node) -> tuple[int, int]:
-    """The branches and the depth of a tree of this size once a stored node has come to it."""
+    """The branches and the depth of a tree of this size after a stored node was added to it."""
     leaves, depth = size
     if node.kind != "text" or node.slot_id != node.pk or node.parent_slot_id is None:
         return size
@@ -103,7 +103,7 @@ def grown(size: tuple[int, int], node: Node) -> tuple[int, int]:
 
 
 def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
-    """The tree for somebody; `workspace` is the caller's own (None: he has none yet)."""
+    """The tree for a reader; `workspace` is the caller's own (None: they have none yet)."""
     size = size_of(actor, tree)
     return {
         "id": tree.uid,
@@ -126,7 +126,7 @@ def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str
 
 
 def head_of(tree: Tree) -> int:
-    """The last seq of the tree's stream; 0 where nothing happened yet."""
+    """The last seq of the tree's stream; 0 if there are no events yet."""
     heads = Stream.objects.filter(name=f"tree:{tree.uid}").values_list("head", flat=True)
     return heads.first() or 0
 
@@ -139,7 +139,7 @@ def workspace_part(tree: Tree, workspace: Workspace | None) -> dict[str, Any] | 
 
 
 def position_of(tree: Tree, workspace: Workspace) -> str:
-    """Where the workspace stands: a local id, with its tree where that is another one."""
+    """The position of the workspace: a local id, with its tree if that is another one."""
     stands = lookup.rows().get(pk=workspace.position_id)
     node = lookup.visible_at_or_above(stands, workspace)
     if node.tree_id == tree.pk:
@@ -161,7 +161,7 @@ def marks_of(actor: Actor, tree: Tree) -> list[tuple[str, str, str, str]]:
     return list(fetch(_ON, [tree.pk]))
 
 
-# A whole tree without its texts: in columns for pages, in pages of rows for API clients.
+# A whole tree without its texts: as columns for pages, as pages of rows for API clients.
 
 
 MAX_ROWS = 1000
@@ -204,12 +204,12 @@ def heads_of(tree: Tree) -> tuple[int, int]:
 
 
 def _span(tree: Tree) -> list[int]:
-    """The first and last row id that a node of the tree can have."""
+    """The lowest and highest row id that a node of the tree can have."""
     return [tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1]
 
 
 def _participants(authors: list[int]) -> tuple[dict[int, int], list[dict[str, str]]]:
-    """Place by row id, and the participants in the order of their first node."""
+    """The index by row id, and the participants in the order of their first node."""
     places = {key: place for place, key in enumerate(dict.fromkeys(authors))}
     rows = Participant.objects.in_bulk(list(places))
     found = [rows[key] for key in places]

@@ -1,5 +1,5 @@
-"""Turns as they are told: what they may use, what they used, and the body of
-docs/model.md §14.3."""
+"""Turns as they are shown: what they may use, what they used, and the body of docs/model.md
+§14.3."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -29,17 +29,17 @@ WITH = (
 
 
 def turns() -> QuerySet[Turn]:
-    """Turns with what is told of them."""
+    """Turns with the rows that their body needs."""
     return Turn.objects.select_related(*WITH)
 
 
 def budget_of(turn: Turn) -> Budget:
-    """What the turn may use: its preset and what was granted beyond it."""
+    """What the turn may use: its preset and what was granted in addition."""
     return budgets.extended(budgets.budget_of(turn.preset), turn.more_steps)
 
 
 def lines_of(turn: Turn) -> QuerySet[Step]:
-    """The steps of the turn's lines, in order; one a line, also where it made several."""
+    """The steps of the turn's lines, in order; one per line, also if it made several."""
     return Step.objects.filter(turn_uid=turn.uid).exclude(turn_place="").order_by("id")
 
 
@@ -80,7 +80,7 @@ def _steps_today(turn: Turn, now: datetime) -> int:
 
 
 def turn_body(turn: Turn) -> dict[str, Any]:
-    """The turn as API and events tell it; read with WITH. Three queries."""
+    """The turn as API and events show it; read with WITH. Three queries."""
     budget, spent = budget_of(turn), spent_of(turn, timezone.now())
     return {
         "id": turn.uid,

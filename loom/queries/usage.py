@@ -1,4 +1,4 @@
-"""What was read, written and spent: tokens, money, and what is left of a day's limit."""
+"""Usage: tokens and money, and what is left of a day's limit."""
 
 import os
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from loom.queries.path import path_ids, path_of
 from loom.rules import prices as table
 from loom.rules.prices import NANO, Prices
 
-# The vocabularies that litellm brings as files, so that nothing is asked over the network.
+# The vocabularies that litellm ships as files, so that nothing is loaded over the network.
 _FILES = "litellm/litellm_core_utils/tokenizers"
 _O200K = "fb374d419588a4632f3f557e76b4b70aebbca790"
 MOST = 400_000  # characters; a longer text is estimated
@@ -28,7 +28,7 @@ How = Literal["counted", "estimated"]
 
 
 def tokens_of(text: str, model_ref: str) -> tuple[int, How]:
-    """How many tokens a text has for a model, and whether they are counted or estimated."""
+    """How many tokens a text has for a model, and whether they were counted or estimated."""
     if model_ref.startswith(("openai:", "litellm:openai/")) and len(text) <= MOST:
         vocabulary = _vocabulary()
         if vocabulary is not None:
@@ -38,8 +38,8 @@ def tokens_of(text: str, model_ref: str) -> tuple[int, How]:
 
 @cache
 def _vocabulary() -> "tiktoken.Encoding | None":
-    """The vocabulary of OpenAI's newer models; None where its file is gone. Reading it takes
-    0.6 s once, and 90 MB: only a process that is asked for it has it."""
+    """The vocabulary of OpenAI's newer models; None if its file is missing. Loading it takes 0.6 s
+    once, and 90 MB: only a process that needs it has it."""
     try:
         folder = Path(str(metadata.distribution("litellm").locate_file(_FILES)))
     except metadata.PackageNotFoundError:
@@ -52,7 +52,7 @@ def _vocabulary() -> "tiktoken.Encoding | None":
     return tiktoken.get_encoding("o200k_base")
 
 
-# Money: what a participant's tokens cost, and what is left of a member's day.
+# Money: the prices of a participant's tokens, and what is left of a member's day.
 
 
 DAILY_USD = 1.0  # the default of a grove's setting
@@ -60,7 +60,7 @@ DAILY_USD = 1.0  # the default of a grove's setting
 
 @dataclass(frozen=True)
 class Left:
-    """A member's money of one day, in billionths of a dollar. `limit` 0: there is none."""
+    """A member's money for one day, in billionths of a dollar. `limit` 0: there is none."""
 
     limit: int
     spent: int
@@ -68,24 +68,24 @@ class Left:
 
     @property
     def rest(self) -> int:
-        """What may still be reserved."""
+        """What can still be reserved."""
         return max(0, self.limit - self.spent - self.reserved)
 
 
 def today() -> date:
-    """The day that money is counted by."""
+    """The day to which money is counted."""
     return datetime.now(UTC).date()
 
 
 def prices_of(participant: Participant) -> Prices | None:
-    """What an owner set, else what the price table says; None where no price is known."""
+    """The prices that an owner set, else those of the price table; None if no price is known."""
     own = table.prices_from(participant.prices)
     return own or table.listed(participant.model_ref, participant.base_url)
 
 
 def caches_from(participant: Participant) -> int | None:
-    """From how many tokens on its provider keeps a prompt's beginning at a lower price; None
-    where that is not known, or is no cheaper."""
+    """The number of tokens from which the provider caches a prompt's beginning at a lower price;
+    None if that is not known, or is not cheaper."""
     least = (participant.prices or {}).get("caches_from") or table.caches_from(
         participant.model_ref
     )
@@ -94,7 +94,7 @@ def caches_from(participant: Participant) -> int | None:
 
 
 def limit_of(grove: Grove) -> int:
-    """The grove's limit a day and member; 0: there is none."""
+    """The grove's limit per day and member; 0: there is none."""
     return round(float(grove.settings.get("daily_budget_usd", DAILY_USD)) * NANO)
 
 
@@ -107,14 +107,14 @@ def left_of(person: Participant, day: date) -> Left:
 
 
 def path_tokens(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> int:
-    """About how many tokens the path to `node` has: a quarter of its bytes, which is right
-    for English and too many rather than too few for other scripts."""
+    """About how many tokens the path to `node` has: a quarter of its bytes, which is right for
+    English and too many rather than too few for other scripts."""
     ids = [version for _, version in path_ids(actor, tree, workspace, node)]
     return -(-bytes_of(ids) // 4)
 
 
 def bytes_of(nodes: Iterable[int]) -> int:
-    """The bytes of the texts of nodes together."""
+    """The total bytes of the texts of nodes."""
     size = (
         "octet_length(text)" if connection.vendor == "postgresql" else "length(CAST(text AS BLOB))"
     )
@@ -122,11 +122,11 @@ def bytes_of(nodes: Iterable[int]) -> int:
     return int(rows[0][0] or 0)
 
 
-# What was read, written and spent: of a node, a path, a tree, a person, a model and a day.
+# Usage of a node, a path, a tree, a person, a model and a day.
 
 
 IN_ONE_QUERY = 500
-USUAL_TOKENS = 1024  # of an answer whose length nobody limits
+USUAL_TOKENS = 1024  # of a response whose length nobody limits
 _SUMS = {
     "generations": Count("pk"),
     "tokens_in": Sum("tokens_in"),
@@ -139,8 +139,8 @@ _ENDED = ("done", "stopped", "interrupted", "failed")
 
 @dataclass
 class Total:
-    """Sums over generations that have ended; `spent` in billionths of a dollar, None where no
-    price was known for any of them."""
+    """Sums over generations that have ended; `spent` in billionths of a dollar, None if no price
+    was known for any of them."""
 
     generations: int = 0
     tokens_in: int = 0
@@ -149,7 +149,7 @@ class Total:
     spent: int | None = None
 
     def body(self) -> dict[str, Any]:
-        """The sums as the API gives them."""
+        """The sums as the API returns them."""
         usd = None if self.spent is None else self.spent / NANO
         return {
             "generations": self.generations,
@@ -171,14 +171,14 @@ def total(rows: QuerySet[Generation]) -> Total:
 
 
 def by(rows: QuerySet[Generation], *names: str) -> list[tuple[tuple[Any, ...], Total]]:
-    """The sums by the values of some fields, the dearest and then the longest first."""
+    """The sums grouped by some fields, the most expensive and then the longest first."""
     grouped = rows.filter(status__in=_ENDED).order_by().values(*names).annotate(**_SUMS)
     found = [(tuple(one[name] for name in names), _total(one)) for one in grouped]
     return sorted(found, key=lambda one: (-(one[1].spent or 0), -one[1].tokens_out))
 
 
 def of_nodes(tree: Tree, nodes: list[int]) -> Total:
-    """What nodes of a tree were made with."""
+    """The usage for nodes of a tree."""
     sums = Total()
     for start in range(0, len(nodes), IN_ONE_QUERY):
         some = total(Generation.objects.filter(tree=tree, node__in=nodes[start : start + 500]))
@@ -196,7 +196,7 @@ def of_nodes(tree: Tree, nodes: list[int]) -> Total:
 def of_tree(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node | None
 ) -> dict[str, Any]:
-    """A tree's sums, by model and by member; with a node also its own and those of its path."""
+    """A tree's sums, by model and by member; with a node also those of the node and its path."""
     rows = Generation.objects.filter(tree=tree)
     body: dict[str, Any] = {
         "tree": total(rows).body(),
@@ -218,7 +218,7 @@ def _named(rows: QuerySet[Generation], field: str) -> list[dict[str, Any]]:
 
 
 def of_grove(actor: Actor, first: date, last: date) -> dict[str, Any]:
-    """A grove's sums from a day to a day: by member and model, by day, by tree; and what each
+    """A grove's sums for a range of days: by member and model, by day, by tree; and what each
     member has left today. What was spent in trees that were erased stays in `people`."""
     rows = Generation.objects.filter(
         tree__grove=actor.grove, tree__erasing_at__isnull=True, day__range=(first, last)
@@ -270,8 +270,8 @@ def left_body(person: Participant) -> dict[str, Any]:
 
 
 def estimate(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> dict[str, Any]:
-    """What a candidate below `node` would read, by model, with its prices; and the caller's
-    money of today."""
+    """What a candidate below `node` would read, by model, with its prices; and the caller's money
+    for today."""
     rows = path_of(actor, tree, workspace, node)
     sent = [row.text for row in rows if row.kind == "text" and not row.excluded]
     text = tree.system_context + "".join(sent)

@@ -1,4 +1,4 @@
-"""Verification (docs/model.md §11): every hash and every seal computed again."""
+"""Verification (docs/model.md §11): every hash and every seal is computed again."""
 
 import gzip
 import hashlib
@@ -24,8 +24,8 @@ _PIECE = 1 << 20
 
 
 def verdicts_of(tree: Tree, uids: Iterable[str]) -> dict[str, Verdict]:
-    """For each call: sealed (exact and unchanged), open (not sealed yet, reassembled, or not
-    here, as after an import), or broken. Reads one stored answer at a time."""
+    """For each call: sealed (exact and unchanged), open (not sealed yet, reassembled, or not stored
+    here, as after an import), or broken. Reads one stored response at a time."""
     verdicts: dict[str, Verdict] = dict.fromkeys(uids, "open")
     wanted = Q(uid__in=verdicts) | Q(origin__in=verdicts)
     calls = Call.objects.filter(wanted, tree=tree, sealed_at__isnull=False)
@@ -40,7 +40,7 @@ def verdicts_of(tree: Tree, uids: Iterable[str]) -> dict[str, Verdict]:
 
 
 def digest_of(stored: bytes) -> str | None:
-    """The hex SHA-256 of the body that `stored` is the gzip of; None where it is no gzip."""
+    """The hex SHA-256 of the body that `stored` is the gzip of; None if it is not a gzip."""
     digest = hashlib.sha256()
     if not stored:
         return digest.hexdigest()
@@ -53,11 +53,11 @@ def digest_of(stored: bytes) -> str | None:
     return digest.hexdigest()
 
 
-# What a verification has to look at: nodes with the versions they were built upon.
+# What a verification has to read: nodes with the versions they depend on.
 
 
-# The version built upon: the one in the slot above whose hash was frozen. Depth falls with
-# every step, so that the walk ends on a corrupt tree too.
+# The version depended on: the one in the slot above whose hash was frozen. Depth falls with every
+# step, so that the walk also ends on a corrupt tree.
 _UPON = """(SELECT p.id FROM loom_node p WHERE p.slot_id = v.parent_slot_id
     AND p.hash = v.parent_hash AND p.depth < v.depth LIMIT 1)"""
 _CHAIN = """
@@ -70,11 +70,11 @@ _CHAIN = """
     ) SELECT id, length FROM chain ORDER BY depth, id
 """
 
-Order = list[tuple[int, int]]  # (row id, length of its text), what is built upon first
+Order = list[tuple[int, int]]  # (row id, length of its text), dependencies first
 
 
 class Evidence(NamedTuple):
-    """One node and what its hash depends on. `row` is None where it cannot be read."""
+    """One node and what its hash depends on. `row` is None if it cannot be read."""
 
     id: int
     row: NodeRow | None
@@ -90,7 +90,7 @@ def whole_tree(tree: Tree) -> Order:
 
 
 def chain_of(ids: Iterable[int]) -> Order:
-    """These nodes and every version they rest on, up to the root, upper ones first."""
+    """These nodes and every version they depend on, up to the root, upper ones first."""
     return [(key, length) for key, length in fetch(_CHAIN.format(ids=listed(ids)))]
 
 
@@ -107,7 +107,7 @@ def _read(ids: list[int]) -> list[Evidence]:
     try:
         rows = fetch(sql)
     except DatabaseError:
-        # A text that is no UTF-8 any more: found by halves, the rest is read.
+        # A text that is no longer UTF-8 is found by bisection; the rest is read.
         if len(ids) == 1:
             return [Evidence(ids[0], None, "", None)]
         middle = len(ids) // 2
@@ -129,7 +129,7 @@ UNREADABLE = "It cannot be read."
 
 @dataclass
 class _Findings:
-    """What is known so far. `upon` says for each node which version it was built upon."""
+    """The results so far. `upon` has for each node the version it depends on."""
 
     broken: dict[int, str] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class _Findings:
 
 
 def verify_tree(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
-    """The report on every node of the tree. Streams: no more than some MB of text at once."""
+    """The report on every node of the tree. Streams: no more than a few MB of text at once."""
     found = _checked(tree, whole_tree(tree))
     return _report(tree, found, _later_in_tree(tree, workspace, found))
 
@@ -148,7 +148,7 @@ def verify_tree(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[s
 def verify_path(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> dict[str, Any]:
-    """The report on the path to a node as the reader reads it, and all that it rests on."""
+    """The report on the path to a node as the reader sees it, and everything it depends on."""
     path = path_ids(actor, tree, workspace, node)
     found = _checked(tree, chain_of(key for _, key in path))
     return _report(tree, found, _later_on_path(path, found))
@@ -157,13 +157,13 @@ def verify_path(
 def verify_node(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> dict[str, Any]:
-    """The report on one node and every version it rests on, up to the root."""
+    """The report on one node and every version it depends on, up to the root."""
     found = _checked(tree, chain_of([node.pk]))
     return _report(tree, found, _later_on_path(path_ids(actor, tree, workspace, node), found))
 
 
 def _checked(tree: Tree, order: Order) -> _Findings:
-    """Looks at nodes in an order in which what is built upon comes first."""
+    """Checks nodes in an order in which dependencies come first."""
     found = _Findings()
     for chunk in evidence(order):
         rows = [one.row for one in chunk if one.row is not None]
@@ -182,7 +182,7 @@ def _checked(tree: Tree, order: Order) -> _Findings:
 
 
 def _reason(one: Evidence, found: _Findings) -> str:
-    """Why a node is broken; "" where it is not."""
+    """Why a node is broken; "" if it is not."""
     row = one.row
     if row is None:
         return UNREADABLE
@@ -198,7 +198,7 @@ def _reason(one: Evidence, found: _Findings) -> str:
 def _hash_of(row: NodeRow, edited_hash: str) -> str:
     try:
         return hashes.sha256(proof_of(row, row.more, edited_hash))
-    except ValueError:  # blocks that are no JSON, half a character
+    except ValueError:  # blocks that are not JSON, a lone surrogate
         return ""
 
 
@@ -229,7 +229,7 @@ def _names(ids: list[int]) -> dict[int, str]:
 
 
 def _later_on_path(path: list[tuple[int, int]], found: _Findings) -> list[int]:
-    """Versions on the path that came after the one the node below was built upon."""
+    """Versions on the path that are newer than the one the node below depends on."""
     return [
         above for (_, above), (_, below) in pairwise(path) if above > found.upon.get(below, above)
     ]

@@ -15,7 +15,7 @@ from loom.rules.hashes import instant
 
 
 def draft_body(draft: Draft) -> dict[str, Any]:
-    """One draft: slot (a local id), kind, text, and the instant that names its state."""
+    """One draft: slot (a local id), kind, text, and the time that identifies its state."""
     return {
         "slot": draft.slot.local_id,
         "kind": draft.kind,
@@ -25,7 +25,7 @@ def draft_body(draft: Draft) -> dict[str, Any]:
 
 
 def drafts_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
-    """All drafts of a workspace, oldest first; of a person's only to himself."""
+    """All drafts of a workspace, oldest first; those of a person only for themselves."""
     if workspace.participant_id != actor.participant.pk:
         return []
     rows = Draft.objects.filter(workspace=workspace).select_related("slot")
@@ -33,16 +33,16 @@ def drafts_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def text_at(workspace: Workspace, node: Node, kind: str) -> str:
-    """What was typed at a node's slot and is no node yet; "" for nothing."""
+    """What was typed at a node's slot and is not a node yet; "" for nothing."""
     rows = Draft.objects.filter(workspace=workspace, slot=node.slot_id, kind=kind)
     return rows.values_list("text", flat=True).first() or ""
 
 
-OUTLINE_DEPTH = 2  # levels shown before anything was said
+OUTLINE_DEPTH = 2  # levels shown by default
 
 
 def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
-    """The body of docs/model.md §14.3, "Workspaces"; what later parts bring is empty."""
+    """The body of docs/model.md §14.3, "Workspaces"; parts that are planned are empty."""
     return {
         "id": workspace.uid,
         "participant": workspace.participant.uid,
@@ -61,13 +61,13 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
 
 
 def status_of(workspace: Workspace) -> dict[str, int]:
-    """The last step seen, and how many were made."""
+    """The last step seen, and how many there are."""
     return {"checkpoint": workspace.checkpoint, "steps": workspace.steps_made}
 
 
 def outline_of(workspace: Workspace) -> dict[str, Any]:
-    """How the outline stands: folded to `depth`, but for what was `expanded`; the last
-    `query` of find and the local ids of its `hits`."""
+    """The state of the outline: folded to `depth`, except for what was `expanded`; the last `query`
+    of find and the local ids of its `hits`."""
     return {"depth": OUTLINE_DEPTH, "expanded": [], "query": "", "hits": [], **workspace.outline}
 
 
@@ -77,12 +77,12 @@ def versions_of(workspace: Workspace) -> dict[str, str]:
     return dict(choices.values_list("slot__local_id", "node__local_id"))
 
 
-# The tree as an outline: what hangs below a slot, down to a depth, with counts.
+# The tree as an outline: what is below a slot, down to a depth, with counts.
 
 
 MAX_ROWS = 1000
 
-# Breadth first, so that what is left out lies deepest. Bounded by depth and by rows.
+# Breadth first, so that the deepest lines are left out. Bounded by depth and by rows.
 _DOWN = """
     WITH RECURSIVE down(slot, above, level) AS (
         SELECT id, parent_slot_id, 0 FROM loom_node WHERE id = %s
@@ -96,8 +96,8 @@ _DOWN = """
 
 
 class Line(NamedTuple):
-    """One line of an outline. `level` from 0; `children` and `annotations` that are seen;
-    `shown` of the children are lines below it; `is_last` among its siblings shown."""
+    """One line of an outline. `level` starts at 0; `children` and `annotations` are the visible
+    ones; `shown` of the children are lines below it; `is_last` among its siblings shown."""
 
     row: NodeRow
     level: int
@@ -108,7 +108,7 @@ class Line(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Lines in reading order; `is_cut` where there were more than `MAX_ROWS`."""
+    """Lines in reading order; `is_cut` if there are more than `MAX_ROWS`."""
 
     lines: list[Line]
     is_cut: bool
@@ -125,7 +125,7 @@ def outline(
 ) -> Outline:
     """The text slots from `node` down `depth` levels, in order of creation below each other.
 
-    In each slot the version that stands; `node` itself in its own. Five queries.
+    In each slot the selected version; `node` itself in its own. Five queries.
     """
     sql = _DOWN.format(walked=walked("down.slot"))
     found = fetch(sql, [node.slot_id, depth, limit + 1])

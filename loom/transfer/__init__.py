@@ -1,1 +1,1 @@
-"""Other programs' files, and our own: reading and writing, each ending in a report."""
+"""Import and export: other programs' files and our own, each ending in a report."""

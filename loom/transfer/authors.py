@@ -1,4 +1,4 @@
-"""Who and what a file names, as participants and items of this grove."""
+"""The authors and items that a file names, as participants and items of this grove."""
 
 import re
 from array import array
@@ -17,7 +17,7 @@ from loom.transfer.pyloom import UNNAMED
 
 
 class Ledger:
-    """By ordinal: slot, depth, hash and local id (`labels`); and by local id the ordinal."""
+    """By ordinal: slot, depth, hash and local id (`labels`); by local id the ordinal."""
 
     def __init__(self, tree_id: int) -> None:
         self._tree = tree_id << ORDINAL_BITS
@@ -29,7 +29,7 @@ class Ledger:
 
     @property
     def count(self) -> int:
-        """How many nodes are written."""
+        """How many nodes have been written."""
         return len(self._slots) - 1
 
     def row(self, ordinal: int) -> int:
@@ -41,15 +41,15 @@ class Ledger:
         return self._slots[ordinal]
 
     def depth(self, ordinal: int) -> int:
-        """The depth; -1 for nothing, so that what hangs below nothing is the root."""
+        """The depth; -1 for no node, so that what is below nothing becomes the root."""
         return self._depths[ordinal]
 
     def hash(self, ordinal: int) -> str:
-        """The hash; "" for nothing."""
+        """The hash; "" for no node."""
         return self._hashes[ordinal * 32 : ordinal * 32 + 32].hex() if ordinal else ""
 
     def add(self, local_id: str, *, slot: int, depth: int, hash: str) -> None:
-        """Notes the next node."""
+        """Records the next node."""
         self._slots.append(slot)
         self._depths.append(depth)
         self._hashes += bytes.fromhex(hash)
@@ -64,8 +64,8 @@ _ELSEWHERE = re.compile(r"tree:([a-z0-9]{1,32})(?: node:([a-z0-9]{4,8}))?")
 
 
 class Addressing:
-    """`a7x2` and `tree` are of the new tree, `tree:ID` and `tree:ID node:a7x2` of another tree
-    of the same grove: nothing outside of it may be found out."""
+    """`a7x2` and `tree` are in the new tree, `tree:ID` and `tree:ID node:a7x2` in another tree of
+    the same grove: a file must not find out about anything outside of it."""
 
     def __init__(self, tree: Tree, ledger: Ledger) -> None:
         self.tree, self.ledger = tree, ledger
@@ -82,7 +82,7 @@ class Addressing:
         return self._elsewhere[name]
 
     def shown(self, name: str) -> str:
-        """How events of the new tree write it."""
+        """The address as events of the new tree write it."""
         return f"tree:{self.tree.uid}" if name == "tree" else name
 
     def _found(self, name: str) -> int | None:
@@ -97,26 +97,27 @@ class Addressing:
         return addresses.of_node(node[0]) if node else None
 
 
-# Who wrote what a file brings: the importer by their own name, and nobody else of the grove.
+# The authors in a file: the importer under their own name, and no other member of the grove.
 
 
 NOBODY = "Unknown person"
-ROOM = 20  # characters for what is put behind a name
+ROOM = 20  # characters for the suffix of a name
 
 
 class Authors:
-    """Participants by name and kind. New ones are archived at once: nobody asks them to write."""
+    """Participants by name and kind. New ones are archived at once: they cannot be asked to
+    write."""
 
     def __init__(self, grove: Grove, person: Participant) -> None:
         self.grove, self.person = grove, person
         self._known: dict[tuple[str, str], Participant] = {("", "human"): person}
 
     def of(self, name: str, kind: str) -> Participant:
-        """The author; must have been met."""
+        """The author; `meet` must have seen the name."""
         return self._known[name, kind]
 
     def meet(self, wanted: Iterable[tuple[str, str]]) -> None:
-        """Finds or makes the authors of these names and kinds, in a transaction of its own."""
+        """Finds or creates the authors with these names and kinds, in its own transaction."""
         fresh = sorted(set(wanted) - self._known.keys())
         if not fresh:
             return
@@ -132,8 +133,8 @@ class Authors:
             writer.flush()
 
     def _found(self, name: str, kind: str) -> Participant:
-        """The importer for their own name; for any other name "Name (imported)", somebody who
-        writes nothing here: a file may say what it likes about who wrote what."""
+        """The importer for their own name; for any other name "Name (imported)", a participant who
+        writes nothing here: a file can claim anything about its authors."""
         if kind == "human" and name.casefold() == self.person.name.casefold():
             return self.person
         rows = self.grove.participants.select_related("grove", "user")
@@ -155,5 +156,5 @@ class Authors:
 
 
 def _sound(name: str, kind: str) -> str:
-    """The name, if somebody may be called so; else what somebody without a name is called."""
+    """The name, if it is allowed; else the name for authors without one."""
     return cleaned(name, most=MAX_NAME) or (UNNAMED if kind == "model" else NOBODY)

@@ -1,4 +1,4 @@
-"""Foreign files: checked first, then read event by event within bounds."""
+"""Foreign files: checked first, then read event by event within limits."""
 
 import mmap
 import re
@@ -17,7 +17,7 @@ from loom.transfer.records import MAX_TEXT_BYTES, Report, too_long, unreadable
 
 Event = tuple[str, Any]
 MAX_DEPTH = 64
-FIELD = 256 * 1024  # characters that one field of a node may bring along
+FIELD = 256 * 1024  # characters that one field of a node can have
 _STARTS = ("start_map", "start_array")
 _ENDS = ("end_map", "end_array")
 _SECRET_NAME = re.compile(
@@ -32,11 +32,11 @@ _SECRET = re.compile(
 
 
 class TooMuch(Exception):
-    """A value is too large or nested too deep to be kept; it was read to its end."""
+    """A value is too large or nested too deeply to keep; it was read to its end."""
 
 
 def value_of(first: Event, events: Iterator[Event], *, most: int = FIELD) -> Any:
-    """The value that begins with `first`, of at most `most` characters and 64 levels."""
+    """The value that starts with `first`, with at most `most` characters and 64 levels."""
     event, value = first
     if event not in _STARTS:
         if value.__class__ is str and len(value) > most:
@@ -64,7 +64,7 @@ def value_of(first: Event, events: Iterator[Event], *, most: int = FIELD) -> Any
 
 
 def skip(first: Event, events: Iterator[Event]) -> None:
-    """Reads a value to its end and keeps nothing."""
+    """Reads a value to its end and discards it."""
     _pass_over(events, _step(first[0]))
 
 
@@ -85,7 +85,7 @@ def _pass_over(events: Iterator[Event], depth: int) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers that JSON can hold; one beyond all bounds is kept as it is written."""
+    """Numbers that JSON can represent; one that is out of range is kept as written."""
     if not isinstance(value, Decimal):
         return value
     number = float(value)
@@ -93,7 +93,8 @@ def _plain(value: Any) -> Any:
 
 
 def without_secrets(name: str, value: Any, report: Report) -> tuple[bool, Any]:
-    """Whether anything is left of a field, and what: keys are dropped and reported by name."""
+    """The field without keys, and whether anything is left: keys are removed and reported by
+    name."""
     if _SECRET_NAME.search(name.rpartition(".")[2]) or (
         isinstance(value, str) and _SECRET.search(value)
     ):
@@ -111,7 +112,7 @@ def without_secrets(name: str, value: Any, report: Report) -> tuple[bool, Any]:
 
 
 def kept(name: str, first: Event, events: Iterator[Event], report: Report, *, most: int) -> Any:
-    """A field's value without keys; TooMuch, with a warning, where it is too large to keep."""
+    """A field's value without keys; TooMuch, with a warning, if it is too large to keep."""
     try:
         return value_of(first, events, most=most)
     except TooMuch:
@@ -121,12 +122,12 @@ def kept(name: str, first: Event, events: Iterator[Event], report: Report, *, mo
 
 
 def text_of(value: Any, most: int) -> str:
-    """A short text of a field; "" where it is none."""
+    """A short text of a field; "" if it is not a text."""
     return value[:most] if isinstance(value, str) else ""
 
 
 def drained(events: Iterator[Event]) -> None:
-    """Reads on to the end: what stands behind a value may be wrong, too."""
+    """Reads on to the end: what follows a value may be invalid, too."""
     for _ in events:
         pass
 
@@ -136,7 +137,7 @@ def drained(events: Iterator[Event]) -> None:
 
 @dataclass
 class Frame:
-    """An object of the tree: its number in reading order, the number above, its fields."""
+    """An object of the tree: its number in reading order, the number above, and its fields."""
 
     number: int
     parent: int
@@ -145,7 +146,7 @@ class Frame:
 
 
 def nodes(events: Iterator[Event], report: Report) -> Iterator[Frame]:
-    """The nodes of a tree whose outermost object has just begun, each as it ends: children
+    """The nodes of a tree whose outermost object has just started, each when it ends: children
     before parents, the outermost last. Numbers are in reading order."""
     stack = [Frame(0, -1)]
     count = 1
@@ -181,8 +182,8 @@ def _field(top: Frame, name: str, events: Iterator[Event], report: Report) -> No
             raise too_long(f"The text of node {top.number:,}") from None
 
 
-# Looking at a file's bytes before anything is made of them: UTF-8, whole characters, and which
-# format it is. Told by content, never by the file's name.
+# Checks a file's bytes before anything is parsed: UTF-8, no lone surrogates, and which format it
+# is, by content, never by the file's name.
 
 
 MAX_FILE = 256 * 1024 * 1024
@@ -191,8 +192,8 @@ _PIECE = 1024 * 1024
 _LONGEST = 6 * MAX_TEXT_BYTES  # a text of 4 MiB in which every byte is written as an escape
 _HALF = re.compile(rb"\\u[dD]([89a-fA-F])[0-9a-fA-F]{2}")
 _LOW = re.compile(rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}")
-# Nothing is tried twice: digits are counted from where they begin, and a string that never
-# ends takes the rest of the file with it.
+# No backtracking: digits are counted from where they start, and a string that never ends takes the
+# rest of the file with it.
 _DIGITS = re.compile(rb"(?<![0-9])[0-9]{4000}")
 _NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|(?<![0-9])([0-9]{4000})', re.DOTALL)
 _TELLING = {"heddle": "heddle", "root": "pyloom", "children": "pyloom-simple"}
@@ -201,7 +202,8 @@ Tell = Callable[[int], None]
 
 
 class Source:
-    """The file as a reader sees it: without a byte order mark; `tell` hears how far it is."""
+    """The file as a reader sees it: without a byte order mark; `tell` is called with the
+    position."""
 
     def __init__(self, path: Path, tell: Tell) -> None:
         self._file = path.open("rb")
@@ -215,7 +217,7 @@ class Source:
         return self._file.read(size)
 
     def seek(self, offset: int) -> None:
-        """Goes to a place, counted from behind the mark."""
+        """Moves to a position, counted from behind the byte order mark."""
         self._file.seek(offset + self._first)
 
     def __enter__(self) -> "Source":
@@ -226,8 +228,8 @@ class Source:
 
 
 def demand_readable(path: Path, tell: Tell) -> None:
-    """Refuses a file that is empty or too big, that is not UTF-8, or holds U+0000, half a
-    character, or a text that no node may hold."""
+    """Raises for a file that is empty or too large, that is not UTF-8, or contains U+0000, a lone
+    surrogate, or a text that is too long for a node."""
     size = path.stat().st_size
     if size > MAX_FILE:
         raise CommandError(
@@ -268,7 +270,7 @@ def _demand_utf8(path: Path, tell: Tell) -> None:
 
 
 def _demand_whole(data: mmap.mmap, tell: Tell) -> None:
-    """Refuses escapes for half a character: the parser would turn them into question marks."""
+    """Raises for escaped lone surrogates: the parser would turn them into question marks."""
     whole = 0
     for count, found in enumerate(_HALF.finditer(data)):
         if count % 10_000 == 0:
@@ -284,8 +286,8 @@ def _demand_whole(data: mmap.mmap, tell: Tell) -> None:
 
 
 def _demand_short_numbers(data: mmap.mmap) -> None:
-    """Refuses numbers of thousands of digits: they crash the parser, and with it the worker.
-    Strings are told apart only where there are as many digits at all."""
+    """Raises for numbers of thousands of digits: they crash the parser, and the worker with it.
+    Strings are recognized only where there are so many digits."""
     if _DIGITS.search(data) is None:
         return
     for found in _NUMBER.finditer(data):
@@ -297,7 +299,7 @@ def _demand_short_numbers(data: mmap.mmap) -> None:
 
 
 def _is_escape(data: mmap.mmap, at: int) -> bool:
-    """Whether the backslash there begins an escape, and is not itself escaped."""
+    """Whether the backslash starts an escape, and is not itself escaped."""
     first = at
     while first > 0 and data[first - 1] == _BACKSLASH:
         first -= 1
@@ -312,7 +314,7 @@ def _half(at: int) -> CommandError:
 
 
 def format_of(source: Source) -> str:
-    """The format, by the first telling key of the outermost object."""
+    """The format, by the first characteristic key of the outermost object."""
     depth = 0
     for event, value in parsed(source):
         if depth == 0 and event != "start_map":
@@ -327,7 +329,7 @@ def format_of(source: Source) -> str:
 
 
 def parsed(source: Source) -> Iterator[tuple[str, Any]]:
-    """The events of the JSON; INVALID_SYNTAX where it is none, or holds U+0000."""
+    """The events of the JSON; INVALID_SYNTAX if it is invalid or contains U+0000."""
     with readable_json():
         for event, value in ijson.basic_parse(source):
             if value.__class__ is str and "\0" in value:
@@ -337,7 +339,7 @@ def parsed(source: Source) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def readable_json() -> Iterator[None]:
-    """What a parser says, as a sentence."""
+    """A parser's error as a sentence."""
     try:
         yield
     except ijson.IncompleteJSONError as error:

@@ -1,4 +1,4 @@
-"""Reading Heddle's own JSON: the same tree again, with the proofs and calls it came with."""
+"""Reading Heddle's own JSON: the same tree again, with its proofs and calls."""
 
 import base64
 import binascii
@@ -38,14 +38,14 @@ from loom.transfer.records import (
 )
 from loom.transfer.tree_builder import Beat, Growing
 
-MAX_BODY = 64 * 1024 * 1024  # of an answer that was packed; more is no provider's answer
-GZIP = 31  # zlib's word for a gzip header
+MAX_BODY = 64 * 1024 * 1024  # of a response that was compressed; no provider's response is larger
+GZIP = 31  # zlib's number for a gzip header
 _PIECE = 1 << 20
 
 
 def is_sound(part: CallPart) -> bool:
-    """Whether the answer's bytes give its SHA-256. INVALID_SYNTAX where they are no gzip, or
-    grow beyond what anybody would unpack."""
+    """Whether the response's bytes have its SHA-256. INVALID_SYNTAX if they are not a gzip, or
+    become too large."""
     digest, size = hashlib.sha256(), 0
     try:
         packed = base64.b64decode(part.response, validate=True)
@@ -65,7 +65,7 @@ def is_sound(part: CallPart) -> bool:
 
 
 def add_calls(growing: Growing, given: Iterator[CallRecord], beat: Beat) -> None:
-    """Writes the calls, each in a transaction of its own: one may be large."""
+    """Writes the calls, each in its own transaction: one may be large."""
     for one in given:
         growing.authors.meet([(one.by, one.kind)])
         with transaction.atomic():
@@ -89,7 +89,7 @@ def add_calls(growing: Growing, given: Iterator[CallRecord], beat: Beat) -> None
                 first_at=_at(one.first_at),
                 sealed_at=_at(one.sealed_at),
             )
-            # The moment of its making is set by itself, and here it is another.
+            # The time of creation is set automatically, and here it is another.
             Call.objects.filter(pk=call.pk).update(started_at=_at(one.started_at))
         growing.report.kept["calls"] += 1
 
@@ -98,7 +98,7 @@ def _at(given: str) -> datetime | None:
     return datetime.fromisoformat(given) if given else None
 
 
-# Reading Heddle's own JSON: the same tree again, with the proofs it came with.
+# Reading Heddle's own JSON: the same tree again, with its proofs.
 
 
 Put = Callable[[Record | CallRecord], None]
@@ -108,7 +108,7 @@ FLAT = "the first version of a slot comes before what builds on it"
 
 
 def read(events: Iterator[Event], put: Put, report: Report) -> Head:
-    """Reads a file of our own to its end; records come in the order they are in."""
+    """Reads one of our own files to its end; records come in the order of the file."""
     reader = _Reader(put, report)
     next(events)
     for event, name in events:
@@ -131,7 +131,7 @@ class _Reader:
         self.links: list[LinkPart] = []
 
     def take(self, name: str, first: Event, events: Iterator[Event]) -> None:
-        """Takes one key of the outermost object."""
+        """Reads one key of the outermost object."""
         if name == "heddle":
             if first[1] != VERSION:
                 raise unreadable(
@@ -160,7 +160,7 @@ class _Reader:
             skip(first, events)
 
     def head(self) -> Head:
-        """What was said of the whole tree."""
+        """What the file says about the whole tree."""
         if self.tree is None:
             raise unreadable("The file has no tree.", "it may have been cut off")
         given = {name: getattr(self.tree, name) for name in TreePart.model_fields}
@@ -268,7 +268,7 @@ class _Reader:
 
 
 def _flags(part: NodePart, is_first: bool) -> list[str]:
-    """Flags of a slot stand with its first version; a later one has only its own."""
+    """The flags of a slot belong to its first version; a later one has only its own."""
     return [flag for flag in dict.fromkeys(part.flags) if is_first or flag == "version_pruned"]
 
 
@@ -318,7 +318,7 @@ def _list(name: str, first: Event, events: Iterator[Event]) -> Iterator[Any]:
 
 
 def _instant(given: str, what: str) -> str:
-    """A time as it is stored; "" where none was given."""
+    """A time as it is stored; "" if there is none."""
     if not given:
         return ""
     try:

@@ -1,6 +1,6 @@
-"""Heddle's own JSON: what its parts hold. docs/formats.md tells it to people.
+"""Heddle's own JSON: the fields of its parts. docs/formats.md describes it for people.
 
-Flat, so that no depth is too deep, and self-contained: authors by name, nodes by local id.
+Flat, so that depth is no limit, and self-contained: authors by name, nodes by local id.
 """
 
 from typing import Annotated, Any, Literal
@@ -32,14 +32,14 @@ class TreePart(_Part):
 
 
 class ParticipantPart(_Part):
-    """Somebody who wrote in the tree."""
+    """An author in the tree."""
 
     name: Name
     kind: Literal["human", "model"]
 
 
 class Source(_Part):
-    """What a node was made from: a local id, `tree`, or an address in another tree."""
+    """A source of a node: a local id, `tree`, or an address in another tree."""
 
     item: Item
     role: Annotated[str, Field(max_length=12)]
@@ -47,7 +47,7 @@ class Source(_Part):
 
 
 class Proof(_Part):
-    """The values of the hash that are not told by the node's other fields."""
+    """The hashed values that are not among the node's other fields."""
 
     author: Annotated[str, Field(max_length=64)]
     call: Uid | None = None
@@ -56,7 +56,7 @@ class Proof(_Part):
 
 
 class NodePart(_Part):
-    """One version of one slot. `content` only where it is not one block holding `text`."""
+    """One version of one slot. `content` only if it is not one block with `text`."""
 
     id: str
     slot: str | None = None

@@ -1,4 +1,4 @@
-"""Writing Heddle's own JSON, one node a line, read from the database a thousand at a time."""
+"""Writing Heddle's own JSON, one node per line, read from the database a thousand at a time."""
 
 import base64
 import json
@@ -18,12 +18,12 @@ from loom.transfer.heddle_shapes import FLAGS, VERSION, TreePart
 from loom.transfer.records import MAX_TEXT_BYTES
 
 Body = dict[str, Any]
-MOST = 2 * MAX_TEXT_BYTES - 4096  # characters of one call, so that it can be read again
+MOST = 2 * MAX_TEXT_BYTES - 4096  # characters of one call, so that it can be imported again
 
 
 def batches(actor: Actor, tree: Tree, nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
-    """The sealed calls that the nodes name and the actor may read, one at a time. One that
-    is too large to be read again is left out: its nodes verify as incomplete there."""
+    """The sealed calls that the nodes name and the actor may read, one at a time. One that is too
+    large to be imported again is left out: its nodes then verify as incomplete."""
     named = nodes.exclude(call_uid="").values("call_uid")
     rows = Call.objects.filter(tree=tree, sealed_at__isnull=False)
     rows = rows.filter(Q(origin="", uid__in=named) | Q(origin__in=named))
@@ -56,15 +56,15 @@ def _body(call: Call) -> Body:
     }
 
 
-# Writing Heddle's own JSON, one node a line, read from the database a thousand at a time.
+# Writing Heddle's own JSON, one node per line, read from the database a thousand at a time.
 
 
 PAGE = 1000
 
 
 def pieces(actor: Actor, tree: Tree) -> Iterator[bytes]:
-    """The whole tree as pieces of JSON, with the calls that the actor may read. What is
-    written meanwhile is left out or whole."""
+    """The whole tree as pieces of JSON, with the calls that the actor may read. What is written in
+    the meantime is either left out or complete."""
     nodes = Node.objects.filter(tree=tree)
     last = nodes.order_by("-id").values_list("id", flat=True)[0]
     nodes = nodes.filter(id__lte=last)
@@ -112,7 +112,7 @@ def _participants(
     return [{"name": one.name, "kind": one.kind} for one in rows]
 
 
-# As values: with instances of five models for each node it took three times as long.
+# As values: instances of five models for each node took three times as long.
 _COLUMNS = """id local_id slot_id slot__local_id parent_slot__local_id kind form text blocks
     author__name author__uid created_at edited_from__local_id finish generation_uid summary
     pruned version_pruned excluded sandbox resolved_at imported proof_author call_uid
@@ -135,7 +135,7 @@ def _sized(nodes: "QuerySet[Node]") -> Iterator[tuple[int, int]]:
 
 
 def _node(row: Body, sources: list[Body]) -> Body:
-    """The node, without what is as usual."""
+    """The node, without fields that have their default."""
     is_first = row["id"] == row["slot_id"]
     body = {
         "id": row["local_id"],
@@ -151,7 +151,7 @@ def _node(row: Body, sources: list[Body]) -> Body:
         "finish": row["finish"],
         "generation": row["generation_uid"],
         "summary": row["summary"],
-        # Flags of a slot stand with its first version.
+        # The flags of a slot belong to its first version.
         "flags": [one for one in FLAGS if row[one] and (is_first or one == "version_pruned")],
         "resolved_at": instant(row["resolved_at"]) if row["resolved_at"] else None,
         "sources": sources,

@@ -1,4 +1,4 @@
-"""An import from queued to done or failed: leased, all or nothing, stoppable, safe to run again."""
+"""An import from queued to done or failed: leased, all or nothing, can be stopped and run again."""
 
 import logging
 import time
@@ -29,15 +29,15 @@ _EVERY_S = 1.0
 
 
 class Stopped(Exception):
-    """Somebody asked for the import to stop."""
+    """Somebody asked to stop the import."""
 
 
 class Lost(Exception):
-    """Another worker has taken the import over."""
+    """Another worker has taken over the import."""
 
 
 def take(uid: str) -> Import | None:
-    """The import, now running; None where somebody else has it or it has ended."""
+    """The import, now running; None if another worker has it or it has ended."""
     now = timezone.now()
     free = Q(status="queued") | Q(status="running", leased_until__lt=now)
     until = now + LEASE
@@ -49,30 +49,31 @@ def take(uid: str) -> Import | None:
 
 
 class Beat:
-    """Keeps the lease and tells how far the work is, in bytes of the file: reading it is a
-    quarter, writing the tree the rest. Raises Stopped or Lost."""
+    """Extends the lease and reports the progress, in bytes of the file: reading it is a quarter,
+    writing the tree the rest. Raises Stopped or Lost."""
 
     def __init__(self, row: Import) -> None:
         self._row = row
-        # The last two ends of the lease: the newer may have gone with a transaction.
+        # The last two ends of the lease: the newer may have been rolled back with a transaction.
         self._until = [row.leased_until]
         self._next = 0.0
         self._done = 0
 
     def read(self, at: int) -> None:
-        """So much of the file was read; tells it once a second."""
+        """Records how much of the file was read; reports it once a second."""
         self._done = max(self._done, at // 4)
         if time.monotonic() >= self._next:
             self.keep()
 
     def written(self, nodes: int, of: int) -> None:
-        """So many nodes are written, or will be with the transaction in which this is said."""
+        """Records how many nodes are written, or will be when the current transaction commits."""
         quarter = self._row.total // 4
         self._done = quarter + (self._row.total - quarter) * nodes // max(of, 1)
         self.keep()
 
     def keep(self) -> None:
-        """Extends the lease, if it still is this worker's: its end is what it is known by."""
+        """Extends the lease if this worker still has it, which it recognizes by the end of the
+        lease."""
         until = timezone.now() + LEASE
         if not self._own().update(leased_until=until, done=min(self._done, self._row.total)):
             raise Lost
@@ -82,7 +83,8 @@ class Beat:
             raise Stopped
 
     def let_go(self) -> bool:
-        """Whether the import still was this worker's; nobody else may take it any more."""
+        """Releases the lease; whether this worker still had it. Nobody else can take the import
+        then."""
         return bool(self._own().update(leased_until=None))
 
     def _own(self) -> "QuerySet[Import]":
@@ -90,7 +92,7 @@ class Beat:
         return rows.filter(leased_until__in=self._until)
 
 
-# An import from queued to done or failed: all or nothing, stoppable, safe to run again.
+# An import from queued to done or failed: all or nothing, can be stopped and run again.
 
 
 log = logging.getLogger("heddle.transfer")
@@ -116,14 +118,14 @@ GIVEN_UP = CommandError(
 
 
 def folder() -> Path:
-    """Where files wait to be read."""
+    """The folder of files that wait to be read."""
     made: Path = settings.DATA_DIR / "imports"
     made.mkdir(parents=True, exist_ok=True)
     return made
 
 
 def run(uid: str) -> None:
-    """Runs an import to its end; nothing where another worker has it or it has ended."""
+    """Runs an import to its end; does nothing if another worker has it or it has ended."""
     row = take(uid)
     if row is None:
         return
@@ -138,7 +140,7 @@ def run(uid: str) -> None:
     except CommandError as why:
         _fail(row, report, beat, why)
     except (OperationalError, InterfaceError):
-        raise  # the database is away: the lease runs out, and the sweeper asks again
+        raise  # the database is down: the lease expires, and the sweeper queues it again
     except Exception:
         log.exception("import %s broke", uid)
         _fail(row, report, beat, BROKEN)
@@ -146,7 +148,7 @@ def run(uid: str) -> None:
 
 
 def _begin(row: Import, beat: Beat) -> None:
-    """Puts away what an earlier worker left, and counts how often it was tried."""
+    """Removes what an earlier worker left, and counts the attempts."""
     left = row.tree
     tries = int(row.report.get("tries", 0)) + 1
     row.tree = None
@@ -216,7 +218,7 @@ def _write(row: Import, head: Head, spool: Spool, report: Report, beat: Beat) ->
 
 
 def _root(growing: Growing, first: Record, beat: Beat) -> None:
-    """A foreign empty root becomes ours, whoever wrote it; one with text becomes its child."""
+    """An empty foreign root becomes our root, whoever wrote it; one with text becomes its child."""
     if first.text:
         growing.begin(beat.keep)
     else:
@@ -249,7 +251,7 @@ def _hidden_tree(row: Import, head: Head, beat: Beat) -> Tree:
 
 
 def _fail(row: Import, report: Report, beat: Beat, why: CommandError) -> None:
-    """Ends an import, and leaves nothing of a tree that nobody has seen."""
+    """Ends an import, and removes what exists of a tree that nobody has seen."""
     if not beat.let_go():
         return
     rows = Import.objects.filter(pk=row.pk)
@@ -261,22 +263,21 @@ def _fail(row: Import, report: Report, beat: Beat, why: CommandError) -> None:
 
 
 def sweep() -> int:
-    """Asks again for imports that a broker forgot or a worker died over; how many."""
+    """Queues imports again that a broker lost or whose worker died; returns how many."""
     now = timezone.now()
     late = Q(status="queued", created_at__lt=now - FORGOTTEN)
     late &= Q(leased_until=None) | Q(leased_until__lt=now)
     dead = Q(status="running", leased_until__lt=now)
     found = list(Import.objects.filter(late | dead).values_list("uid", flat=True))
     for uid in found:
-        # A queued one is not asked for again until this time: a long queue stays as long.
+        # A queued one is not queued again until this time: a long queue does not grow.
         Import.objects.filter(uid=uid, status="queued").update(leased_until=now + 2 * LEASE)
         enqueue("loom.tasks.run_import", [uid], queue="transfer")
     return len(found)
 
 
 def ask_stop(row: Import) -> None:
-    """Asks an import to stop; one that nobody has begun ends at once. REJECTED where it has
-    ended."""
+    """Asks an import to stop; one that has not started ends at once. REJECTED if it has ended."""
     rows = Import.objects.filter(pk=row.pk)
     error = {name: value for name, value in STOPPED.body.items() if name != "ok"}
     if rows.filter(status="queued").update(status="failed", stop_asked=True, error=error):

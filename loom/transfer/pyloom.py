@@ -23,7 +23,7 @@ _ANSWER = 64 * 1024
 
 
 class Answers:
-    """The answers by their id."""
+    """The models' answers by their id."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -71,7 +71,7 @@ class Answers:
             answer[name] = value
 
     def _ends(self, events: Iterator[Event]) -> list[str]:
-        """How each completion of an answer ended; their texts are nodes already."""
+        """How each completion of an answer ended; their texts are already nodes."""
         ends: list[str] = []
         for event, _ in events:
             if event == "end_array":
@@ -92,7 +92,7 @@ class Answers:
         return ends
 
     def settle(self, record: Record) -> None:
-        """Completes a record by the answer it came from."""
+        """Completes a record with the answer it came from."""
         found = dict(self.known.get(record.answer, {})) if record.answer else {}
         ends = found.pop("ends", [])
         made = record.imported.get("generation")
@@ -118,12 +118,12 @@ def _instant(given: Any) -> str:
 
 
 # Trees of pyloom: full files (`{"root": …}` with tags, chapters and models' answers), and the
-# simple export, which is one bare node. Templates are text here: never evaluated.
+# simple export, which is a single node. Templates are text here: never evaluated.
 
 
 Put = Callable[[Record], None]
-WHOLE = 1024 * 1024  # characters that one field of the whole tree may bring along
-PLACE = frozenset(("text", "children", "parent_id"))  # what becomes the node itself
+WHOLE = 1024 * 1024  # characters that one field of the whole tree can have
+PLACE = frozenset(("text", "children", "parent_id"))  # what is stored in the node itself
 KNOWN = frozenset(
     """id meta generation chapter_id text_attributes multimedia frame history memories summaries
     archived source open visited mutable expanded""".split()
@@ -136,7 +136,7 @@ KNOWN_WHOLE = frozenset(
 
 
 def read_simple(events: Iterator[Event], put: Put, report: Report) -> Head:
-    """Reads `{"text", "children"}` to its end; children are put before parents."""
+    """Reads `{"text", "children"}` to its end; children are written before parents."""
     report.format = "pyloom-simple"
     next(events)
     for frame in nodes(events, report):
@@ -146,7 +146,7 @@ def read_simple(events: Iterator[Event], put: Put, report: Report) -> Head:
 
 
 def read_full(events: Iterator[Event], put: Put, report: Report) -> Head:
-    """Reads a full file to its end; children are put before parents."""
+    """Reads a full file to its end; children are written before parents."""
     report.format = "pyloom"
     next(events)
     whole: dict[str, Any] = {}
@@ -201,7 +201,7 @@ def _record(frame: Frame, report: Report) -> Record:
         tags=[tag for tag in tags if tag != "bookmark"],
         imported=_beside(fields, report),
     )
-    # What somebody wrote over a model's text ("mixed") is his.
+    # A model's text that a person changed ("mixed") belongs to the person.
     origin = meta.get("source", "AI" if made or older else "prompt")
     if origin == "AI":
         record.author_kind = "model"
@@ -225,7 +225,7 @@ def _tags(fields: dict[str, Any], number: int, report: Report) -> list[str]:
 
 
 def _beside(fields: dict[str, Any], report: Report) -> dict[str, Any]:
-    """The fields that have no column here, as they came, without keys."""
+    """The fields that have no column here, unchanged, without keys."""
     rest = {}
     for name, value in fields.items():
         if name in PLACE or (name == "bookmark" and isinstance(value, bool)):
@@ -238,7 +238,7 @@ def _beside(fields: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _instant_of(given: Any, number: int, report: Report) -> str:
-    """A time of pyloom's, which names no zone: taken as UTC."""
+    """A time from pyloom, which names no zone: taken as UTC."""
     if not given:
         return ""
     try:
@@ -250,7 +250,7 @@ def _instant_of(given: Any, number: int, report: Report) -> str:
 
 
 def _head(whole: dict[str, Any], answers: Answers, report: Report) -> Head:
-    """What was said about the whole tree; completes each record by it later."""
+    """What the file says about the whole tree; it completes each record later."""
     chapters = {
         uid: text_of(one.get("title"), 200) or "chapter"
         for uid, one in _object(whole.get("chapters")).items()

@@ -1,4 +1,4 @@
-"""What a reader hands on: flat records in reading order, spooled on disk, and a report."""
+"""The output of a reader: flat records in reading order, spooled to disk, and a report."""
 
 import json
 import sqlite3
@@ -18,12 +18,12 @@ HINT = "Heddle's own JSON and trees of pyloom are read"
 
 @dataclass
 class Record:
-    """One node of a file. `number` is its place in reading order, from 0; `parent` (-1: none),
+    """One node of a file. `number` is its position in reading order, from 0; `parent` (-1: none),
     `slot` (-1: one of its own) and `edited_from` (-1: none) are numbers of earlier records.
 
-    `author` "" is whoever imports. `at` is RFC 3339, "" unknown. `source` and `answer` are the
-    other program's names of the node and of the model's answer it came from. The rest is what
-    our own files say besides; `hash` "": computed here.
+    `author` "" is the importer. `at` is RFC 3339, "" if unknown. `source` and `answer` are the
+    other program's names of the node and of the model's answer it came from. The rest is what only
+    our own files have; `hash` "": computed here.
     """
 
     number: int
@@ -57,7 +57,7 @@ class Record:
     proof_author: str = ""
 
     def packed(self) -> dict[str, Any]:
-        """The fields that say something."""
+        """The fields that are not empty."""
         return {key: value for key, value in vars(self).items() if value != _EMPTY[key]}
 
 
@@ -66,7 +66,7 @@ _EMPTY = asdict(Record(number=-1))
 
 @dataclass
 class CallRecord:
-    """One sealed call as our own files have it; `kind` is whether `by` is a human or a model."""
+    """One sealed call as our own files have it; `kind` says whether `by` is a human or a model."""
 
     id: str
     by: str
@@ -90,7 +90,7 @@ class CallRecord:
 
 @dataclass
 class Mark:
-    """A mark on the record `number` (-1: on the tree itself); `by` "" is whoever imports."""
+    """A mark on the record `number` (-1: on the tree itself); `by` "" is the importer."""
 
     kind: str
     label: str
@@ -113,13 +113,13 @@ class Link:
 
 
 def _as_it_is(record: Record) -> None:
-    """Leaves a record alone: what most formats need."""
+    """Returns a record unchanged: what most formats need."""
 
 
 @dataclass
 class Head:
-    """What a file says of its tree. `kinds` are human or model by the name of an author;
-    `settle` completes a record by what stood further down in the file."""
+    """What a file says about its tree. `kinds` are human or model by the name of an author;
+    `settle` completes a record with what came later in the file."""
 
     title: str = ""
     mode: str = "buffer"
@@ -137,8 +137,8 @@ class Head:
 
 @dataclass
 class Report:
-    """What became of the file: nodes made; what was kept, by name and number; fields unknown
-    to the format, kept beside the nodes; what was dropped; and warnings."""
+    """The result of the import: nodes created; what was kept, by name and number; fields unknown to
+    the format, kept with the nodes; what was dropped; and warnings."""
 
     format: str = ""
     nodes: int = 0
@@ -149,7 +149,7 @@ class Report:
     unsaid: int = 0
 
     def warn(self, sentence: str) -> None:
-        """Keeps a warning, the first hundred of them."""
+        """Keeps a warning, at most a hundred of them."""
         if len(self.warnings) < MAX_WARNINGS:
             self.warnings.append(sentence)
         else:
@@ -168,12 +168,12 @@ class Report:
 
 
 def unreadable(sentence: str, hint: str = HINT) -> CommandError:
-    """The refusal of a file that is not what it should be."""
+    """The error for a file that cannot be imported."""
     return CommandError("INVALID_SYNTAX", sentence, hint=hint)
 
 
 def too_long(what: str) -> CommandError:
-    """The refusal of a text that no node may hold."""
+    """The error for a text that is too long for a node."""
     return CommandError(
         "LIMIT_EXCEEDED",
         f"{what} is larger than {MAX_TEXT_BYTES:,} bytes, the maximum for a node.",
@@ -183,7 +183,7 @@ def too_long(what: str) -> CommandError:
 
 
 def node_text(text: Any, number: int) -> str:
-    """The text of a file's node, if a node may hold it. Empty ones are kept."""
+    """The text of a file's node, if a node can have it. Empty ones are kept."""
     if not isinstance(text, str):
         raise unreadable(f"The text of node {number:,} is not a string.")
     if len(text) > MAX_TEXT_BYTES // 4 and len(text.encode()) > MAX_TEXT_BYTES:
@@ -191,7 +191,7 @@ def node_text(text: Any, number: int) -> str:
     return text
 
 
-# Records on disk: put in any order, taken out in reading order.
+# Records on disk: written in any order, read in reading order.
 
 
 BATCH = 500
@@ -224,7 +224,7 @@ class Spool:
         self.path.unlink(missing_ok=True)
 
     def put(self, record: Record | CallRecord) -> None:
-        """Keeps one record, or one call."""
+        """Stores one record, or one call."""
         if isinstance(record, CallRecord):
             self._db.execute("INSERT INTO call (body) VALUES (?)", [json.dumps(vars(record))])
             return

@@ -12,7 +12,7 @@ PAGE = 1000
 
 
 def as_text(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> Iterator[bytes]:
-    """The texts of the path: joined by nothing in a buffer, by blank lines in a dialogue."""
+    """The texts of the path: joined without separator in a buffer, by blank lines in a dialogue."""
     joint = "" if tree.mode == "buffer" else "\n\n"
     before = ""
     for rows in _pages(actor, tree, workspace, node):
@@ -39,7 +39,7 @@ def as_markdown(
 def _pages(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> Iterator[list[NodeRow]]:
-    """The nodes of the path that say something, so many at a time."""
+    """The nodes of the path with a text, in chunks."""
     ids = [key for _, key in path_ids(actor, tree, workspace, node)]
     for first in range(0, len(ids), PAGE):
         rows = [row for row in rows_of(ids[first : first + PAGE]) if row.text]
@@ -47,7 +47,7 @@ def _pages(
             yield rows
 
 
-# A whole tree as a text or as Markdown: every branch that is seen, one after the other.
+# A whole tree as text or Markdown: every visible branch, one after the other.
 
 
 NODES_AT_ONCE = 500
@@ -65,7 +65,7 @@ class _Step:
 
 
 def tree_as_text(actor: Actor, tree: Tree, workspace: Workspace | None) -> Iterator[bytes]:
-    """The texts with nothing around them but a line where a branch begins."""
+    """The texts with nothing around them but a line where a branch starts."""
     joint = "" if tree.mode == "buffer" else NEW
 
     between, begun = "", False
@@ -98,7 +98,7 @@ def tree_as_markdown(actor: Actor, tree: Tree, workspace: Workspace | None) -> I
 def _pieces(
     tree: Tree, workspace: Workspace | None, drawn: Callable[[NodeRow, str], str]
 ) -> Iterator[bytes]:
-    """What `drawn` makes of each text and of the words where its branch begins."""
+    """What `drawn` makes of each text and of the line where its branch starts."""
     steps = list(_way(tree))
     names: dict[int, str] = {}  # slot → the local id of what stands in a place that forks
     forks = {step.above for step in steps if step.of > 1}
@@ -122,7 +122,7 @@ def _head(step: _Step, names: dict[int, str]) -> str:
 
 
 def _way(tree: Tree) -> Iterator[_Step]:
-    """The slots that are seen, each before what hangs below it, siblings in order."""
+    """The visible slots, each before what is below it, siblings in order."""
     rows = Node.objects.filter(tree=tree, kind="text", pruned=False, sandbox=False)
     below: dict[int | None, list[int]] = {}
     for key, slot, parent in rows.order_by("id").values_list("id", "slot_id", "parent_slot_id"):

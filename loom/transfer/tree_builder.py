@@ -1,4 +1,4 @@
-"""Records into rows: a tree that nobody sees until it is whole."""
+"""Writes records as rows: a tree that is hidden until it is complete."""
 
 import random
 import secrets
@@ -35,17 +35,17 @@ class Growing:
         self.addressing = Addressing(tree, self.ledger)
         self.shift = 1
         self.kinds: dict[str, str] = {}
-        # Ids are names, no secrets: drawing each from the system costs a second in 100,000.
+        # Ids are names, not secrets: system randomness for each costs a second per 100,000.
         self._dice = random.Random(secrets.randbits(128))  # noqa: S311
 
     def begin(self, beat: Beat) -> None:
-        """Makes the root where the file brings none of ours."""
+        """Creates the root if the file does not have one."""
         self.shift = 2
         self._write([Record(number=-1)], beat)
 
     def add(self, records: list[Record], beat: Beat) -> None:
-        """Writes one batch in a transaction of its own, with its events. `beat` is called in
-        it first, and ends it by raising."""
+        """Writes one batch in its own transaction, with its events. `beat` is called in it first,
+        and aborts it by raising."""
         self.authors.meet((one.author, one.author_kind) for one in records)
         self._write(records, beat)
         self.report.nodes += len(records)
@@ -61,8 +61,8 @@ class Growing:
             rows = [self._row(record) for record in records]
             Node.objects.bulk_create(rows)
             self._sources(records, rows)
-            # Told from what is at hand: PostgreSQL plans badly for a table that has only just
-            # grown, and reading 1,000 of 100,000 back took 7 s (measured).
+            # From data at hand: PostgreSQL plans badly for a table that has only just grown, and
+            # reading 1,000 of 100,000 back took 7 s (measured).
             for body in event_bodies(self.tree, [row_of(row) for row in rows]):
                 writer.append("node.added", {"node": without_text(body)})
             for record, row in zip(records, rows, strict=True):
@@ -70,7 +70,7 @@ class Growing:
             writer.flush()
 
     def _flags(self, writer: Writer, record: Record, row: Node) -> None:
-        """The events by which the flags were set."""
+        """The events that set the flags."""
         ledger = self.ledger
         slot = ledger.labels[row.slot_id - ledger.row(0)]
         for name in record.flags:
@@ -94,7 +94,7 @@ class Growing:
     def _row(self, record: Record) -> Node:
         ledger = self.ledger
         ordinal = ledger.count + 1
-        # What hangs below no record hangs below our root, but for the root itself.
+        # What is below no record is below our root, except for the root itself.
         above = record.parent + self.shift if record.parent >= 0 else int(ordinal > 1)
         edited = record.edited_from + self.shift if record.edited_from >= 0 else 0
         slot = ledger.slot(record.slot + self.shift) if record.slot >= 0 else ordinal
@@ -122,7 +122,7 @@ class Growing:
             finish=record.finish,
             created_at=_at(record.at) or self.now,
             proof_author=foreign,
-            # Kept for every node that a file brought, if only as {}: it is marked by that.
+            # Stored for every imported node, if only as {}: it marks the node as imported.
             imported=record.imported if record.number >= 0 else None,
             summary=record.summary,
             resolved_at=_at(record.resolved_at),
@@ -133,7 +133,7 @@ class Growing:
         return node
 
     def _hash(self, record: Record, node: Node, edited: str) -> str:
-        """The hash the file gives, which may prove that it was changed; else the node's own."""
+        """The hash in the file, which can show that the node was changed; else the node's own."""
         own = hashes.sha256(
             hashes.proof(
                 author=record.proof_author or node.author.uid,
@@ -157,14 +157,14 @@ def _at(given: str) -> datetime | None:
     return datetime.fromisoformat(given).astimezone(UTC) if given else None
 
 
-# What comes after the nodes: marks and links, and the moment in which a tree is seen.
+# What follows the nodes: marks and links, and the moment when the tree becomes visible.
 
 
 BATCH = 1000
 
 
 def marks_of(record: records.Record) -> Iterator[records.Mark]:
-    """The marks a record brings."""
+    """The marks of a record."""
     if record.bookmark is not None:
         yield records.Mark("bookmark", record.bookmark, record.number)
     for tag in record.tags:
@@ -201,7 +201,7 @@ def add_marks(growing: Growing, given: list[records.Mark], beat: Beat) -> None:
 
 
 def add_links(growing: Growing, given: list[records.Link], beat: Beat) -> None:
-    """Writes links in batches, with their events; those to nowhere are left out."""
+    """Writes links in batches, with their events; links without a target are left out."""
     growing.authors.meet((one.by, kind_of(growing, one.by)) for one in given)
     addressing = growing.addressing
     waiting = iter(given)
@@ -233,7 +233,7 @@ def add_links(growing: Growing, given: list[records.Link], beat: Beat) -> None:
 
 
 def kind_of(growing: Growing, name: str) -> str:
-    """Human or model: what the file says of somebody of that name."""
+    """Human or model: what the file says about the author with that name."""
     return growing.kinds.get(name, "human")
 
 
@@ -242,7 +242,7 @@ def _made_at(given: str, growing: Growing) -> datetime:
 
 
 def show(growing: Growing, row: Import, beat: Beat) -> None:
-    """Lets everybody see the tree, with the event `import.finished`; the import is done."""
+    """Makes the tree visible, with the event `import.finished`; the import is done."""
     report = growing.report.body()
     tree = growing.tree
     with transaction.atomic():

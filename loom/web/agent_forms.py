@@ -37,7 +37,7 @@ PRESETS_SAID = {
 
 
 def permission_form(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
-    """What the form shows: as it was sent, else as the participant is."""
+    """The form's values: as they were sent, else those of the participant."""
     sent = request.method == "POST"
     held = request.POST.getlist("permission") if sent else list(one.permissions if one else [])
     given = {
@@ -76,7 +76,7 @@ def _said(budget: budgets.Budget) -> str:
 
 
 def permissions_of(request: HttpRequest) -> list[str]:
-    """The permissions asked for: a preset's, else those that are ticked."""
+    """The permissions asked for: those of the preset, else the selected ones."""
     for preset, names in PRESETS.items():
         if preset == request.POST.get("preset"):
             return list(names)
@@ -100,7 +100,7 @@ def permission_fields(request: HttpRequest) -> dict[str, object]:
     }
 
 
-# What an agent's tokens cost and how much its key bears, as a part of its form.
+# What an agent's tokens cost and how many requests its key allows, as a part of its form.
 
 
 PRICE_LABELS = {
@@ -112,8 +112,8 @@ PRICE_LABELS = {
 
 
 def price_form(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
-    """What the form shows: as it was sent, else as the participant is; and the table's prices
-    where it has some."""
+    """The form's values: as they were sent, else those of the participant, with the prices of the
+    table where it has some."""
     sent = request.method == "POST"
     known = listed(one.model_ref, one.base_url) if one else None
     listed_prices = known.body() if known else {}
@@ -142,7 +142,7 @@ def price_fields(request: HttpRequest) -> dict[str, object]:
     return {"prices": set_ones, "parallel": whole_of(request, "parallel") or 12}
 
 
-# The part of a participant's page that asks its endpoint what it can do.
+# The part of a participant's page that tests what its endpoint can do.
 
 
 PROBE_LABELS = {
@@ -157,7 +157,7 @@ PROBE_LABELS = {
 @require_http_methods(["GET", "POST"])
 @person
 def probe(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
-    """What the last probe found; POST begins another one. For owners."""
+    """The result of the last probe; a POST starts another one. For owners."""
     access.get_grove(request.user, uid, role="owner")
     actor, one = access.get_participant(request.user, participant, role="owner")
     if request.method == "POST":
@@ -167,7 +167,7 @@ def probe(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
 
 
 def probe_form(request: HttpRequest, one: Participant | None) -> dict[str, object]:
-    """What the parts show of a participant; of one that is not there yet, the ways alone."""
+    """The context of the part for a participant; for a new one, only the ways."""
     held = request.POST.getlist("way") if request.method == "POST" else _held(one)
     used = next((name for name in WAYS if name in held), "")
     ways = [
@@ -179,7 +179,7 @@ def probe_form(request: HttpRequest, one: Participant | None) -> dict[str, objec
 
 
 def capabilities_of(request: HttpRequest, one: Participant | None) -> list[str]:
-    """A participant's capabilities with the ways that the form sent."""
+    """A participant's capabilities with the ways selected in the form."""
     ways = request.POST.getlist("way")
     return [*(name for name in _held(one) if name not in WAYS), *(w for w in WAYS if w in ways)]
 

@@ -1,4 +1,4 @@
-"""Participants as the page draws them: a name, initials and a colour each; and shown words."""
+"""How pages show participants: a name, initials and a colour each; and the texts that are shown."""
 
 from dataclasses import dataclass
 
@@ -19,12 +19,12 @@ WORDS = (
 )
 
 
-# Participants as the page draws them: a name, initials, and one colour each; tags have a colour
-# where an owner chose one.
+# How pages show participants: a name, initials, and one colour each; tags have a colour where an
+# owner chose one.
 
 
 COLOURS = 8
-# The threads of the style sheet by names; their order is that of the threads.
+# The colour names of the style sheet, in its order.
 TAG_COLOURS = (
     gettext_noop("ink"),
     gettext_noop("blue"),
@@ -39,7 +39,7 @@ TAG_COLOURS = (
 
 @dataclass(frozen=True)
 class Who:
-    """One participant. `colour` is an index into the style sheet's threads."""
+    """One participant. `colour` is an index into the colours of the style sheet."""
 
     uid: str
     name: str
@@ -52,7 +52,7 @@ class Who:
 
     @property
     def shown(self) -> str:
-        """The name, or You."""
+        """The name, or "You" for the reader."""
         return gettext("You") if self.is_me else self.name
 
 
@@ -64,9 +64,9 @@ def _initials(participant: Participant) -> str:
 
 
 def cast_of(actor: Actor) -> dict[str, Who]:
-    """All participants of the grove by uid, archived ones too, in order of coming.
+    """All participants of the grove by uid, archived ones too, in order of creation.
 
-    A colour follows from the place in that order, so that it stays for good.
+    The colour follows from the position in that order, so it never changes.
     """
     everybody = Participant.objects.filter(grove=actor.grove).order_by("id")
     return {
@@ -84,7 +84,7 @@ def cast_of(actor: Actor) -> dict[str, Who]:
     }
 
 
-def tint_of(grove: Grove, tag: str) -> int | None:
-    """The thread of a tag, where an owner chose one."""
+def tag_colour(grove: Grove, tag: str) -> int | None:
+    """The colour of a tag, if an owner chose one."""
     chosen = grove.settings.get("tag_colours", {}).get(tag)
     return TAG_COLOURS.index(chosen) if chosen in TAG_COLOURS else None

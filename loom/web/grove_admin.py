@@ -52,14 +52,14 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _tags(grove: Grove) -> list[str]:
-    """The tags that are used in the grove, and those that have a colour."""
+    """The tags that are used in the grove, and those with a colour."""
     rows = Mark.objects.filter(tree__grove=grove, kind="tag", removed_at__isnull=True)
     used = rows.values_list("label", flat=True).distinct().order_by("label")[:MAX_TAGS]
     return sorted({*used, *grove.settings.get("tag_colours", {})})
 
 
 def _given(request: PersonRequest) -> dict[str, Any]:
-    """The settings of the form."""
+    """The settings that the form sent."""
     names = request.POST.getlist("tag")
     chosen = request.POST.getlist("colour")
     colours = {tag: colour for tag, colour in zip(names, chosen, strict=False) if colour}
@@ -71,7 +71,7 @@ def _given(request: PersonRequest) -> dict[str, Any]:
     return {"tag_colours": colours, "daily_budget_usd": limit}
 
 
-# Who belongs to a grove: members, roles, invitations.
+# Members of a grove: roles and invitations.
 
 
 @never_cache
@@ -128,7 +128,7 @@ _DEEDS: dict[str, Callable[[PersonRequest, Actor], str]] = {
 @require_POST
 @person
 def change_members(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
-    """Does one of the forms of the page, and shows the page again."""
+    """Handles one of the forms of the page, and shows the page again."""
     actor, grove = access.get_grove(request.user, uid, role="owner")
     if deed == "invite":
         return _invite(request, actor)
@@ -143,7 +143,7 @@ def change_members(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
 
 
 def _invite(request: PersonRequest, actor: Actor) -> HttpResponse:
-    """The page with a fresh invitation's link, shown this once."""
+    """The page with a new invitation's link, shown only this once."""
     try:
         made, secret = groves.make_invitation(
             actor,
@@ -159,7 +159,7 @@ def _invite(request: PersonRequest, actor: Actor) -> HttpResponse:
     return render(request, "pages/people.html", context)
 
 
-# A grove's money: what was spent by whom on what. The limit stands in the grove's settings.
+# A grove's money: spending by member and model. The limit is one of the grove's settings.
 
 
 SPANS = {
@@ -173,7 +173,7 @@ SPANS = {
 @require_GET
 @person
 def money_page(request: PersonRequest, uid: str) -> HttpResponse:
-    """What was spent today, in `?span=week` or `?span=month`."""
+    """The spending of today, or with `?span=week` or `?span=month` of that period."""
     actor, _ = access.get_grove(request.user, uid)
     span = request.GET.get("span", "day")
     back, _ = SPANS.get(span, SPANS["day"])
@@ -206,7 +206,7 @@ def _day(one: dict[str, Any]) -> str:
 
 
 def _row(one: dict[str, Any]) -> dict[str, Any]:
-    """Sums with the money as it is read; a dash where no price was known."""
+    """Sums with the money formatted; a dash where no price was known."""
     counts = {name: f"{value:,}" for name, value in one.items() if isinstance(value, int)}
     return {**one, **counts, "money": "–" if one["usd"] is None else _shown(one["usd"])}
 

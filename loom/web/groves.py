@@ -1,4 +1,4 @@
-"""A grove's page: its trees, a new one, search over all of them."""
+"""A grove's page: its trees, the form for a new one, and the search over all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ MAX_TAGS = 40
 
 @dataclass(frozen=True)
 class TreeShown:
-    """One row of the list. `words` are the description, else the first text."""
+    """One row of the list. `words` is the description, else the first text."""
 
     uid: str
     title: str
@@ -44,7 +44,7 @@ class TreeShown:
 
 
 def tags_of(actor: Actor) -> list[str]:
-    """The tags on trees of the grove, at most 40, by name."""
+    """The tags of trees in the grove, at most 40, by name."""
     labels = _tags(actor).values_list("label", flat=True).distinct()
     return sorted(labels[:MAX_TAGS], key=str.casefold)
 
@@ -60,13 +60,13 @@ def _tags(actor: Actor) -> QuerySet[Mark]:
 
 
 def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
-    """The rows; four queries more, whatever their number."""
+    """The rows; four more queries, whatever their number."""
     names = {tree.pk: f"tree:{tree.uid}" for tree in trees}
     counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
     openings = [(tree.pk << ORDINAL_BITS) + 2 for tree in trees]
     firsts = dict(Node.objects.filter(pk__in=openings).values_list("tree_id", "text"))
     tags = _tags_by_tree(trees)
-    here = here_in(actor, trees)
+    here = viewers_by_tree(actor, trees)
     return [
         TreeShown(
             uid=tree.uid,
@@ -97,8 +97,8 @@ def _tags_by_tree(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
     return found
 
 
-def here_in(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:
-    """Who has each tree open now, by the tree's uid; the reader's own other tabs left out."""
+def viewers_by_tree(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:
+    """Who has each tree open now, by the tree's uid, without the reader's own other tabs."""
     names = {f"tree:{tree.uid}": tree.uid for tree in trees}
     told = present(names)
     cast = cast_of(actor)
@@ -108,7 +108,7 @@ def here_in(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:
     }
 
 
-# A grove's page: its trees, a new one, search over all of them.
+# A grove's page: its trees, the form for a new one, and the search over all of them.
 
 
 PAGE = 50
@@ -118,7 +118,7 @@ MAX_HITS = 30
 @require_GET
 @person
 def home(request: PersonRequest) -> HttpResponse:
-    """The first grove's page; without a grove, what to do about it."""
+    """The page of the first grove; without a grove, what to do about it."""
     grove = visible_groves(request.user).first()
     if grove is None:
         return render(request, "pages/no_grove.html")
@@ -136,16 +136,16 @@ def grove_page(request: PersonRequest, uid: str) -> HttpResponse:
 @require_GET
 @person
 def here(request: PersonRequest, uid: str) -> HttpResponse:
-    """Who has the trees of the same part of the list open now."""
+    """Who has the trees of this part of the list open now."""
     actor, _ = access.get_grove(request.user, uid)
     listed = _listed(request, actor)
-    shown = here_in(actor, list(listed.trees[listed.offset : listed.offset + PAGE]))
+    shown = viewers_by_tree(actor, list(listed.trees[listed.offset : listed.offset + PAGE]))
     return render(request, "parts/here.html", {"here": shown.items()})
 
 
 @dataclass(frozen=True)
 class Listed:
-    """The trees that a page of the list is a part of."""
+    """The part of the list of trees that a page shows."""
 
     trees: QuerySet[Tree]
     offset: int
@@ -154,7 +154,7 @@ class Listed:
 
 
 def _listed(request: PersonRequest, actor: Actor) -> Listed:
-    """What the address asks for: `?archived=1`, `?tag=`, `?offset=`."""
+    """The part that the address asks for: `?archived=1`, `?tag=`, `?offset=`."""
     archived = request.GET.get("archived") == "1"
     tag = request.GET.get("tag", "").strip().removeprefix("#").replace("\0", "")
     asked = request.GET.get("offset", "")
@@ -190,7 +190,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
 
 
 def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, object]:
-    """What every page of a grove shows around its own part."""
+    """What every page of a grove shows around its own content."""
     return {
         "grove": actor.grove,
         "groves": list(visible_groves(request.user)),
@@ -200,7 +200,7 @@ def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, objec
 
 
 def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
-    """What `?q=` finds in the trees of the grove."""
+    """The results of `?q=` in the trees of the grove."""
     query = request.GET.get("q", "")
     if not query.strip():
         return {}
@@ -219,7 +219,7 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
 
 
 def _only(request: PersonRequest) -> Filters:
-    """The filters beside the search; what cannot be read lets everything through."""
+    """The filters of the search; a value that cannot be read is ignored."""
     given = request.GET
     day = parse_since(given.get("since", ""))
     kind, sort = given.get("type", ""), given.get("sort", "best")
@@ -236,7 +236,7 @@ def _only(request: PersonRequest) -> Filters:
 @require_POST
 @person
 def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
-    """Makes a tree and opens it."""
+    """Creates a tree and opens it."""
     actor, grove = access.get_grove(request.user, uid, role="writer")
     try:
         title, mode = text_of(request, "title")[:300], request.POST.get("mode", "dialogue")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from loom.models import User
 from loom.rules import preferences
-from loom.web.avatars import tint_of
+from loom.web.avatars import tag_colour
 from loom.web.pages import script_catalogue
 
 GROUPS = (
@@ -67,7 +67,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class KeyShown:
-    """One action: its words, its combo now and at first."""
+    """One action: its description, its current key and its default key."""
 
     id: str
     words: str
@@ -103,7 +103,7 @@ def groups_for(user: User) -> list[GroupShown]:
     ]
 
 
-# Keys of the editor itself, which are where other editors have them.
+# Keys of the editor itself, the usual ones of other editors.
 IN_A_BUFFER = (
     ("Tab", gettext_noop("accept the candidate at the caret")),
     ("Ctrl Space", gettext_noop("continue at the caret")),
@@ -134,7 +134,7 @@ def for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
     ]
 
 
-# What templates may ask for besides their context: the reader's own keys.
+# Template tags for the reader's own keys.
 
 
 register = Library()
@@ -146,7 +146,7 @@ _DRAWN = {
 
 
 def caps_of(combo: str) -> list[str]:
-    """The combo as the caps of a keyboard; a script makes ⌘ of Ctrl where that is the key."""
+    """The combo as the caps of a keyboard; a script replaces Ctrl by ⌘ on a Mac."""
     *held, key = combo.split("+") if combo != "+" else ["+"]
     shown = key.upper() if held and len(key) == 1 else key
     return [_DRAWN.get(cap, cap) for cap in (*held, shown)] if combo else []
@@ -154,7 +154,7 @@ def caps_of(combo: str) -> list[str]:
 
 @register.simple_tag(takes_context=True)
 def key(context: dict[str, Any], action: str) -> SafeString:
-    """The reader's key for an action, as `<kbd>`; nothing where it has none."""
+    """The reader's key for an action, as `<kbd>`; empty if it has none."""
     user = context["request"].user
     own = user.likes.keys if isinstance(user, User) else {}
     return combo(preferences.bound(own)[action])
@@ -162,15 +162,15 @@ def key(context: dict[str, Any], action: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def tint(context: dict[str, Any], tag: str) -> SafeString:
-    """The thread of a tag of this grove, as an attribute; nothing where it has none."""
+    """The colour of a tag in this grove, as an attribute; empty if it has none."""
     grove = context["grove"] if "grove" in context else context["tree"].grove
-    found = tint_of(grove, tag)
+    found = tag_colour(grove, tag)
     return SafeString("") if found is None else format_html(' data-who="{}"', found)
 
 
 @register.simple_tag
 def script_words() -> SafeString:
-    """The catalogue for scripts, for languages other than English."""
+    """The catalogue for scripts; empty for English."""
     words = script_catalogue()
     return json_script(words, "words") if words else SafeString("")
 

@@ -18,11 +18,11 @@ from pygments.token import Token as CodeToken
 from pygments.token import _TokenType
 from pygments.util import ClassNotFound
 
-MAX_COLOURED = 10_000  # characters of code that are coloured in one text
-PIECE = 1_000  # characters that are read at once; what spans two pieces may be coloured wrongly
-_BLANKS = re.compile(r"\s{41}")  # deeper than code is indented
+MAX_COLOURED = 10_000  # characters of code that are highlighted in one text
+PIECE = 1_000  # characters highlighted at once; what spans two pieces may get wrong colours
+_BLANKS = re.compile(r"\s{41}")  # more than code is usually indented
 
-# Languages that are read; one nobody knows is shown plain.
+# Supported languages; code in any other is shown plain.
 LANGUAGES = frozenset(
     "bash c cpp cs css diff docker go haskell html ini java javascript js json jsx kotlin lua"
     " make markdown md perl php py python r rb ruby rs rust sh sql swift toml ts tsx typescript"
@@ -30,7 +30,7 @@ LANGUAGES = frozenset(
 )
 _ALIASES = {"rs": "rust", "md": "markdown"}
 
-# The first that holds a token's type gives its class.
+# The first entry that contains a token's type gives its class.
 _CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (CodeToken.Comment, "c-note"),
     (CodeToken.Keyword, "c-key"),
@@ -52,8 +52,8 @@ CLASSES = frozenset(name for _, name in _CLASSES)
 
 
 def coloured(code: str, language: str) -> str:
-    """The code as escaped HTML with spans; plain for a language that is not known, and where
-    it is long or holds long runs of blanks."""
+    """The code as escaped HTML with spans; plain if the language is unknown, or where it is long or
+    has long runs of blanks."""
     lexer = _lexer(language)
     if lexer is None or len(code) > MAX_COLOURED:
         return str(escape(code))
@@ -72,8 +72,8 @@ def _marked(text: str, name: str) -> str:
 
 
 def pieces(code: str) -> Iterator[str]:
-    """The code cut at line ends, after a blank line where there is one in the second half of
-    a piece. A piece has at most PIECE characters, unless it is one line."""
+    """The code split at line ends, after a blank line if there is one in the second half of a
+    piece. A piece has at most PIECE characters, unless it is one line."""
     lines: list[str] = []
     size = 0
     for line in code.splitlines(keepends=True):
@@ -92,7 +92,7 @@ def pieces(code: str) -> Iterator[str]:
 
 
 def _cut(lines: list[str]) -> int:
-    """After how many of the lines to cut."""
+    """The number of lines after which to split."""
     blank = (at for at in range(len(lines) - 1, len(lines) // 2, -1) if not lines[at].strip())
     return next(blank, len(lines) - 1) + 1
 
@@ -128,11 +128,11 @@ def _class_of(kind: _TokenType) -> str:
 # Text of nodes as safe HTML. The only place that turns text into markup.
 
 
-# Longer texts are shown plain: parsing megabytes would hold up everybody.
+# Longer texts are shown plain: parsing megabytes would block everybody.
 MAX_RENDERED = 40_000
 
-# A table is as wide as its head in every row, however short the row: so wide heads above
-# many rows would make of a text the square of it. Such texts are shown without tables.
+# Every row of a table is as wide as its head, however short the row: a wide head with many rows
+# would make the HTML the square of the text. Such texts are shown without tables.
 MAX_CELLS = 20_000
 
 _TAGS = set(
@@ -143,8 +143,8 @@ _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "pre": {"tabindex"}}
 
 
 class _Renderer(RendererHTML):
-    """Draws an image as its words, and headings below those of the page; colours so much
-    code of a text, and shows the rest plain."""
+    """Renders an image as its description, and headings below those of the page; highlights a
+    limited amount of code per text, and shows the rest plain."""
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         env["coloured"] = env.get("coloured", 0) + len(tokens[idx].content)
@@ -191,7 +191,7 @@ def _parser_for(text: str) -> MarkdownIt:
 @lru_cache(maxsize=512)
 def _rendered(text: str) -> str:
     return nh3.clean(
-        # Wide code scrolls, which must go by keys too. No other <pre> can be there.
+        # Wide code scrolls, which has to work with keys too. There is no other <pre> here.
         _parser_for(text).render(text).replace("<pre>", '<pre tabindex="0">'),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
@@ -210,5 +210,5 @@ def rendered(text: str) -> SafeString:
 
 
 def plain(text: str) -> SafeString:
-    """The text as it is, every blank and line kept by the style sheet."""
+    """The text unchanged; the style sheet preserves blanks and lines."""
     return mark_safe(f'<span class="plain">{escape(text)}</span>')  # noqa: S308  (escaped)

@@ -31,7 +31,7 @@ from loom.rules import preferences
 from loom.rules.authorship import Pieces
 from loom.rules.hashes import digest
 from loom.web import markdown
-from loom.web.avatars import Who, tint_of
+from loom.web.avatars import Who, tag_colour
 from loom.web.keys import combo
 
 log = logging.getLogger("heddle.web")
@@ -211,7 +211,7 @@ class Found:
             [[*row._replace(text=""), row.length] for row in drawn],
             asdict(margin),
             [asdict(self.cast[uid]) | {"is_me": False} for uid in sorted(seen)],
-            [tint_of(self.tree.grove, tag) for tag in margin.tags],
+            [tag_colour(self.tree.grove, tag) for tag in margin.tags],
         ]
         return digest(json.dumps(made_of, ensure_ascii=False, default=str))
 

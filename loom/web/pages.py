@@ -1,4 +1,5 @@
-"""Pages about the program itself: about, guide, offline, script words, and error pages."""
+"""Pages about the program itself: about, guide, offline, the scripts' catalogue, and error
+pages."""
 
 import gettext
 from collections.abc import Sequence
@@ -23,14 +24,15 @@ from markdown_it.token import Token
 from loom.rules.errors import CommandError
 from loom.web.requests import PersonRequest, person, refusal
 
-# Formulas of plurals repeat after two hundred, as far as anybody knows.
+# Plural formulas repeat after 200 in all known languages.
 COUNTED = 200
 
 
 def script_catalogue() -> dict[str, Any]:
-    """Text by text; texts for several things as lists, and under "" which form 0 to 199 take.
+    """The translations by text; plural texts as lists, and under "" which form each of 0 to 199
+    takes.
 
-    Empty for English, which the scripts have themselves.
+    Empty for English, whose texts the scripts contain.
     """
     language = get_language() or "en"
     return {} if language == "en" else _catalogue(to_locale(language), tuple(settings.LOCALE_PATHS))
@@ -61,11 +63,11 @@ def _entries(words: gettext.NullTranslations) -> dict[str, Any]:
     return made
 
 
-# The guide as a page: the file that is read on the web as well, with pictures of both themes.
+# The guide as a page: the same file as on the web, with pictures for both themes.
 
 
 class _Renderer(RendererHTML):
-    """Draws each picture twice, for the style sheet to choose, and links within the program."""
+    """Renders each picture twice, for the style sheet to choose, and links within the program."""
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         name = Path(str(tokens[idx].attrs["src"])).name.removesuffix("-light.png")
@@ -80,7 +82,7 @@ class _Renderer(RendererHTML):
         )
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        # The reference lies beside the guide; in the program it is the API's own page.
+        # The reference is a file beside the guide; in the program it is the page of the API.
         target = str(tokens[idx].attrs["href"])
         return str(
             format_html('<a href="{}">', "/api/docs/" if target == "commands.md" else target)
@@ -96,7 +98,7 @@ def rendered() -> SafeString:
     return mark_safe(markup)  # noqa: S308  (a file of the program itself)
 
 
-# Pages for what goes wrong outside a view: unknown addresses, bad requests, faults.
+# Pages for errors outside a view: unknown addresses, bad requests, internal errors.
 
 
 def _answer(request: HttpRequest, refused: CommandError) -> HttpResponse:
@@ -106,7 +108,7 @@ def _answer(request: HttpRequest, refused: CommandError) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """400: a body or header that Django itself could not take."""
+    """400: a body or header that Django itself rejected."""
     return _answer(
         request,
         CommandError(
@@ -116,7 +118,7 @@ def bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Any = None, reason: str = "") -> HttpResponse:
-    """403: usually a form whose page was opened before signing in or out."""
+    """403: usually a form that was opened before signing in or out."""
     return _answer(
         request,
         CommandError(
@@ -138,7 +140,7 @@ def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
 
 
 def fault(request: HttpRequest) -> HttpResponse:
-    """500: says so without leaning on anything that may be broken itself."""
+    """500: uses nothing that may be broken itself."""
     refused = CommandError(
         "UNAVAILABLE",
         "Something went wrong; nothing was changed.",
@@ -148,10 +150,10 @@ def fault(request: HttpRequest) -> HttpResponse:
     return _answer(request, refused)
 
 
-# Pages about the program itself: what it is, the guide, and what it says without a network.
+# Pages about the program itself: about, the guide, and the offline page.
 
 
-# What the page stands on, with the licence of each.
+# The software that Heddle is built with, and the licence of each.
 PARTS = (
     ("Django", "django", "BSD-3-Clause", "https://www.djangoproject.com/"),
     ("Channels", "channels", "BSD-3-Clause", "https://channels.readthedocs.io/"),
@@ -173,7 +175,7 @@ PARTS = (
 @require_GET
 @person
 def about(request: PersonRequest) -> HttpResponse:
-    """Version, licence, and what it stands on."""
+    """Version, licence, and the software that Heddle is built with."""
     parts = [(name, _version(package), licence, link) for name, package, licence, link in PARTS]
     context = {"version": settings.SPECTACULAR_SETTINGS["VERSION"], "parts": parts}
     return render(request, "pages/house/about.html", context)
@@ -189,19 +191,20 @@ def _version(package: str) -> str:
 @require_GET
 @person
 def guide(request: PersonRequest) -> HttpResponse:
-    """Five minutes to a first tree: docs/guide.md, with its pictures in both themes."""
+    """The guide: docs/guide.md, with its pictures in both themes."""
     return render(request, "pages/house/guide.html", {"guide": rendered()})
 
 
 @require_GET
 def offline(request: HttpRequest) -> HttpResponse:
-    """What the browser shows where it cannot reach Heddle: the same for everybody."""
+    """The page that the browser shows when it cannot reach Heddle: the same for everybody."""
     return render(request, "pages/house/offline.html")
 
 
 @require_GET
 @cache_control(no_cache=True)
 def worker(request: HttpRequest) -> HttpResponse:
-    """The script that keeps the offline page. It stands at the top, for that is what it rules."""
+    """The service worker that keeps the offline page. It is served at the root, because its scope
+    is the folder it is served from."""
     built = Path(settings.BASE_DIR) / "static" / "dist" / "offline.js"
     return HttpResponse(built.read_bytes(), content_type="text/javascript; charset=utf-8")

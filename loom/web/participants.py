@@ -1,4 +1,4 @@
-"""The participants of a grove, and the form by which owners add and change models."""
+"""The participants of a grove, and the form with which owners add and change models."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -36,7 +36,7 @@ gettext_noop("the embedded model")
 @require_POST
 @person
 def ask(request: PersonRequest, uid: str) -> HttpResponse:
-    """Has a worker ask which models there are; the part says so. For owners."""
+    """Asks a worker to list the available models; the part shows the progress. For owners."""
     actor, _ = access.get_grove(request.user, uid, role="owner")
     given = (word_of(request, name) for name in ("kind", "base_url", "api_key"))
     source = Source(*given)
@@ -50,8 +50,8 @@ def ask(request: PersonRequest, uid: str) -> HttpResponse:
 @never_cache
 @require_GET
 @person
-def look(request: PersonRequest, uid: str, listing: str) -> HttpResponse:
-    """How far it is."""
+def listing_progress(request: PersonRequest, uid: str, listing: str) -> HttpResponse:
+    """The progress of that listing."""
     actor, _ = access.get_grove(request.user, uid, role="owner")
     return _part(request, actor, participants.listing_of(actor, listing))
 
@@ -70,7 +70,7 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
 
 
 def kinds_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
-    """What a new participant's form offers; nothing for one that is there."""
+    """The provider kinds that the form for a new participant offers; empty for an existing one."""
     if one is not None:
         return {}
     shown = [kind for kind in KINDS if kind.name != LOCAL or settings.LOCAL_MODEL_URL]
@@ -81,7 +81,7 @@ def kinds_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
 
 
 def address_of(request: HttpRequest) -> dict[str, str]:
-    """The model_ref and base_url of the form: of a kind and a name, or as they were written."""
+    """The model_ref and base_url of the form: from a kind and a name, or as they were entered."""
     written, base_url = word_of(request, "model_ref"), word_of(request, "base_url")
     if written:
         return {"model_ref": written, "base_url": base_url}
@@ -96,7 +96,7 @@ def address_of(request: HttpRequest) -> dict[str, str]:
     return {"model_ref": f"{kind.name}:{name}", "base_url": base_url or default}
 
 
-# The participants of a grove, and the form by which owners add and change models.
+# The participants of a grove, and the form with which owners add and change models.
 
 
 ENDPOINTS = ("chat", "completion")
@@ -106,7 +106,7 @@ ENDPOINTS = ("chat", "completion")
 @require_GET
 @person
 def page(request: PersonRequest, uid: str) -> HttpResponse:
-    """Who takes part: people and models."""
+    """The participants: people and models."""
     actor, grove = access.get_grove(request.user, uid)
     cast = cast_of(actor)
     rows = Participant.objects.filter(grove=grove, archived_at__isnull=True).order_by("kind", "id")
@@ -123,7 +123,7 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @person
 def add(request: PersonRequest, uid: str) -> HttpResponse:
-    """The form of a new model participant."""
+    """The form for a new model."""
     actor, _ = access.get_grove(request.user, uid, role="owner")
     return _form(request, actor, None)
 
@@ -133,7 +133,7 @@ def add(request: PersonRequest, uid: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @person
 def change(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
-    """The form of one that is there."""
+    """The form for an existing model."""
     access.get_grove(request.user, uid, role="owner")
     actor, one = access.get_participant(request.user, participant, role="owner")
     return _form(request, actor, one)
@@ -142,7 +142,7 @@ def change(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
 @require_POST
 @person
 def archive(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
-    """Takes a model out of the grove."""
+    """Archives a model."""
     actor, one = access.get_participant(request.user, participant, role="owner")
     participants.archive_participant(actor, one)
     words = gettext("%(name)s has been archived. Its texts stay.")
@@ -173,7 +173,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
 
 
 def _next(request: HttpRequest, actor: Actor, one: Participant | None, made: Participant) -> str:
-    """Where a saved form leads: to the list, or to what a new one's endpoint can do."""
+    """Where a saved form redirects: to the list, or to the capabilities of a new endpoint."""
     people = f"/groves/{actor.grove.uid}/participants"
     if one is not None or not request.POST.get("probe"):
         return people

@@ -1,6 +1,6 @@
-"""A tree for anybody who has a link to it: read only, with nothing else of its grove.
+"""A tree for anybody who has a link to it: read-only, and nothing else of its grove.
 
-And, for owners, the page where such links are made and ended.
+Also, for owners, the page where such links are created and revoked.
 """
 
 import logging
@@ -40,7 +40,7 @@ MOST_INDENT = 12
 
 @dataclass(frozen=True)
 class TextShown:
-    """A text as the public page draws it: who wrote it, and no more of who there is."""
+    """A text as the public page shows it, with only the name of its author."""
 
     id: str
     by: str
@@ -56,7 +56,7 @@ class TextShown:
 @require_GET
 @anybody
 def page(request: HttpRequest, secret: str) -> HttpResponse:
-    """The path to `?node=` and what hangs below, for anybody; 404 when the link has ended."""
+    """The path to `?node=` and what is below, for anybody; 404 once the link has ended."""
     _demand_room(request)
     actor, link = access.get_public_tree(secret)
     named = request.GET.get("node", "").lower()
@@ -86,7 +86,7 @@ def page(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _demand_room(request: HttpRequest) -> None:
-    """So many pages a minute for one address; without the broker, all."""
+    """Limits the pages per minute for one address; without the broker there is no limit."""
     key = f"public:{digest(request.META.get('REMOTE_ADDR', ''))}"
     try:
         cache.add(key, 0, 60)
@@ -129,7 +129,7 @@ def _words(row: NodeRow) -> str:
 @require_GET
 @person
 def share(request: PersonRequest, uid: str) -> HttpResponse:
-    """Who can read a tree: the grove's people, and the public links to it. For owners."""
+    """Who can read a tree: the members of the grove, and the public links to it. For owners."""
     actor, tree = access.get_tree(request.user, uid, role="owner")
     return render(request, "pages/share.html", _context(request, actor, tree))
 
@@ -146,7 +146,7 @@ def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, obje
 @require_POST
 @person
 def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
-    """Makes a link, which is shown this once, or ends one."""
+    """Creates a link, which is shown only this once, or revokes one."""
     actor, tree = access.get_tree(request.user, uid, role="owner")
     try:
         if deed == "make":

@@ -1,4 +1,4 @@
-"""Who may come in, what somebody sees who may not, and form fields as text."""
+"""Access checks for views, error pages, and form fields as text."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from loom.rules.errors import CommandError
 
 
 def text_of(request: HttpRequest, name: str) -> str:
-    """The field as given; a form sends CRLF where LF was typed, and only this door knows."""
+    """The field's text, with the CRLF that a form sends turned back into LF."""
     value = request.POST.get(name, "").replace("\r\n", "\n")
     if "\0" in value:
         raise CommandError(
@@ -27,7 +27,7 @@ def text_of(request: HttpRequest, name: str) -> str:
 
 
 def word_of(request: HttpRequest, name: str) -> str:
-    """A field of one line that is a name or a setting: blank ends do not count."""
+    """A one-line field, such as a name or a setting, stripped of surrounding whitespace."""
     return text_of(request, name).strip()
 
 
@@ -57,7 +57,7 @@ def whole_of(request: HttpRequest, name: str) -> int | None:
     return None if number is None else int(number)
 
 
-# Who may come in at this door, and what somebody sees who may not.
+# Access checks for views, and error pages.
 
 
 P = ParamSpec("P")
@@ -74,8 +74,8 @@ OpenView = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def person(view: PersonView[P]) -> OpenView[P]:
-    """A view for people who have signed in; refusals become pages, or plain parts where a
-    script asked (`X-Part`, htmx)."""
+    """A view for people who have signed in; errors become pages, or plain parts where a script
+    asked (`X-Part`, htmx)."""
 
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -83,7 +83,7 @@ def person(view: PersonView[P]) -> OpenView[P]:
             if is_part(request):
                 return HttpResponse(gettext("Sign in again to continue."), status=401)
             return HttpResponseRedirect(f"/signin?next={quote(request.get_full_path())}")
-        _speak(request)
+        _activate_language(request)
         try:
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
         except CommandError as refused:
@@ -92,9 +92,9 @@ def person(view: PersonView[P]) -> OpenView[P]:
     return gated
 
 
-def _speak(request: HttpRequest) -> None:
-    """Speaks the language that the person chose, where there is a catalogue of it still.
-    What Django chose for the request ends with it, and so does this."""
+def _activate_language(request: HttpRequest) -> None:
+    """Activates the language that the person chose, if it still has a catalogue. Django resets the
+    language after the request."""
     chosen = request.user.likes.language if isinstance(request.user, User) else ""
     if chosen and chosen in dict(settings.LANGUAGES):
         translation.activate(chosen)
@@ -102,7 +102,7 @@ def _speak(request: HttpRequest) -> None:
 
 
 def anybody(view: OpenView[P]) -> OpenView[P]:
-    """A view for everybody; refusals become pages."""
+    """A view for everybody; errors become pages."""
 
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -115,7 +115,7 @@ def anybody(view: OpenView[P]) -> OpenView[P]:
 
 
 def is_part(request: HttpRequest) -> bool:
-    """Whether a script asked for a piece of a page."""
+    """Whether a script asked for a part of a page."""
     return "X-Part" in request.headers or "HX-Request" in request.headers
 
 

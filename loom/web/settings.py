@@ -1,4 +1,4 @@
-"""A person's own settings: name, how they like the page, keys and browsers."""
+"""A person's own settings: name, preferences, keys and browsers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def look(request: PersonRequest) -> str:
 
 
 def writing(request: PersonRequest) -> str:
-    """What edits mean, how warm models are asked, how much an error says."""
+    """What edits are saved as, the temperature, and how much an error shows."""
     given: dict[str, Any] = {
         "edits": word_of(request, "edits"),
         "temperature": number_of(request, "temperature"),
@@ -66,7 +66,7 @@ def writing(request: PersonRequest) -> str:
 
 
 def rebind(request: PersonRequest) -> str:
-    """The keys; `reset` puts all back."""
+    """Changes the keys; `reset` restores the defaults."""
     if word_of(request, "reset"):
         people.prefer(request.user, {"keys": {}})
         return gettext("All keys are reset.")
@@ -75,7 +75,7 @@ def rebind(request: PersonRequest) -> str:
     return gettext("The keys have been saved.")
 
 
-# A person's own settings: who he is, how he likes the page, his keys and browsers.
+# A person's own settings: name, preferences, keys and browsers.
 
 
 THEMES = {
@@ -138,7 +138,7 @@ def _shown(request: PersonRequest, name: str, **more: object) -> HttpResponse:
 @require_GET
 @person
 def page(request: PersonRequest) -> HttpResponse:
-    """Who somebody is."""
+    """The account page."""
     return _shown(request, "you")
 
 
@@ -176,7 +176,7 @@ def _make_grove(request: PersonRequest) -> str:
 
 @dataclass(frozen=True)
 class Action:
-    """A form: what it does, and the page it stands on."""
+    """A form: what it does, and the page it belongs to."""
 
     run: Callable[[PersonRequest], str]
     page: str = "/settings"
@@ -199,11 +199,11 @@ _DEEDS = {
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
 def change(request: PersonRequest, deed: str) -> HttpResponse:
-    """One page of the settings; a POST does one of the forms, and shows its page again."""
+    """One page of the settings; a POST handles one of its forms and shows the page again."""
     if request.method != "POST":
         return _shown(request, deed)
     if deed == "key":
-        return _new_key(request)
+        return _page_with_new_key(request)
     if deed not in _DEEDS:
         raise not_found("This form")
     try:
@@ -213,8 +213,8 @@ def change(request: PersonRequest, deed: str) -> HttpResponse:
     return HttpResponseRedirect(_DEEDS[deed].page)
 
 
-def _new_key(request: PersonRequest) -> HttpResponse:
-    """The page with a fresh key on it, shown this once: it is never stored or redirected."""
+def _page_with_new_key(request: PersonRequest) -> HttpResponse:
+    """The page with a new key, shown only this once: it is never stored and not redirected to."""
     try:
         scope, days = word_of(request, "scope") or "owner", word_of(request, "days")
         key, secret = people.make_key(

@@ -28,7 +28,7 @@ MINUTES = 15
 
 
 class Attempt:
-    """One attempt to sign in. Counted when it is made."""
+    """One attempt to sign in. It is counted before the password is checked."""
 
     def __init__(self, request: HttpRequest, name: str) -> None:
         address, who = _network(request), digest(name.casefold())
@@ -39,7 +39,7 @@ class Attempt:
         )
         try:
             is_allowed = self._counts()
-        except Exception:  # without the broker nobody could sign in otherwise
+        except Exception:  # otherwise nobody could sign in without the broker
             log.warning("cannot count attempts", exc_info=True)
             return
         if not is_allowed:
@@ -50,8 +50,8 @@ class Attempt:
             )
 
     def _counts(self) -> bool:
-        """Counts the attempt; whether it is within the limits. One that is not counts no
-        further, so that one address cannot use up the attempts of all."""
+        """Counts the attempt and returns whether it is within the limits. One that is not is not
+        counted further, so that one address cannot use up everybody's attempts."""
         both, from_here, for_name = self._keys
         here = _counted(both)
         if here > MOST or _counted(from_here) > MOST_FROM:
@@ -59,24 +59,24 @@ class Attempt:
         return here <= (MOST if _counted(for_name) <= MOST_FOR else FEW)
 
     def succeeded(self) -> None:
-        """Takes the count back: the password was right."""
+        """Undoes the count: the password was right."""
         both, *rest = self._keys
         try:
             cache.delete(both)
             for key in rest:
                 cache.decr(key)
-        except Exception:  # a count that has run out meanwhile, or no broker
+        except Exception:  # the count has expired in the meantime, or the broker is down
             log.info("an attempt could not be taken back")
 
 
 def _counted(key: str) -> int:
-    """The count with this attempt; it lives MINUTES from the first one."""
+    """The count including this attempt; it expires MINUTES after the first one."""
     cache.add(key, 0, MINUTES * 60)
     return cache.incr(key)
 
 
 def _network(request: HttpRequest) -> str:
-    """The address, of IPv6 the /64 that one customer has."""
+    """The address, or for IPv6 the /64 network of one customer."""
     given = request.META.get("REMOTE_ADDR", "")
     try:
         address = ip_address(given)
@@ -87,11 +87,11 @@ def _network(request: HttpRequest) -> str:
     return str(address)
 
 
-# Coming in and going out: password, one-time link, invitation.
+# Signing in and out: password, one-time link, invitation.
 
 
 def _next(request: HttpRequest) -> str:
-    """Where the sender wanted to go, if that is an address of this site."""
+    """The address to continue to, if it is an address of this site."""
     wanted = request.POST.get("next") or request.GET.get("next") or "/"
     safe = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()})
     return wanted if safe else "/"
@@ -102,7 +102,7 @@ def _next(request: HttpRequest) -> str:
 @require_http_methods(["GET", "POST"])
 @anybody
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """The form for name and password; sent, it leads to where the sender wanted to go."""
+    """The form for name and password; a correct one redirects to where the sender wanted to go."""
     context: dict[str, object] = {"next": _next(request)}
     status = 200
     if request.method == "POST":
@@ -118,7 +118,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def _known(request: HttpRequest) -> User:
-    """Whose name and password the form holds."""
+    """The user whose name and password the form contains."""
     name = word_of(request, "username")
     attempt = Attempt(request, name)
     user = authenticate(request, username=name, password=text_of(request, "password"))
@@ -136,7 +136,7 @@ def _known(request: HttpRequest) -> User:
 @require_http_methods(["GET", "POST"])
 @anybody
 def by_link(request: HttpRequest, secret: str) -> HttpResponse:
-    """A one-time link: its button signs in and uses it up."""
+    """A one-time link: its button signs the user in and uses it up."""
     if request.method == "POST":
         people.sign_in(request, people.redeem_signin(secret))
         return HttpResponseRedirect("/")
@@ -151,7 +151,7 @@ def by_link(request: HttpRequest, secret: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @anybody
 def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
-    """An invitation: somebody new chooses name and password; who is signed in just joins."""
+    """An invitation: a new person chooses a name and password; a signed-in person just joins."""
     found = groves.find_invitation(secret)
     if found is None:
         raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")

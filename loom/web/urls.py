@@ -1,4 +1,4 @@
-"""Addresses of this door."""
+"""The addresses of the pages."""
 
 from django.urls import URLPattern, URLResolver, path, register_converter
 from django.urls.converters import StringConverter
@@ -22,7 +22,7 @@ from loom.web import (
 
 
 class Uid(StringConverter):
-    """An opaque id of ours: nothing else reaches the database."""
+    """One of Heddle's opaque ids: nothing else reaches the database."""
 
     regex = "[a-z0-9]{1,32}"
 
@@ -58,7 +58,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("groves/<uid:uid>/participants", participants.page),
     path("groves/<uid:uid>/participants/new", participants.add),
     path("groves/<uid:uid>/participants/models", participants.ask),
-    path("groves/<uid:uid>/participants/models/<slug:listing>", participants.look),
+    path("groves/<uid:uid>/participants/models/<slug:listing>", participants.listing_progress),
     path("groves/<uid:uid>/participants/<uid:participant>", participants.change),
     path("groves/<uid:uid>/participants/<uid:participant>/probe", agent_forms.probe),
     path("groves/<uid:uid>/participants/<uid:participant>/archive", participants.archive),

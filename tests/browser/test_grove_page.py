@@ -56,7 +56,7 @@ def test_all_trees_are_searched_as_one_types(heddle: Heddle, visit: Open) -> Non
     heddle.tree("Needles", "A haystack holds one zyzzyva.")
     page = visit("/")
     page.get_by_role("searchbox", name="Search all trees").press_sequentially("zyzz")
-    expect(page.locator("#results")).to_contain_text("1 found")
+    expect(page.locator("#results")).to_contain_text("1 result")
     expect(page.get_by_role("searchbox", name="Search all trees")).to_be_focused()
     page.get_by_role("searchbox", name="Search all trees").fill("")
     expect(page.locator("#results")).to_contain_text("New tree")

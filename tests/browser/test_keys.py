@@ -37,7 +37,7 @@ def test_a_key_is_bound_by_pressing_it_and_then_means_that(heddle: Heddle, visit
     page.locator("main").press("r")
     expect(page.locator("form.inline-form")).to_have_count(0)
     page.locator("main").press("n")
-    expect(page.get_by_role("form", name=re.compile("^A note on"))).to_be_visible()
+    expect(page.get_by_role("form", name=re.compile("^Annotate"))).to_be_visible()
     page.keyboard.press("Escape")
     page.locator("main").press("?")
     rows = page.get_by_role("dialog", name="Keys").locator("dl").last

@@ -247,7 +247,7 @@ APART: tuple[tuple[str, str], ...] = (
     ("don't link a7x2 to b3k9", REFUSED),
     ("swap a7x2 and b3k9", REFUSED),
     ("merge a7x2 into b3k9", REFUSED),
-    ("compare a7x2 with b3k9", REFUSED),
+    ("compare a7x2 with b3k9", "compare a7x2 b3k9"),
     ("is a7x2 linked to b3k9?", REFUSED),
     ("what is the weather like?", REFUSED),
     ("who wrote a7x2?", REFUSED),

@@ -104,7 +104,7 @@ def test_a_port_that_is_none_is_said_in_a_sentence(port: str, tmp_path: Path) ->
 
 def test_a_data_folder_that_cannot_be_is_said_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(Sentence, match=r"can.t be created"):
+    with pytest.raises(Sentence, match="t be created"):
         processes.read(["--port", "0", "--data", str(tmp_path / "file" / "data")])
 
 

@@ -12,6 +12,7 @@ from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.models import Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
+from loom.rules import addresses
 from loom.rules.addresses import of_tree
 from loom.transfer import heddle_writer, importing
 from tests.machines.replay import Replayed, events_of, stored
@@ -67,7 +68,10 @@ def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
         configuration="ab" * 32,
         generation_uid="g1",
         finish="interrupted:stopped",
-        sources=((f"n{parent.pk}", "primary", parent.hash), (f"t{tree.pk}", "context", "")),
+        sources=(
+            (addresses.of_node(parent.pk), "primary", parent.hash),
+            (addresses.of_tree(tree.pk), "context", ""),
+        ),
     )
     with transaction.atomic():
         writer = streams.lock(tree)

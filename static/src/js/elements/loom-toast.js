@@ -1,5 +1,5 @@
 // @ts-check
-// Short words at the foot of the page about what was just done, with the way to take it back.
+// A short message at the foot of the page about the last change, with a button to undo it.
 
 export class LoomToast extends HTMLElement {
   connectedCallback() {
@@ -8,13 +8,15 @@ export class LoomToast extends HTMLElement {
   }
 
   /**
-   * Shows words for a while; longer when there is something to press, and while it is pointed at.
-   * @param {string} words @param {{bad?: boolean, act?: string, onAct?: () => void, stay?: number}} [options]
+   * Shows words for a while; longer with a button, and while the pointer or focus is on it.
+   * `exact` is shown when the words are clicked.
+   * @param {string} words
+   * @param {{bad?: boolean, act?: string, onAct?: () => void, exact?: string, stay?: number}} [options]
    */
-  show(words, { bad = false, act = "", onAct = () => {}, stay = act || bad ? 9000 : 4000 } = {}) {
+  show(words, { bad = false, act = "", onAct = () => {}, exact = "", stay = act || bad ? 9000 : 4000 } = {}) {
     const toast = document.createElement("div");
     toast.className = bad ? "toast bad" : "toast";
-    toast.append(Object.assign(document.createElement("span"), { textContent: words }));
+    toast.append(exact ? withExact(words, exact) : Object.assign(document.createElement("span"), { textContent: words }));
     if (act) {
       const button = Object.assign(document.createElement("button"), { type: "button", textContent: act });
       button.addEventListener("click", () => {
@@ -30,6 +32,14 @@ export class LoomToast extends HTMLElement {
     };
     setTimeout(leave, stay);
   }
+}
+
+/** The words, which open to the exact reply. @param {string} words @param {string} exact */
+function withExact(words, exact) {
+  const details = document.createElement("details");
+  const summary = Object.assign(document.createElement("summary"), { textContent: words });
+  details.append(summary, Object.assign(document.createElement("code"), { textContent: exact }));
+  return details;
 }
 
 /** The page's toast. @returns {LoomToast} */

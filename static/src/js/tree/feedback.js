@@ -1,8 +1,9 @@
 // @ts-check
-// What the page says after a line: a toast with the way back, or why it was refused.
+// Messages after a command: a toast with an undo button, or the reason why it was refused.
 
 import { told } from "../live/api.js";
 import { toast } from "../elements/loom-toast.js";
+import { plainWords } from "./plainWords.js";
 import { speak } from "./speak.js";
 import { t } from "../t.js";
 
@@ -24,7 +25,8 @@ export function giveFeedback(page, signal) {
       if (!answer.events.length && !UNDONE.has(verb)) return;
       const act = UNDONE.has(verb) ? (verb === "undo" ? t("Redo") : "") : t("Undo");
       const back = verb === "undo" ? "redo" : "undo";
-      toast().show(words, { act, onAct: () => void page.say(back).catch(() => {}) });
+      const plain = plainWords(verb, words);
+      toast().show(plain || words, { act, exact: plain && words, onAct: () => void page.say(back).catch(() => {}) });
     },
     { signal },
   );

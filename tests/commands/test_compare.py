@@ -1,0 +1,1 @@
+"""Two texts compared: word by word where that can be read, else side by side."""
