@@ -49,7 +49,7 @@ from loom.rules.permissions import (
 
 @dataclass(frozen=True)
 class Actor:
-    """Somebody in one grove: who acts, for whom, and what he may do there.
+    """Somebody in one grove: who acts, for whom, and what they may do there.
 
     `participant` acts and is the author; `person` is the member who answers for it (the
     same for people, the inviter for an agent's turn). `permissions` is the intersection.
@@ -98,7 +98,7 @@ def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
 def acting_in(turn: Turn) -> Actor:
     """The agent of a turn, with what both it and its inviter may do at this moment.
 
-    Asked anew for every line and call: rights that were taken away hold at once.
+    Checked again for every line and call, so that rights that were taken away are gone at once.
     PERMISSION_DENIED where the inviter is no member any more.
     """
     user = turn.invoked_by.user
@@ -121,13 +121,13 @@ def acting_as(person: Actor, agent: Participant) -> Actor:
 
 
 def visible_groves(user: User) -> QuerySet[Grove]:
-    """The groves the user is a member of, in the order in which he came to them: what is
-    first stays first when he is invited elsewhere."""
+    """The groves the user is a member of, in the order of joining: the first stays first when
+    they are invited elsewhere."""
     return Grove.objects.filter(memberships__user=user).order_by("memberships__pk")
 
 
 def first_grove(user: User) -> Grove:
-    """The caller's first grove. NOT_FOUND where he has none."""
+    """The caller's first grove. NOT_FOUND where they have none."""
     grove = visible_groves(user).first()
     if grove is None:
         raise not_found("A grove of yours", "Ask somebody for an invitation.")

@@ -103,7 +103,7 @@ def action(
     name: str, *, stream: Kind, role: Role | None
 ) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
     """Registers a function as an action; its second parameter's type is its Args. The name
-    then stands for the action, so that nobody calls the function past its lock and step."""
+    then refers to the action, so that nobody calls the function without its lock and step."""
 
     def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
         if name in _actions:
@@ -159,8 +159,8 @@ def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
 def _refused(
     actor: Actor, item: Grove | Tree, what: Action[Any, Any], args: Args, refused: CommandError
 ) -> None:
-    """Writes the step of a refused action, after its transaction is gone; none of outsiders,
-    and none where the item is being erased, and its log with it."""
+    """Writes the step of a refused action, after its transaction was rolled back; none of
+    outsiders, and none where the item is being erased together with its log."""
     with transaction.atomic(), contextlib.suppress(CommandError):
         get_actor(actor.user, actor.grove)
         if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():

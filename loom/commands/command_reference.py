@@ -12,7 +12,7 @@ from loom.rules.permissions import LOOM, in_order, lacking
 
 def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
     """One entry a form: verb, syntax, help, group, class, permissions, aliases, the JSON
-    schema of its arguments, and with an actor whether he may use it."""
+    schema of its arguments, and with an actor whether they may use it."""
     return [
         {
             "verb": one.verb,
@@ -36,7 +36,7 @@ def reference() -> str:
         "",
         "Made from the registry by `manage.py reference`; a test fails when it is stale.",
         "People type these lines after `→` in the command bar; models write them at the start",
-        "of a line. CAPITALS stand for arguments, `[x]` may be left out, `a|b` is a choice,",
+        "of a line. CAPITALS are arguments, `[x]` may be left out, `a|b` is a choice,",
         "`n:1≤10` has the default 1 and the maximum 10.",
     ]
     group = ""

@@ -56,7 +56,7 @@ class Attempt:
     line: Line | None = None
     command: Command | None = None
     seqs: list[int] = field(default_factory=list)
-    stood: str = ""
+    position: str = ""  # where the line was given: a local id
     is_held: bool = False  # whether a node holds the line's content
 
     @property
@@ -80,8 +80,8 @@ class Attempt:
     def as_given(self) -> str:
         """The line as it was sent; with its content named, once a node holds it.
 
-        Where its content cannot be found in it as it is (it stood in quotes, with escapes),
-        the canonical line stands for it.
+        Where its content cannot be found in it as it is (it was quoted, with escapes), the
+        canonical line replaces it.
         """
         given = self.request.line.replace("\0", "�").encode(errors="replace").decode()
         if not self.is_held or self.line is None:
@@ -90,9 +90,6 @@ class Attempt:
         if len(block) <= STORED_WHOLE:
             return given
         return given.replace(block, named(block)) if block in given else self.canonical
-
-
-# What a running command is given, and what it gives back.
 
 
 Op = dict[str, Any]  # one operation of an inverse, see loom.commands.inverse
@@ -115,7 +112,7 @@ class Reply:
 @dataclass
 class Context:
     """One line being run. `writer` is the locked tree (None for pure looking); `at` is the
-    local id that `here` means, "" for where the workspace stands."""
+    local id that `here` means, "" for the position of the workspace."""
 
     actor: Actor
     tree: Tree
@@ -133,14 +130,14 @@ class Context:
 
     @cached_property
     def here(self) -> Node:
-        """What `here` means: `at`, else the version that stands where the workspace is, or
-        at the nearest node above that is not hidden; the root where the workspace is in a
-        tree that the actor may not read any more."""
+        """What `here` means: `at`, otherwise the current version at the position of the
+        workspace, or at the nearest node above that is not hidden; the root where the workspace
+        is in a tree that the actor may no longer read."""
         if not self.at:
-            stands = lookup.by_id(self.workspace.position_id)
-            if not may_reach(self.actor, stands.tree_id, here=self.tree):
+            position = lookup.by_id(self.workspace.position_id)
+            if not may_reach(self.actor, position.tree_id, here=self.tree):
                 return lookup.root_of(self.tree)
-            visible = lookup.visible_at_or_above(stands, self.workspace)
+            visible = lookup.visible_at_or_above(position, self.workspace)
             return lookup.selected_version(visible.slot_id, self.workspace) or visible
         node = lookup.find_node(self.tree, self.at.lower())
         if node is None:
@@ -149,7 +146,7 @@ class Context:
 
     @property
     def own(self) -> list[Participant]:
-        """Whose later work does not stand in the way of an undo."""
+        """Whose later work does not prevent an undo."""
         return [self.actor.participant, *([self.agent] if self.agent is not None else [])]
 
     @property
@@ -160,11 +157,11 @@ class Context:
         return self.writer
 
     def move(self, node: Node) -> None:
-        """The workspace will stand at `node`."""
+        """The workspace will have its position at `node`."""
         self.moved_to = node
 
     def choose(self, node: Node) -> None:
-        """The workspace will read `node` in its slot."""
+        """The workspace will have `node` as the current version of its slot."""
         self.chosen[node.slot_id] = node
 
 

@@ -1,8 +1,7 @@
 """Drafts: keeping what a person has typed, and ending it once it has become a node.
 
-Not a command: nobody says a line for it, no step is written. Saving comes many times a
-minute, so its stream hears of a draft when it begins, when it ends, and in between at most
-once in TOLD_EVERY.
+Not a command: it has no line and no step. A draft is saved many times a minute, so its stream
+gets an event when it begins, when it ends, and in between at most once in EVENT_EVERY.
 """
 
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from loom.rules.permissions import WRITE
 
 KINDS = ("buffer", "edit", "note")
 MAX_DRAFTS = 1000  # of one person in one tree
-TOLD_EVERY = timedelta(seconds=2)
+EVENT_EVERY = timedelta(seconds=2)
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def _keep(
     now = timezone.now()
     draft = found or Draft(workspace=workspace, slot=slot, kind=kept.kind, told_at=now)
     draft.text, draft.at = kept.text, _after(draft.at, now) if found else now
-    if found is None or now - draft.told_at >= TOLD_EVERY:
+    if found is None or now - draft.told_at >= EVENT_EVERY:
         draft.told_at = now
         _tell(writer, draft, ended=False)
     draft.save()

@@ -1,4 +1,4 @@
-"""The one entry: every command, from whomever, is read, permitted, run and logged here."""
+"""The one entry: every command, whoever gives it, is read, checked, run and logged here."""
 
 import contextlib
 import re
@@ -78,7 +78,7 @@ def writes_withheld() -> Iterator[None]:
     """Within the block writes are not sent, and rows that are selected for update not locked.
 
     Raises ReadsItsWritesError where the block reads rows of a kind that it wrote before: what
-    it would decide is not what it would decide in earnest.
+    it would decide is not what a real run would decide.
     """
     with connection.execute_wrapper(_Withheld()):
         yield
@@ -115,7 +115,7 @@ def _read_only() -> Iterator[None]:
 
 
 class _Withheld:
-    """Stands before each statement: writes are answered here, locks are left away."""
+    """Wraps each statement: writes are answered here, and locks are left out."""
 
     def __init__(self) -> None:
         self._written: set[str] = set()
@@ -231,7 +231,7 @@ def execute(
 
 
 def line_of(command: Command, args: Args) -> Line:
-    """The line that these arguments are. Raises Refused for what its form does not allow."""
+    """The line that these arguments are. Raises CommandError for what its form does not allow."""
     values = {part.name: getattr(args, part.name) for part in command.form.parts}
     try:
         demand_values(command.form, values)
@@ -246,7 +246,7 @@ def line_of(command: Command, args: Args) -> Line:
 def _logged(attempt: Attempt, refusal: CommandError | None) -> Answer:
     """Runs what was asked, and writes the step of a refusal."""
     request, own = attempt.request, attempt.workspace
-    attempt.stood = request.at or own.position.local_id
+    attempt.position = request.at or own.position.local_id
     try:
         return _run(attempt, refusal)
     except CommandError as refused:
@@ -343,7 +343,7 @@ def _world_locked(attempt: Attempt, command: Command) -> streams.Writer:
     writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, origin=origin)
     if command.stream == "tree":
         # Decide on what is true under the lock: the tree may have been archived meanwhile.
-        _see_anew(attempt.tree)
+        _refresh_tree(attempt.tree)
         access.demand_writable(attempt.tree)
     return writer
 
@@ -380,7 +380,7 @@ _STATE = Prepared(
 )
 
 
-def _see_anew(tree: Tree) -> None:
+def _refresh_tree(tree: Tree) -> None:
     found = _STATE.first(pk=tree.pk)
     if found is None:
         raise not_found("This tree")

@@ -165,7 +165,7 @@ def places(rows: Iterable[Generation]) -> dict[int, int]:
     return found
 
 
-# The life of a generation's row, told by the worker: taken, growing, sealed, landed.
+# The life of a generation's row, as the worker writes it: taken, growing, sealed, landed.
 
 
 OPEN_STATUSES = OPEN
@@ -175,7 +175,7 @@ CUT_OFF = "length"  # how a round ends whose answer may be no longer: it is kept
 @dataclass(frozen=True)
 class Received:
     """What came back from a provider: the body bytes (transfer coding removed), status,
-    headers as received, usage as told, when it was asked and when its first text came.
+    headers and usage as received, when it was sent and when the first text arrived.
     `exact`: these are the provider's own bytes."""
 
     body: bytes
@@ -216,8 +216,8 @@ def begin_call(generation: Generation, call: Call) -> None:
 
 
 def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds: int) -> str:
-    """Writes what has come so far and extends the lease. "go"; "stop" where somebody asked
-    to; "lost" where the row is no longer this lease's."""
+    """Stores the text so far and extends the lease. Returns "go"; "stop" where somebody asked to
+    stop; "lost" where another worker has the lease."""
     until = timezone.now() + timedelta(seconds=seconds)
     rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
     if not rows.update(text=text, chunk=chunk, leased_until=until):
@@ -226,7 +226,7 @@ def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds:
 
 
 def set_note(generation_uid: str, *, lease: str, note: str) -> None:
-    """Says beside a generation why nothing comes yet; the next call's note takes its place."""
+    """Shows beside a generation why no text arrives yet; the next call's note replaces it."""
     rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
     rows.update(note=note[:200])
 
@@ -365,8 +365,8 @@ def ended_body(row: Generation) -> dict[str, Any]:
 
 
 def ask_stop(generation: Generation) -> None:
-    """Asks a generation to stop; what has come is kept as a node. One that nobody has
-    begun ends at once."""
+    """Asks a generation to stop; the text so far is kept as a node. One that has not begun
+    ends at once."""
     Generation.objects.filter(pk=generation.pk, status__in=OPEN_STATUSES).update(stop_asked=True)
     generation.refresh_from_db()
     if generation.status == "queued":

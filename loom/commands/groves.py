@@ -142,7 +142,7 @@ def names_taken(grove: Grove) -> QuerySet[Participant]:
 
 
 def _person(grove: Grove, user: User) -> Participant:
-    """The user's participant; one who comes back is the participant he was."""
+    """The user's participant; one who comes back is the participant they were."""
     person = Participant.objects.filter(grove=grove, user=user).first()
     if person is None:
         wanted = names.cleaned(user.display_name, most=70) or user.username[:70]
@@ -164,7 +164,7 @@ def _enter(
 
 
 def member_body(member: Membership) -> dict[str, Any]:
-    """A member as API and events show him."""
+    """A member as API and events show them."""
     return {
         "user": member.user.username,
         "name": member.participant.name,

@@ -1,6 +1,6 @@
 """Money reserved before a call and settled after it, so that a day's limit holds.
 
-What is reserved stands in the generations, what was spent in a row for each member and day;
+What is reserved is stored with the generations, what was spent in a row for each member and day;
 that row is locked while either changes. A stream is cut when it has used up what is reserved
 for it and no more is left, so a limit is passed by one piece of text at the most.
 """
@@ -49,7 +49,7 @@ def reserve(
     reach for all to be as long as asked, each gets less. Needs a transaction, in which the
     generations are stored too.
 
-    Raises Refused LIMIT_EXCEEDED where it does not even reach for short answers.
+    Raises CommandError LIMIT_EXCEEDED where the rest is too small even for short answers.
     """
     day = today()
     costs = [_cost(wish, path_tokens) for wish in wishes]
@@ -135,9 +135,9 @@ def _held(generation_uid: str, lease: str) -> Generation | None:
 
 
 def settle(row: Generation, text: str, wrote: int, *, is_whole: bool) -> None:
-    """Sets what a generation that ends came to, by the provider's usage where it told any,
-    else by what it read as estimated and the tokens that came. The caller stores the row,
-    in this transaction."""
+    """Sets what an ending generation cost, by the provider's usage where it reported any,
+    otherwise by the estimated tokens of its input and the tokens that arrived. The caller
+    stores the row, in this transaction."""
     counts = counts_of(row.usage) if row.usage else _estimated(row, text, wrote)
     if row.error is not None or not is_whole:  # what was counted when it broke off is too little
         counts = replace(counts, wrote=max(counts.wrote, wrote))
@@ -153,7 +153,7 @@ def settle(row: Generation, text: str, wrote: int, *, is_whole: bool) -> None:
 
 
 def _estimated(row: Generation, text: str, wrote: int) -> Counts:
-    """A call that was begun has read the path, unless it was refused before a word came."""
+    """A call that began has read the path, unless it was refused before any text arrived."""
     refused = row.error is not None and not text
     if row.call_id is None or refused:
         return Counts()
@@ -211,8 +211,8 @@ def _correct(row: Generation, counts: Counts) -> None:
 
 
 def lose(row: Generation) -> bool:
-    """Counts a call whose worker was lost before a word came: its path was sent, and nobody
-    tells what that came to. Whether the day's money reaches for another. Needs a
+    """Counts a call whose worker was lost before any text arrived: its path was sent, and no
+    usage was reported. Returns whether the day's money is enough for another. Needs a
     transaction."""
     prices = prices_from(row.prices)
     if prices is None or row.payer is None or row.day is None or row.call_id is None:

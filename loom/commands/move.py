@@ -67,7 +67,7 @@ def _path(context: Context, node: Node) -> str:
     return " → ".join(ids)
 
 
-# Changing where a workspace stands, outside of a line, and what it has seen: a turn begins, goes
+# Changing the position of a workspace, outside of a line, and what it has seen: a turn begins, goes
 # back, or ends.
 
 
@@ -78,7 +78,7 @@ def set_position_now(workspace: Workspace, node: Node, *, actor: Participant) ->
 
 
 def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> None:
-    """Moves a workspace to a node and tells its stream. Needs a transaction."""
+    """Moves a workspace to a node and writes the event. Needs a transaction."""
     row = locked(workspace)
     if row.position_id == node.pk:
         return
@@ -92,8 +92,8 @@ def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> Non
 
 
 def set_checkpoint(workspace: Workspace, head: int, *, actor: Participant) -> None:
-    """Moves the checkpoint of a workspace: what its tree told up to `head` is no news any
-    more. Needs a transaction."""
+    """Moves the checkpoint of a workspace: events of its tree up to `head` are no longer
+    news. Needs a transaction."""
     row = locked(workspace)
     row.checkpoint = head
     row.revision += 1

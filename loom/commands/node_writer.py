@@ -223,7 +223,7 @@ def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None
 
 
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:
-    """The participant's workspace in the tree, made on first use; it stands at the root."""
+    """The participant's workspace in the tree, made on first use, with the root as its position."""
     found = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
     if found is not None:
         return found
@@ -284,12 +284,12 @@ def flag(context: Context, node: Node, name: str, value: bool) -> Op:
 # What may not be done to a node, whatever the verb: sentences that several commands share.
 
 
-def demand_not_root(node: Node, deed: str) -> None:
+def demand_not_root(node: Node, participle: str) -> None:
     """Refuses REJECTED at the root, which is never edited, split, pruned or excluded."""
     if node.parent_slot_id is None:
         raise CommandError(
             "REJECTED",
-            f"The root can't be {deed}.",
+            f"The root can't be {participle}.",
             hint="choose a node below it; → list root shows them",
         )
 
@@ -305,13 +305,13 @@ def demand_visible(node: Node) -> None:
         )
 
 
-def demand_text_node(node: Node, deed: str) -> None:
+def demand_text_node(node: Node, participle: str) -> None:
     """Refuses REJECTED where the node is an annotation, a thought or a claim."""
     if node.kind != "text":
         raise CommandError(
             "REJECTED",
-            f"[{node.local_id}] is an {node.kind}, and only text is {deed}."
+            f"[{node.local_id}] is an {node.kind}, and only text is {participle}."
             if node.kind == "annotation"
-            else f"[{node.local_id}] is a {node.kind}, and only text is {deed}.",
+            else f"[{node.local_id}] is a {node.kind}, and only text is {participle}.",
             hint="choose a text node",
         )

@@ -44,14 +44,14 @@ class Source:
         return self.base_url or kind_of(self.kind).url
 
 
-def ask_models(actor: Actor, source: Source, *, anew: bool = False) -> Listing:
-    """What is known of an address's models; where nothing is, a worker asks. `anew`: even
+def ask_models(actor: Actor, source: Source, *, again: bool = False) -> Listing:
+    """What is known of an address's models; where nothing is, a worker asks. `again`: even
     where something is. For owners."""
     _demand_askable(kind_of(source.kind), source.url)
     marks = (actor.grove.uid, source.kind, source.url, mark_of(source.api_key, source.url))
     uid = digest("\n".join(marks))[:32]
     known = _read(uid)
-    if known is not None and known["status"] == "done" and not anew:
+    if known is not None and known["status"] == "done" and not again:
         return known
     listing: Listing = {
         "id": uid,
@@ -90,8 +90,8 @@ def asked(uid: str) -> tuple[Source, Listing] | None:
 def note_models(listing: Listing, models: list[str], error: dict[str, Any] | None) -> None:
     """Keeps what was found, without the key."""
     status = "failed" if error else "done"
-    told = {"sealed": "", "status": status, "models": models, "error": error}
-    _write(listing["id"], {**listing, **told, "at": instant(timezone.now())})
+    changed = {"sealed": "", "status": status, "models": models, "error": error}
+    _write(listing["id"], {**listing, **changed, "at": instant(timezone.now())})
 
 
 def _demand_askable(kind: Kind, url: str) -> None:
@@ -179,7 +179,7 @@ class Changes(Args):
 
 
 def participant_body(one: Participant, role: Role | None = None) -> dict[str, Any]:
-    """A participant as API and events show it; `role` is a person's, None where he is no
+    """A participant as API and events show it; `role` is a person's, None where they are no
     member. A key is shown as `has_key` only."""
     permissions = list(one.permissions)
     if one.kind == "human":
@@ -422,7 +422,7 @@ def _ask_probe(change: Change, args: ParticipantNamed) -> Participant:
 
 
 def note_probe(one: Participant, body: dict[str, Any]) -> None:
-    """Keeps how far a probe is; what it found stands in the capabilities once it has ended."""
+    """Stores the progress of a probe; once it has ended, what it found is in the capabilities."""
     with transaction.atomic():
         row = Participant.objects.select_for_update(of=("self",)).get(pk=one.pk)
         row.probe = body

@@ -33,7 +33,7 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def make_user(username: str, password: str = "", **fields: Any) -> User:
-    """A new user; without a password he comes in by one-time links. Refuses a bad or taken
+    """A new user; without a password they sign in by one-time links. Refuses a bad or taken
     name and a weak password."""
     username = _demand_username(username)
     user = User(username=username, **fields)

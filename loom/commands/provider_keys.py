@@ -25,8 +25,8 @@ def seal(key: str, base_url: str) -> str:
 
 
 def open_sealed(sealed: str, base_url: str) -> str:
-    """The key of a seal made for `base_url`. Refused REJECTED for any other address, and
-    where the installation's secret has changed."""
+    """The key of a seal made for `base_url`. Raises CommandError REJECTED for any other
+    address, and where the installation's secret has changed."""
     try:
         bound = json.loads(_fernet().decrypt(sealed.encode()))
     except (InvalidToken, ValueError):
@@ -59,7 +59,7 @@ def key_of(participant: Participant) -> str:
 
 
 def mark_of(key: str, base_url: str) -> str:
-    """What is the same for the same key at the same address, and tells nothing of either."""
+    """What is the same for the same key at the same address, and reveals nothing of either."""
     secret = _derived(b"heddle lanes")
     return hmac.new(secret, f"{_bare(base_url)}\n{key}".encode(), "sha256").hexdigest()
 

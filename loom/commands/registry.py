@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """How one field stands on the line; names and meaning as in grammar.forms.Part."""
+    """How one field is written on the line; names and meaning as in grammar.forms.Part."""
 
     kind: PartKind
     lead: str = ""
@@ -47,8 +47,8 @@ ArgsT = TypeVar("ArgsT", bound=Args)
 
 
 def checked(kind: type[ArgsT], values: Mapping[str, Any]) -> ArgsT:
-    """Arguments made of what a form sent, such as `{"n": "3"}`. Raises Refused INVALID_SYNTAX
-    for what they cannot hold."""
+    """Arguments made of what a form sent, such as `{"n": "3"}`. Raises CommandError
+    INVALID_SYNTAX for what they cannot hold."""
     try:
         return kind.model_validate(values)
     except ValidationError as error:

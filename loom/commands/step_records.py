@@ -84,7 +84,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
         ).seq
-    _tell_line(attempt, workspace, seq)
+    _write_line_event(attempt, workspace, seq)
     return _answer(attempt, reply, position, step=seq)
 
 
@@ -100,8 +100,8 @@ def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
 
 def _would_be_pruned(context: Context) -> dict[int, bool]:
     """The slots that a line would prune or restore."""
-    told = [one.payload for one in context.world.pending if one.kind == "node.flagged"]
-    slots = [(lookup.find_node(context.tree, one["slot"]), one) for one in told]
+    flags = [one.payload for one in context.world.pending if one.kind == "node.flagged"]
+    slots = [(lookup.find_node(context.tree, one["slot"]), one) for one in flags]
     return {
         slot.pk: one["value"] for slot, one in slots if slot is not None and one["flag"] == "pruned"
     }
@@ -124,7 +124,7 @@ def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None)
 
 def _is_held(attempt: Attempt, context: Context) -> bool:
     """Whether a node that the line made holds its content: then the log only names it. What
-    is nowhere else, such as a thought or a refused text, stays in the step."""
+    is stored nowhere else, such as a thought or a refused text, stays in the step."""
     if attempt.line is None or context.writer is None:
         return False
     block = block_of(attempt.line.canonical)
@@ -132,11 +132,12 @@ def _is_held(attempt: Attempt, context: Context) -> bool:
 
 
 def refused(attempt: Attempt, why: CommandError) -> int:
-    """Writes the step of a refused line, after its transaction is gone; its number."""
+    """Writes the step of a refused line, after its transaction was rolled back; returns its
+    number."""
     with transaction.atomic():
         workspace = locked(attempt.workspace)
         step = _step(attempt, workspace, outcome=why.code, message=why.message, hint=why.hint)
-        _tell_line(attempt, workspace, step.seq)
+        _write_line_event(attempt, workspace, step.seq)
         return step.seq
 
 
@@ -165,7 +166,7 @@ def next_step(workspace: Workspace) -> str:
 def write_step(context: Context, **fields: Any) -> Step:
     """A step that a command writes itself (undo: one for each inverse)."""
     actor = context.actor
-    is_told_by_steps = context.world.origin == next_step(context.workspace)
+    is_own_origin = context.world.origin == next_step(context.workspace)
     step = _numbered(
         context.workspace,
         actor=actor.participant,
@@ -174,7 +175,7 @@ def write_step(context: Context, **fields: Any) -> Step:
         **fields,
     )
     context.steps.append(step)
-    if is_told_by_steps:
+    if is_own_origin:
         context.world.origin = next_step(context.workspace)
     return step
 
@@ -193,7 +194,7 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
         actor=actor.participant,
         on_behalf_of=None if actor.person == actor.participant else actor.person,
         turn_uid=attempt.request.turn,
-        position=attempt.stood[:8],
+        position=attempt.position[:8],
         turn_place=attempt.request.place,
         line=attempt.as_given,
         canonical=attempt.canonical,
@@ -229,8 +230,8 @@ def _position_after(workspace: Workspace, context: Context) -> Node:
 
 
 def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
-    """Moves the workspace to where the line led, chooses versions, tells the workspace's
-    stream; returns the position."""
+    """Moves the workspace to where the line led, selects versions and writes the event of the
+    workspace; returns the position."""
     position = _position_after(workspace, context)
     for slot_id, node in context.chosen.items():
         VersionChoice.objects.update_or_create(
@@ -245,18 +246,18 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
             "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
         }
     if changed:
-        _tell_view(attempt, workspace, changed)
+        _write_view_event(attempt, workspace, changed)
     return position if moves else lookup.visible_at_or_above(position, workspace)
 
 
-def _tell_line(attempt: Attempt, workspace: Workspace, seq: int) -> None:
-    """Tells whoever looks on that a line of a turn was answered; a step is no change of a tree."""
+def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
+    """Writes the event that a line of a turn was answered; a step changes no tree."""
     if attempt.request.turn:
-        _tell_view(attempt, workspace, {"step": seq})
+        _write_view_event(attempt, workspace, {"step": seq})
 
 
-def _tell_view(attempt: Attempt, workspace: Workspace, changed: dict[str, Any]) -> None:
-    """Keeps what changed of the view and tells its stream."""
+def _write_view_event(attempt: Attempt, workspace: Workspace, changed: dict[str, Any]) -> None:
+    """Stores what changed in the view and writes its event."""
     workspace.outline = changed.get("outline", workspace.outline)
     workspace.revision += 1
     workspace.save(update_fields=["position", "outline", "revision"])

@@ -24,7 +24,7 @@ class Think(Args):
 
 @command("think", group="Mind", klass="silent", permissions={LOOM}, stream="tree")
 def think(context: Context, args: Think) -> Reply:
-    """Keeps a thought below where you stand; no model is ever sent it."""
+    """Stores a thought below your position; it is never sent to a model."""
     demand_text(args.content)
     new = NewNode(args.content, kind="thought", parent=context.here)
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)

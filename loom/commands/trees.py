@@ -60,7 +60,7 @@ def erase_rows(tree_uid: str) -> None:
     tree = Tree.objects.filter(uid=tree_uid, erasing_at__isnull=False).first()
     if tree is None:
         return
-    _let_go(tree)
+    _release(tree)
     views = list(Workspace.objects.filter(tree=tree).values_list("uid", flat=True))
     names = [streams.name_of(tree), *(f"workspace:{uid}" for uid in views)]
     Stream.objects.filter(name__in=names).update(erasing=True)
@@ -81,16 +81,17 @@ def erase_rows(tree_uid: str) -> None:
         Call.objects.filter(tree=tree),
         Turn.objects.filter(tree=tree),
     ):
-        _go(rows)
-    _go_nodes(tree)
-    _go(_unreferenced(tree))
+        _delete_in_batches(rows)
+    _delete_nodes(tree)
+    _delete_in_batches(_unreferenced(tree))
     with transaction.atomic():
         tree.delete()
         Stream.objects.filter(name__in=names).delete()
 
 
-def _let_go(tree: Tree) -> None:
-    """Leaves nothing outside that points in: views of other trees that stood here go home."""
+def _release(tree: Tree) -> None:
+    """Removes what points in from outside: workspaces of other trees that are here move to their
+    own root."""
     with transaction.atomic():
         strangers = Workspace.objects.filter(position__tree=tree).exclude(tree=tree)
         for view in strangers:
@@ -99,7 +100,7 @@ def _let_go(tree: Tree) -> None:
         Import.objects.filter(tree=tree).update(tree=None)
 
 
-def _go(rows: Any) -> None:
+def _delete_in_batches(rows: Any) -> None:
     # Newest first: where rows of one table point at each other, they point back in time.
     while ids := list(rows.order_by("-pk").values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
@@ -120,7 +121,7 @@ def _unreferenced(tree: Tree) -> QuerySet[Item]:
     )
 
 
-def _go_nodes(tree: Tree) -> None:
+def _delete_nodes(tree: Tree) -> None:
     newest_first = Node.objects.filter(tree=tree).order_by("-id").values_list("id", flat=True)
     while ids := list(newest_first[:NODES]):
         with transaction.atomic(), connection.cursor() as cursor:

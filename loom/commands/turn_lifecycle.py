@@ -39,7 +39,7 @@ TIMED_OUT = "interrupted:no progress"
 
 
 class Wanted(Args):
-    """Whom to ask for a turn, at which node (a local id, "": where the asker stands), with
+    """Whom to ask for a turn, at which node (a local id, "": the asker's position), with
     which words, to end in what, within which budget ("": the agent's own)."""
 
     participant: str
@@ -121,8 +121,8 @@ def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
 
 
 def _demand_free(point: Node) -> None:
-    """Refuses CONFLICT where a turn that goes on was asked at the same slot. One that makes
-    no progress any more only writes down what it has, and holds nothing."""
+    """Raises CONFLICT where a running turn was started at the same slot. One that no longer makes
+    progress only stores what it has, and blocks nothing."""
     rows = turns().filter(tree=point.tree_id, ended_at__isnull=True, form="continuation")
     for other in rows.filter(invoked_at__slot=point.slot_id).exclude(finish=TIMED_OUT):
         if is_stalled(other):
@@ -146,7 +146,7 @@ def is_stalled(turn: Turn) -> bool:
 
 
 def time_out(turn: Turn) -> None:
-    """Lets a turn without progress finish with what it has, whoever held it."""
+    """Makes a turn without progress finish with what it has, whichever worker held it."""
     rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN, moved_at=turn.moved_at)
     now = timezone.now()
     rows.update(status="finishing", finish=TIMED_OUT, lease="", leased_until=None, moved_at=now)
@@ -155,7 +155,7 @@ def time_out(turn: Turn) -> None:
 
 
 def _write_input(writer: Writer, turn: Turn, text: str) -> None:
-    """The asker's words: a node that the turn then stands on, of an aside a note on its point."""
+    """The asker's words: a node that the turn then answers, or in an aside a note on its point."""
     if not text:
         return
     is_aside = turn.form == "aside"
@@ -172,7 +172,7 @@ def _write_input(writer: Writer, turn: Turn, text: str) -> None:
 
 
 def extend(actor: Actor, turn: Turn, steps: int) -> None:
-    """Grants a turn that goes on more steps; its inviter and owners may."""
+    """Grants a running turn more steps; its inviter and owners may."""
     execute(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
 
 
@@ -185,7 +185,7 @@ class Extension(Args):
 
 @action("extend_turn", stream="tree", role="reader")
 def _extend(change: Change, args: Extension) -> None:
-    """Grants a turn that goes on more steps; its inviter and owners may."""
+    """Grants a running turn more steps; its inviter and owners may."""
     actor, turn = change.actor, args.turn
     if turn.invoked_by != actor.participant and not actor.is_owner:
         raise CommandError(
@@ -215,8 +215,8 @@ def end(
     error: dict[str, Any] | None = None,
     node: Node | None = None,
 ) -> None:
-    """Ends a turn, and tells so; its agent has seen what came until then. The tree must be
-    locked by `writer`."""
+    """Ends a turn and writes the event; its agent has seen what happened until then. The tree
+    must be locked by `writer`."""
     turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
     turn.ended_at = turn.moved_at = timezone.now()
     turn.leased_until, turn.lease, turn.waits_for = None, "", []
@@ -227,7 +227,7 @@ def end(
     )
 
 
-# Each stored state begins it anew. A line that takes longer may be run by a second worker:
+# Each stored state begins the lease again. A line that takes longer may be run by a second worker:
 # the step of its place is taken once, so that only one of them changes anything.
 LEASE_S = 12
 
@@ -250,7 +250,7 @@ def release(turn: Turn) -> None:
 
 
 def keep(turn: Turn, **changed: Any) -> bool:
-    """Stores a state of a held turn, and begins its lease anew. False where it is lost."""
+    """Stores the state of a held turn and renews its lease. False where the lease was lost."""
     moment = timezone.now()
     held = Turn.objects.filter(pk=turn.pk, lease=turn.lease, status__in=OPEN_TURN)
     if not held.update(
@@ -265,7 +265,7 @@ def keep(turn: Turn, **changed: Any) -> bool:
 def begin_round(turn: Turn, *, tokens: int) -> Generation:
     """Queues the generation of the turn's round, and lets it be generating.
 
-    Raises Refused LIMIT_EXCEEDED where the day's money does not reach for `tokens` read.
+    Raises CommandError LIMIT_EXCEEDED where the day's money does not reach for `tokens` read.
     """
     agent, payer = turn.participant, turn.invoked_by
     lane = generation_lifecycle.lane_of(agent)
@@ -312,7 +312,7 @@ def step_at(turn: Turn, place: str) -> Step | None:
 
 
 def finish(turn: Turn, *, text: str) -> None:
-    """Ends a turn that is finishing: its text becomes a node below where it stands, or a note
+    """Ends a turn that is finishing: its text becomes a node below the node it answers, or a note
     at the point of an aside; no text, no node."""
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")

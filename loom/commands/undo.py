@@ -26,21 +26,21 @@ UndoOne = Callable[[Context, Step], str]
 
 def undo_turn(context: Context, uid: str, undo_one: UndoOne) -> Reply:
     """Its node is pruned, then its lines are undone, newest first; the first that fails ends
-    it, and is told."""
+    it, and is reported."""
     turn = turns().filter(uid__iexact=uid, tree=context.tree).first()
     if turn is None:
         raise not_found(f"turn:{uid}")
     _demand_may(context, turn)
     context.agent = turn.participant
     done: list[str] = []
-    deeds: list[Callable[[], str]] = [partial(undo_one, context, one) for one in _steps(turn)]
+    undos: list[Callable[[], str]] = [partial(undo_one, context, one) for one in _steps(turn)]
     if _has_node(turn):
-        deeds.insert(0, partial(_undo_node, context, turn))
-    for deed in deeds:
+        undos.insert(0, partial(_undo_node, context, turn))
+    for undo_next in undos:
         head = context.world.stream.head
         try:
             with transaction.atomic():
-                done.append(f"✓ undid {deed()}")
+                done.append(f"✓ undid {undo_next()}")
         except CommandError as refused:
             context.world.rewind(head)
             if not done:
@@ -154,7 +154,7 @@ def _repeated(
     act: Callable[[Context, Step], str],
     word: str,
 ) -> Reply:
-    """Acts up to `times` times; the first that fails ends it, and is told."""
+    """Acts up to `times` times; the first that fails ends it, and is reported."""
     lines: list[str] = []
     for _ in range(times):
         head = context.world.stream.head

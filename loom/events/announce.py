@@ -1,4 +1,4 @@
-"""What happens after commit: the doorbell, work for the worker, and who has a stream open."""
+"""What happens after commit: announcements, tasks for the worker, and who has a stream open."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ def announce(stream: str, seq: int) -> None:
 
 
 def access_changed(grove_uid: str, user_id: int) -> None:
-    """After commit: what a user may do in a grove has changed, and his sockets are looked at."""
+    """After commit: what a user may do in a grove has changed, and their sockets are checked."""
     message = {"type": "access", "grove": grove_uid, "user": user_id}
     transaction.on_commit(lambda: send(f"grove:{grove_uid}", message))
 
@@ -39,21 +39,23 @@ def send(stream: str, message: dict[str, Any]) -> None:
 
     Straight over a connection that stays open, in the layer's own wording: through
     async_to_sync each message would begin a loop and a connection (measured: 4 to 5 ms
-    instead of 0.2). tests/events/test_announce.py holds it to what the layer hears.
+    instead of 0.2). tests/events/test_announce.py compares it with what the layer receives.
     """
     config: Any = settings.CHANNEL_LAYERS["default"]["CONFIG"]
     layer: Any = get_channel_layer()
     group = f"{config['prefix']}__group__{group_of(stream)}"
     try:
         _line(config["hosts"][0]).publish(group, layer.serialize(message))
-    except Exception as error:  # the broker may be down: the log is the memory, heartbeats tell
-        log.warning("could not ring %s: %s", stream, error)
+    except (
+        Exception
+    ) as error:  # the broker may be down: the log has the event, and the hub looks at it
+        log.warning("could not announce %s: %s", stream, error)
 
 
 @cache
 def _line(url: str) -> "redis.Redis":
-    """A pool of connections to the broker, shared by all threads. It does not wait long:
-    what is lost is noticed by looking."""
+    """A pool of connections to the broker, shared by all threads. It does not wait long: a lost
+    message is noticed when the hub looks at the log."""
     return redis.Redis.from_url(
         url, socket_timeout=2, socket_connect_timeout=2, retry=Retry(NoBackoff(), 1)
     )
@@ -67,10 +69,10 @@ async def send_async(stream: str, message: dict[str, Any]) -> None:
     try:
         await layer.group_send(group_of(stream), message)
     except Exception as error:
-        log.warning("could not ring %s: %s", stream, error)
+        log.warning("could not announce %s: %s", stream, error)
 
 
-# Work for the worker: asked for by name after commit, so that a rollback asks for nothing.
+# Tasks for the worker: sent by name after commit, so that a rollback sends nothing.
 
 
 jobs_log = logging.getLogger("heddle.jobs")
@@ -89,13 +91,13 @@ def _send(task: str, args: Sequence[Any], queue: str) -> None:
         jobs_log.warning("could not enqueue %s, the sweeper will: %s", task, error)
 
 
-# Who has which stream open now, for lists of trees: told by each live feed, kept in the cache,
-# soon forgotten. No right hangs on it, and without the broker nobody is seen.
+# Who has which stream open now, for lists of trees: reported by each live feed, kept in the cache
+# for a short time. No permission depends on it, and without the broker nobody is shown.
 
 
 present_log = logging.getLogger("heddle.present")
 
-KEPT_S = 50  # a feed tells again sooner than that
+KEPT_S = 50  # a feed reports again sooner than that
 
 
 def set_present(stream: str, participants: Iterable[str]) -> None:
@@ -107,7 +109,7 @@ def set_present(stream: str, participants: Iterable[str]) -> None:
         else:
             django_cache.delete(_key(stream))
     except Exception as error:  # the broker may be down: a list without faces is no harm
-        present_log.warning("could not tell who is in %s: %s", stream, error)
+        present_log.warning("could not store who is in %s: %s", stream, error)
 
 
 def present(streams: Iterable[str]) -> dict[str, list[str]]:
@@ -116,7 +118,7 @@ def present(streams: Iterable[str]) -> dict[str, list[str]]:
     try:
         found = django_cache.get_many(list(keys))
     except Exception as error:
-        present_log.warning("could not see who is here: %s", error)
+        present_log.warning("could not read who is here: %s", error)
         return {}
     return {keys[key]: list(here) for key, here in found.items()}
 

@@ -34,9 +34,6 @@ KINDS: dict[str, frozenset[str]] = {
 }
 
 
-# Streams: taking the lock, and numbering what happens under it.
-
-
 T = TypeVar("T")
 PATIENCE_S = 30.0  # each try waits 20 s for the database already
 RETRY_S = 0.1
@@ -107,7 +104,7 @@ class Writer:
         self.stream.leaves, self.stream.deepest = size
 
     def rewind(self, seq: int) -> None:
-        """Forgets what was appended after `seq`: its rows went with a savepoint."""
+        """Drops what was appended after `seq`, whose rows were rolled back with a savepoint."""
         self._pending = [event for event in self._pending if event.seq <= seq]
         self.seqs = [one for one in self.seqs if one <= seq]
         self.stream.head = seq
@@ -153,7 +150,8 @@ def lock(
 
 def retry_while_busy(write: Callable[[], T]) -> T:
     """What `write` returns; it is run again where the database was too busy to take it, and
-    nothing was written. Raises Refused UNAVAILABLE where that goes on for PATIENCE_S."""
+    nothing was written. Raises CommandError UNAVAILABLE where that
+    lasts for PATIENCE_S."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:

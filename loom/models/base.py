@@ -26,7 +26,7 @@ class PublicIdentity(models.Model):
         abstract = True
 
 
-# Queries whose SQL is built once: what every request asks costs the asking only.
+# Queries whose SQL is built once, so that each request only pays for running them.
 
 
 R = TypeVar("R")
@@ -35,8 +35,8 @@ Reader = Callable[[Iterable[Row]], Iterator[Any]]
 
 
 class Given(Expression):
-    """Stands in a prepared query for a value that comes with each asking: a text or a
-    whole number, which need no converting."""
+    """A placeholder in a prepared query for a value that is given with each run: a text or a
+    whole number, which need no conversion."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Given(Expression):
 
 
 class Prepared(Generic[R]):
-    """A queryset of rows or of `values_list`, with `Given` where values will stand.
+    """A queryset of rows or of `values_list`, with `Given` in place of the values.
 
     `make` is called once for each kind of database. What its rows name by `select_related`
     comes with them, as always. Values that change the SQL (a None, a list) are not for it.
@@ -79,7 +79,7 @@ class Prepared(Generic[R]):
         compiler: Any = queryset.query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
         reader = _plain(compiler)
-        # The class is how Django itself tells rows of a model from tuples.
+        # Django itself uses the class to distinguish rows of a model from tuples.
         if issubclass(queryset._iterable_class, ModelIterable):
             reader = _rows_of(compiler)
         return sql, tuple(params), reader

@@ -17,7 +17,7 @@ class Turn(PublicIdentity):
 
     `rounds` are those that ended, each `{generation, text, prose, results, asks, changed}`;
     `replies` those of the lines of the round in hand that ran; `waits_for` the generations
-    that one of its lines started and that have not been told of yet. `extension` is what
+    that one of its lines started and that have not been reported yet. `extension` is what
     the agent asks its people for: `{steps, why}`.
     """
 
@@ -170,7 +170,7 @@ class Generation(PublicIdentity):
 
 class Lane(models.Model):
     """What is asked with one provider key, in a fair order. `reached`: the rank of the last
-    one that began; whoever comes new stands behind it. Locked while somebody begins."""
+    one that began; a new one starts behind it. Locked while a generation begins."""
 
     name = models.CharField(max_length=64, unique=True)
     reached = models.BigIntegerField(default=0)
@@ -181,7 +181,7 @@ class Lane(models.Model):
 
 class Purse(models.Model):
     """What a member has spent on one day (UTC), in billionths of a dollar. Locked while money
-    is reserved or settled; what is reserved stands in the generations themselves."""
+    is reserved or settled; what is reserved is stored with the generations themselves."""
 
     participant = models.ForeignKey(Participant, models.CASCADE, related_name="purses")
     day = models.DateField()

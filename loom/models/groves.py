@@ -12,7 +12,7 @@ from loom.rules.preferences import Preferences, read
 
 
 class User(AbstractUser):
-    """Somebody who can sign in. What he may do is decided by his memberships."""
+    """Somebody who can sign in. What they may do is decided by their memberships."""
 
     display_name = models.CharField(max_length=80, blank=True)
     theme = models.CharField(max_length=10, default="system")
@@ -154,7 +154,7 @@ class Participant(PublicIdentity):
 
 
 class Membership(models.Model):
-    """A user's role in a grove; his participant there outlives it."""
+    """A user's role in a grove; their participant there outlives it."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")

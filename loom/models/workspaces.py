@@ -31,7 +31,7 @@ class Workspace(PublicIdentity):
 
 
 class VersionChoice(models.Model):
-    """The version that stands in a slot for one workspace; none: the newest not pruned."""
+    """The current version of a slot in one workspace; without a row it is the newest not pruned."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="choices")
     slot = models.ForeignKey(Node, models.CASCADE, related_name="+")

@@ -41,7 +41,7 @@ def ask(request: PersonRequest, uid: str) -> HttpResponse:
     given = (word_of(request, name) for name in ("kind", "base_url", "api_key"))
     source = Source(*given)
     try:
-        listing = participants.ask_models(actor, source, anew=bool(request.POST.get("anew")))
+        listing = participants.ask_models(actor, source, again=bool(request.POST.get("anew")))
     except CommandError as refused:
         return render(request, "parts/models_there.html", {"there_refused": refused})
     return _part(request, actor, listing)

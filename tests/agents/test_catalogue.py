@@ -34,7 +34,7 @@ def lists(*names: str) -> Any:
 
 def found(actor: Actor, source: Source, *, anew: bool = False) -> dict[str, Any]:
     """What is told once a worker has done what was asked."""
-    uid = ask_models(actor, source, anew=anew)["id"]
+    uid = ask_models(actor, source, again=anew)["id"]
     probes.run_listing(uid)
     return listing_of(actor, uid)
 
@@ -56,7 +56,7 @@ def test_what_was_found_is_kept_until_somebody_asks_anew(
     assert found(actor, source)["models"] == ["m-1"]
     assert found(actor, source)["models"] == ["m-1"]
     assert len(provider.seen) == 1
-    assert found(actor, source, anew=True)["models"] == ["m-2"]
+    assert found(actor, source, again=True)["models"] == ["m-2"]
     assert found(actor, Source("custom", provider.url, "another"))["models"] == ["m-3"]
 
 

@@ -141,7 +141,7 @@ def test_erasing_goes_on_where_it_was_stopped(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(tree_commands, "_go_nodes", stopped)
+        patch.setattr(tree_commands, "_delete_nodes", stopped)
         tree_commands.erase_rows(tree.uid)
     assert Node.objects.filter(tree=tree).exists()
     tree_commands.erase_rows(tree.uid)
