@@ -23,7 +23,7 @@ class Think(Args):
 
 @command("think", group="Mind", klass="silent", letters="A", stream="tree")
 def think(context: Context, args: Think) -> Reply:
-    """Keeps a thought below where you stand; no model is ever sent it."""
+    """Stores a thought below your position; it is never sent to a model."""
     demand_text(args.content)
     new = NewNode(args.content, kind="thought", parent=context.here)
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
@@ -41,7 +41,7 @@ class Budget(Args):
 
 @command("budget", group="Meta", klass="look", letters="A")
 def budget(context: Context, args: Budget) -> Reply:
-    """Shows what this turn has used, and what it may use."""
+    """Shows what this turn has used and what it may use."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
         each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in budgets.PRESETS.items())
@@ -63,7 +63,7 @@ class Extend(Args):
 
 @command("budget", group="Meta", klass="look ✓", letters="A", stream="workspace")
 def budget_extend(context: Context, args: Extend) -> Reply:
-    """Asks your people for more steps in this turn; it goes on meanwhile with what it has."""
+    """Asks your inviter for more steps in this turn; meanwhile it continues with what it has."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
         raise CommandError(
