@@ -1,4 +1,4 @@
-"""The ASGI application: http to Django, websocket and lifespan to the live door."""
+"""The ASGI application: http to Django, websocket and lifespan to loom.live."""
 
 import gc
 import os
@@ -15,20 +15,20 @@ from config.handler import bounded, handler
 
 django_application = handler()
 
-# Models exist only after the line above.
+# Models can only be imported after the line above.
 from loom.api.waiting import holding  # noqa: E402
 from loom.live import hub  # noqa: E402
 
-# What the start has made stays for good: the collector need not walk through it again with
-# every full collection (a path of 2,000 nodes over the API: 34 ms with, 26 without, measured).
-# The first request's views are loaded before, for the same reason.
+# What was created at the start stays for good: the collector does not have to walk through it at
+# every full collection (a path of 2,000 nodes over the API: 34 ms with, 26 without, measured). The
+# first request's views are loaded earlier for the same reason.
 import_module(settings.ROOT_URLCONF)
 gc.collect()
 gc.freeze()
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Each kind of connection to whom it concerns. Django itself knows no lifespan."""
+    """Routes each kind of connection. Django itself has no lifespan."""
     if settings.PROXIES and scope["type"] != "lifespan":
         await proxied(scope, receive, send)
     else:
@@ -44,5 +44,5 @@ async def _direct(scope: dict[str, Any], receive: Any, send: Any) -> None:
         await bounded(partial(holding, django_application), scope, receive, send)
 
 
-# Takes the address and scheme of the browser from X-Forwarded-*, where a named proxy sends it.
+# Takes the browser's address and scheme from X-Forwarded-*, if a named proxy sent them.
 proxied: Any = ProxyHeadersMiddleware(cast(Any, _direct), trusted_hosts=list(settings.PROXIES))

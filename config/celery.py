@@ -1,7 +1,7 @@
-"""The Celery app: queues, acknowledgement, and the beat of the sweeper.
+"""The Celery app: queues, acknowledgement, and the sweeper's schedule.
 
-Our own rows (Generation, Import) with lease and heartbeat are the truth; redelivery by
-the broker is only the second net, since it comes late (102 s measured with defaults).
+Our own rows (Generation, Import) with lease and heartbeat are authoritative; redelivery by the
+broker is only a second safety net, since it comes late (102 s measured with defaults).
 """
 
 import os

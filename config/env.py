@@ -1,4 +1,4 @@
-"""What the environment says. A wrong value stops the start with a sentence."""
+"""The environment variables. A wrong value ends the start with a sentence."""
 
 import os
 import secrets
@@ -37,12 +37,12 @@ def _listed(name: str) -> tuple[str, ...]:
 
 
 def provider_key(variable: str) -> str:
-    """The provider's key that this variable of the environment holds; "" where it is not set."""
+    """The provider's key in this variable of the environment; "" if it is not set."""
     return os.environ.get(variable, "").strip()
 
 
 def _proxies() -> tuple[str, ...]:
-    """`HEDDLE_PROXIES`: addresses or networks whose X-Forwarded-* headers are believed."""
+    """`HEDDLE_PROXIES`: addresses or networks whose X-Forwarded-* headers are trusted."""
     named = _listed("HEDDLE_PROXIES")
     for one in named:
         try:
@@ -72,7 +72,7 @@ def host_of(origin: str) -> str:
 
 
 def _secret(data: Path) -> str:
-    """`HEDDLE_SECRET`, else the file `secret` under the data folder, made with mode 0600."""
+    """`HEDDLE_SECRET`, else the file `secret` in the data folder, created with mode 0600."""
     given = os.environ.get("HEDDLE_SECRET", "")
     if given:
         if len(given) < 32:
@@ -81,7 +81,7 @@ def _secret(data: Path) -> str:
     file = data / "secret"
     if not file.exists():
         data.mkdir(parents=True, exist_ok=True)
-        # O_EXCL: two processes that start together must end up with one secret.
+        # O_EXCL: two processes that start at the same time must end up with one secret.
         try:
             handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w") as out:
@@ -92,8 +92,8 @@ def _secret(data: Path) -> str:
 
 
 def _broker(data: Path) -> str:
-    """The embedded broker of a Heddle that runs on this data folder, for commands typed in
-    another shell; else where Redis usually is."""
+    """The embedded broker of a Heddle that runs on this data folder, for commands typed in another
+    shell; else the usual address of Redis."""
     try:
         lines = (data / "broker" / "broker.conf").read_text().splitlines()
     except OSError:

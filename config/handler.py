@@ -1,4 +1,5 @@
-"""HTTP as Django sees it here: bodies bounded, middleware on one thread, files fresh."""
+"""HTTP handling around Django: bodies limited, middleware on one thread, static files up to
+date."""
 
 import json
 import os
@@ -21,7 +22,7 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MIB = 1024 * 1024
-# The interfaces bound what they read themselves and say so better; this is for what never ends.
+# The interfaces limit what they read, with better messages; this is for bodies that never end.
 FILE_BYTES, BODY_BYTES = 257 * MIB, 32 * MIB
 FILES = ("/api/import",)
 
@@ -37,11 +38,11 @@ _SAID = json.dumps(
 
 
 class _TooBig(Exception):
-    """More came than is taken."""
+    """The body is larger than allowed."""
 
 
 async def bounded(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
-    """Runs an HTTP application; a body over its bound is 413, and read no further."""
+    """Runs an HTTP application; a body over its limit is answered with 413 and not read further."""
     most = FILE_BYTES if scope["path"] in FILES else BODY_BYTES
     seen, has_answered = 0, False
 
@@ -68,7 +69,7 @@ async def bounded(application: Application, scope: Scope, receive: Receive, send
 
 
 def _announced(scope: Scope) -> int:
-    """What Content-Length says; 0 where it says nothing that can be read."""
+    """The value of Content-Length; 0 if it is missing or cannot be read."""
     found = dict(scope["headers"]).get(b"content-length", b"")
     return int(found) if found.isdigit() and len(found) < 20 else 0
 
@@ -87,21 +88,21 @@ Handler = Callable[[HttpRequest], HttpResponseBase]
 
 @sync_only_middleware
 def on_one_thread(get_response: Handler) -> Handler:
-    """Does nothing but be synchronous, and last in the list: Django then runs the chain in
-    one thread, instead of changing threads twice in each middleware (measured: 0.9 ms of
-    4.5 for the smallest request)."""
+    """Does nothing except being synchronous and last in the list: Django then runs the chain in one
+    thread, instead of changing threads twice in each middleware (measured: 0.9 ms of 4.5 for the
+    smallest request)."""
     return get_response
 
 
-# Pages go out compressed.
+# Pages are compressed.
 
 
 class Pages(GZipMiddleware):
-    """Django's own, which hides the length of what it packs, for pages only: a long path is a
-    tenth of itself then. What the API answers packs itself where that pays."""
+    """Django's own middleware, which hides the length of what it compresses, for pages only: a long
+    path becomes a tenth of its size. The API compresses its responses itself where that pays."""
 
     def process_response(self, request: Any, response: Any) -> Any:
-        """The page, packed where the browser takes that."""
+        """The page, compressed if the browser accepts that."""
         is_page = response.get("Content-Type", "").startswith("text/html")
         return super().process_response(request, response) if is_page else response
 
@@ -110,22 +111,22 @@ class Pages(GZipMiddleware):
 
 
 class Fresh(WhiteNoiseMiddleware):  # type: ignore[misc]
-    """WhiteNoise remembers each file's length from the start, and would cut a longer one
-    short after a build. Here a changed file is looked at anew: one stat a request."""
+    """WhiteNoise remembers each file's length from the start, and would truncate a longer one after
+    a build. Here a changed file is read again: one stat per request."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._seen: dict[str, tuple[str, int, int]] = {}
         super().__init__(*args, **kwargs)
 
     def __call__(self, request: Any) -> Any:
-        """Serves the file as it is, else goes on to the program."""
+        """Serves the file as it is, or passes the request on."""
         url = request.path_info
         if url.startswith(self.static_prefix):
             self._look(url)
         return super().__call__(request)
 
     def get_static_file(self, path: str, url: str, stat_cache: Any = None) -> Any:
-        """The file, noted with its time and length."""
+        """The file, recorded with its time and length."""
         found = super().get_static_file(path, url, stat_cache=stat_cache)
         state = Path(path).stat()
         self._seen[url] = (path, state.st_mtime_ns, state.st_size)
@@ -147,17 +148,17 @@ class Fresh(WhiteNoiseMiddleware):  # type: ignore[misc]
             self._seen.pop(url, None)
 
 
-# Django's handler for HTTP, to which a body that comes in pieces is a body like any other.
+# Django's handler for HTTP, which treats a chunked body like any other.
 
 
 class BodyHandler(ASGIHandler):
-    """Says how long a body is that came without a length (`Transfer-Encoding: chunked`):
-    forms and parsers read nothing of one whose length nobody says."""
+    """Sets the length of a body that came without one (`Transfer-Encoding: chunked`): forms and
+    parsers read nothing from a body without a length."""
 
     def create_request(
         self, scope: Mapping[str, Any], body_file: IO[bytes]
     ) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
-        """The request. All of the body lies in the file by now."""
+        """The request. All of the body is in the file by now."""
         if not any(name == b"content-length" for name, _ in scope["headers"]):
             length = body_file.seek(0, os.SEEK_END)
             body_file.seek(0)
@@ -168,6 +169,6 @@ class BodyHandler(ASGIHandler):
 
 
 def handler() -> BodyHandler:
-    """The handler of a Django that is set up."""
+    """The handler, after setting up Django."""
     django.setup(set_prefix=False)
     return BodyHandler()

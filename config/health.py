@@ -1,4 +1,4 @@
-"""`GET /healthz`: the state of each process, for script/server, Docker and whoever watches."""
+"""`GET /healthz`: the state of each process, for script/server, Docker and monitoring."""
 
 import shutil
 import socket
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from config.celery import app
 
 PATIENCE_S = 1.0
-LEAST_FREE_BYTES = 32 * 1024 * 1024  # less than an import and a checkpoint of the database need
+LEAST_FREE_BYTES = 32 * 1024 * 1024  # shorter than an import and a checkpoint of the database take
 
 
 def _database() -> None:
@@ -60,11 +60,11 @@ def _state(check: Callable[[], None]) -> str:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """`{ok, processes: {web, database, broker, worker, model: ok|down|off}, disk: ok|full}`;
-    503 unless ok. `disk` is that of the data folder, "full" too where it cannot be written.
+    """`{ok, processes: {web, database, broker, worker, model: ok|down|off}, disk: ok|full}`; 503
+    unless ok. `disk` is that of the data folder, and also "full" if it cannot be written.
 
-    A broker that is down makes no sense of asking the worker; the model never decides `ok`,
-    since people can write without it.
+    If the broker is down, the worker cannot be asked; the model never affects `ok`, since people
+    can write without it.
     """
     found = {"web": "ok", "database": _state(_database), "broker": _state(_broker)}
     found["worker"] = _state(_worker) if found["broker"] == "ok" else "down"

@@ -1,7 +1,7 @@
 """The HTTP protocol of the web process: uvicorn's, with the limits that it lacks.
 
 Started by `uvicorn --http config.http:Limited`. A client that opens connections and sends its
-headers slowly, or never, would otherwise hold a file descriptor of the process for good.
+headers slowly, or never, would otherwise hold a file descriptor of the process forever.
 """
 
 import asyncio
@@ -11,20 +11,20 @@ from typing import Any
 from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-HEADERS_S = 20.0  # from a connection's or request's first byte until its headers are there
+HEADERS_S = 20.0  # from the first byte of a connection or request until its headers are complete
 HEADER_BYTES = 64 * 1024
-CONNECTIONS = 800  # with the sockets; most systems give a process 1,024 file descriptors
+CONNECTIONS = 800  # including sockets; most systems allow a process 1,024 file descriptors
 CONNECTIONS_FROM = 200  # from one address; proxies and this machine itself have no limit
 
 
 class Limited(HttpToolsProtocol):
-    """Closes connections that are too many, and those whose headers are late or too long."""
+    """Closes connections beyond the limits, and those whose headers are late or too long."""
 
     _due: asyncio.TimerHandle | None = None
     _header_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Takes the connection, or closes it at once where there are too many."""
+        """Accepts the connection, or closes it at once if there are too many."""
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS or self._has_too_many():
             transport.close()
@@ -32,23 +32,23 @@ class Limited(HttpToolsProtocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Ends the wait for headers."""
+        """Stops waiting for headers."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begins another request on the connection."""
+        """Starts another request on the connection."""
         super().on_message_begin()
         self._header_bytes = 0
         self._wait()
 
     def on_url(self, url: bytes) -> None:
-        """Takes a part of the address."""
+        """Receives a part of the address."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Takes a header."""
+        """Receives a header."""
         self._count(len(name) + len(value))
         super().on_header(name, value)
 
@@ -72,8 +72,8 @@ class Limited(HttpToolsProtocol):
             self.transport.close()
 
     def _count(self, size: int) -> None:
-        """Adds to the request's head. ValueError, which is answered by 400, where it is too
-        long: httptools itself has no limit."""
+        """Adds to the length of the request's head. Raises ValueError, which is answered with 400,
+        if it is too long: httptools itself has no limit."""
         self._header_bytes += size
         if self._header_bytes > HEADER_BYTES:
             raise ValueError("the head of the request is too long")
@@ -87,7 +87,7 @@ class Limited(HttpToolsProtocol):
 
 
 def _is_trusted(host: str) -> bool:
-    """Whether many may come from this address: this machine, or a proxy that is named."""
+    """Whether many connections may come from this address: this machine, or a named proxy."""
     try:
         address: Any = ip_address(host)
     except ValueError:

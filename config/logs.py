@@ -3,7 +3,7 @@
 import logging
 import re
 
-# Whoever has such an address or key may come in, so nobody finds one in a log: links to sign in,
+# Anyone with such an address or key can sign in, so none may be in a log: sign-in links,
 # invitations, public links, and our own API keys.
 _SECRET = re.compile(r"(/(?:signin|invitations|public)/)[^\s/?#\"']+|\bhd_[A-Za-z0-9_-]{16,}")
 

@@ -1,6 +1,6 @@
 """`python -m config.prepare`: backup, migrations and the first start, in one process.
 
-Run by script/server before anything else is started. What it prints is shown to the person.
+Run by script/server before anything else is started. Its output is shown to the person.
 """
 
 import os
@@ -11,7 +11,7 @@ import django
 
 
 def _waiting() -> tuple[bool, bool]:
-    """Whether migrations wait, and whether there is anything to back up before them."""
+    """Whether there are migrations to run, and whether there is anything to back up first."""
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor
 
@@ -21,7 +21,7 @@ def _waiting() -> tuple[bool, bool]:
 
 
 def main() -> None:
-    """Brings the database up to date; a fresh one gets its owner and first grove."""
+    """Brings the database up to date; a new one gets its owner and first grove."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     from django.conf import settings

@@ -13,7 +13,7 @@ SECRET_KEY = ENV.secret
 DEBUG = ENV.debug
 
 ORIGINS = ENV.origins or ("http://127.0.0.1:8000", "http://localhost:8000")
-# Besides the origins' own: programs on this machine come by loopback, whatever browsers do.
+# In addition to the origins' hosts: programs on this machine connect over loopback.
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 ALLOWED_HOSTS = sorted({*(env.host_of(origin) for origin in ORIGINS), *LOOPBACK})
 CSRF_TRUSTED_ORIGINS = list(ORIGINS)
@@ -124,16 +124,16 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = all(o.startswith("https://") for o 
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Whose X-Forwarded-For and X-Forwarded-Proto are believed (config.asgi); nobody's by default.
+# Whose X-Forwarded-For and X-Forwarded-Proto are trusted (config.asgi); nobody's by default.
 PROXIES = ENV.proxies
-# Sent over TLS only. A year; not for subdomains, which may be somebody else's.
+# Sent over TLS only. A year; not for subdomains, which may belong to somebody else.
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SESSION_COOKIE_SECURE else 0
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
         "script-src": ["'self'"],
-        # The nonce goes out with pages that ask for it: the editor's own style sheet needs it.
+        # The nonce is sent with pages that ask for it: the editor's own style sheet needs it.
         "style-src": ["'self'", NONCE],
         "img-src": ["'self'", "data:"],
         "font-src": ["'self'"],
@@ -163,7 +163,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = True
-# What whoever runs this Heddle puts beside the data comes before what the program brings.
+# Files that the operator puts beside the data come before those of the program.
 LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
 LANGUAGES = languages.found(*LOCALE_PATHS)
 

@@ -1,4 +1,4 @@
-"""Addresses of the whole program: each door brings its own."""
+"""The addresses of the whole program: each interface has its own."""
 
 from django.urls import include, path
 

@@ -1,4 +1,4 @@
-"""The connection: stands in line before a transaction or a single statement that writes."""
+"""The connection: waits for its turn before a transaction or a single statement that writes."""
 
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLAC")
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's own, whose writers take turns in the order in which they came."""
+    """Django's own, whose writers take turns in the order in which they arrived."""
 
     _entered: Queue | None = None
 
     def create_cursor(self, name: str | None = None) -> Any:
-        """A cursor whose single statements stand in line too."""
+        """A cursor whose single statements wait for their turn too."""
         cursor = self.connection.cursor(factory=Cursor)
         cursor.wrapper = self
         return cursor
@@ -51,25 +51,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.leave()
 
     def enter(self) -> None:
-        """Waits until it is this connection's turn to write. Raises OperationalError, in the
-        words of SQLite, after the time that SQLite itself would wait."""
+        """Waits until it is this connection's turn to write. Raises OperationalError, with SQLite's
+        message, after SQLite's own timeout."""
         if self._entered is not None or self.is_in_memory_db():
             return
-        # Tests and backups open other files: each has a queue of its own.
+        # Tests and backups open other files: each has its own queue.
         queue = queue_of(str(Path(self.settings_dict["NAME"]).resolve()))
         if not queue.enter(float(self.settings_dict["OPTIONS"].get("timeout", 5))):
             raise OperationalError("database is locked")
         self._entered = queue
 
     def leave(self) -> None:
-        """Lets the next one write; harmless where this one does not."""
+        """Lets the next one write; harmless if this one is not writing."""
         queue, self._entered = self._entered, None
         if queue is not None:
             queue.leave()
 
 
 class Cursor(base.SQLiteCursorWrapper):
-    """A cursor that knows whether a statement of it writes by itself."""
+    """A cursor that knows whether one of its statements writes on its own."""
 
     wrapper: DatabaseWrapper
 

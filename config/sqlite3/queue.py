@@ -1,10 +1,10 @@
-"""Who may write next in an SQLite file: first come, first served.
+"""The order of writers to an SQLite file: first come, first served.
 
-SQLite lets writers try again after pauses that grow, so under load the one who has waited
-longest has the worst chance. Here threads of a process stand in line; the first of each line
-takes two locks on files beside the database, which the kernel drops when a process dies. It
-waits for the second, `-writer`, while it holds the first, `-next`: so no process that has just
-written goes past one that waits.
+SQLite lets writers retry after growing pauses, so under load the one that has waited longest has
+the worst chance. Here the threads of a process queue up; the first of each queue takes two locks on
+files beside the database, which the kernel releases when a process dies. It waits for the second,
+`-writer`, while it holds the first, `-next`: so no process that has just written overtakes one that
+waits.
 """
 
 import fcntl
@@ -14,11 +14,11 @@ import time
 from collections import deque
 from functools import cache
 
-SHORTEST_S, LONGEST_S = 0.0002, 0.002  # pauses between looks at what other processes hold
+SHORTEST_S, LONGEST_S = 0.0002, 0.002  # pauses between checks of what other processes hold
 
 
 class Queue:
-    """The line of this process before one database."""
+    """This process's queue for one database."""
 
     def __init__(self, path: str) -> None:
         self._next = os.open(f"{path}-next", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -27,7 +27,7 @@ class Queue:
         self._line: deque[threading.Event] = deque()
 
     def enter(self, seconds: float) -> bool:
-        """Waits for its turn to write, at most so long; False where it did not come. Who has
+        """Waits for its turn to write, at most this long; False if it did not come. Whoever has
         entered must leave."""
         until = time.monotonic() + seconds
         place = threading.Event()
@@ -76,5 +76,5 @@ def _locked(file: int, until: float) -> bool:
 
 @cache
 def queue_of(path: str) -> Queue:
-    """The queue before the database in a file."""
+    """The queue for the database in a file."""
     return Queue(path)

@@ -1,4 +1,4 @@
 """Starts and watches the processes of Heddle on one machine: script/server.
 
-Standard library only, and nothing of Django: what it starts may crash, it must not.
+Standard library only, and nothing from Django: what it starts may crash, but it must not.
 """

@@ -1,4 +1,4 @@
-"""`python -m config.supervisor`: the whole life of script/server."""
+"""`python -m config.supervisor`: the whole run of script/server."""
 
 import errno
 import signal

@@ -1,4 +1,4 @@
-"""What script/server was asked for, which processes that means, and keeping them running."""
+"""The options of script/server, the processes that they need, and keeping these running."""
 
 import argparse
 import ctypes
@@ -23,7 +23,7 @@ class Sentence(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """Where to listen, where the data is, and what is left out."""
+    """Where to listen, where the data is, and what to leave out."""
 
     host: str
     port: int
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def free_port(host: str, port: int) -> int:
-    """`port`, or a free one for 0. Raises Sentence where it cannot be listened on."""
+    """`port`, or a free one for 0. Raises Sentence if it is not available."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -72,12 +72,12 @@ def free_port(host: str, port: int) -> int:
 
 
 def read(words: list[str]) -> Options:
-    """The options. Raises Sentence for a port that is taken or a folder that cannot be made."""
+    """The options. Raises Sentence for a port that is taken or a folder that cannot be created."""
     given = _parser().parse_args(words)
     started_in = Path(os.environ.get("HEDDLE_STARTED_IN", "") or Path.cwd())
     data = started_in / (given.data or os.environ.get("HEDDLE_DATA", "") or ROOT / "var")
     try:
-        # The data is its owner's; a folder that is there already stays as it is.
+        # The data belongs to its owner; an existing folder keeps its mode.
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         (data / "logs").mkdir(exist_ok=True)
     except OSError as error:
@@ -91,11 +91,11 @@ def read(words: list[str]) -> Options:
     )
 
 
-# Child processes: started so that they die with the supervisor, watched, started again.
+# Child processes: started so that they die with the supervisor, watched, and restarted.
 
 
 PR_SET_PDEATHSIG = 1
-STEADY_S = 30.0  # after so long a crash counts as the first again
+STEADY_S = 30.0  # after this time a crash counts as the first again
 WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 GRACE_S = 6.0  # script/server promises 10 s in all
 LOOK_S = 10.0
@@ -104,7 +104,7 @@ LOG_LIMIT_BYTES = 8 * 1024 * 1024
 
 @dataclass
 class Child:
-    """One process: how to start it, where it writes, and how it has fared."""
+    """One process: how to start it, where it writes, and its restarts so far."""
 
     name: str
     argv: list[str]
@@ -117,7 +117,7 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process is alive."""
         return self.process is not None and self.process.poll() is None
 
     def tail(self, lines: int = 15) -> list[str]:
@@ -154,7 +154,7 @@ class Keeper:
     children: list[Child] = field(default_factory=list)
 
     def start(self, child: Child) -> None:
-        """Starts the child and keeps it from now on."""
+        """Starts the child and keeps it running from now on."""
         if child not in self.children:
             self.children.append(child)
         if child.log.exists() and child.log.stat().st_size > LOG_LIMIT_BYTES:
@@ -166,14 +166,14 @@ class Keeper:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                start_new_session=True,  # Ctrl-C reaches the supervisor alone
+                start_new_session=True,  # only the supervisor receives Ctrl-C
                 preexec_fn=_die_with_parent(os.getpid()),  # noqa: PLW1509 (one thread only)
             )
         child.started_at = time.monotonic()
         child.due_at = None
 
     def tend(self) -> None:
-        """Notices who has died, and starts again whose wait is over."""
+        """Notices which children have died, and restarts those whose wait is over."""
         now = time.monotonic()
         for child in self.children:
             if child.is_running:
@@ -193,7 +193,7 @@ class Keeper:
         self.say(f"{child.name} ended ({code}); starting it again in {wait_s:g} s. {child.log}")
 
     def watch(self, look: Callable[[], None] = lambda: None) -> None:
-        """Tends the children until a signal ends it, and looks every LOOK_S."""
+        """Tends the children until a signal ends it, every LOOK_S."""
         looked_at = time.monotonic()
         while True:
             self.tend()
@@ -203,11 +203,12 @@ class Keeper:
             time.sleep(0.2)
 
     def kill(self, child: Child) -> None:
-        """Ends a child that hangs, at once; `tend` starts it again."""
+        """Kills a child that hangs; `tend` restarts it."""
         _signal(child, signal.SIGKILL)
 
     def stop_all(self) -> None:
-        """Ends every child: first the askers, then what they ask; whoever lingers is killed."""
+        """Stops every child: the clients first, then what they depend on; a child that does not
+        stop is killed."""
         askers = [child for child in self.children if child.name != "broker"]
         self._stop(askers, GRACE_S)
         self._stop([child for child in self.children if child.name == "broker"], 2.0)
@@ -219,7 +220,7 @@ class Keeper:
         while time.monotonic() < deadline and any(child.is_running for child in children):
             time.sleep(0.05)
         for child in children:
-            # The whole session, so that a child of a child does not stay behind.
+            # The whole session, so that no child of a child remains.
             _signal(child, signal.SIGKILL)
             if child.process is not None:
                 child.process.wait()
@@ -237,11 +238,11 @@ def _signal(child: Child, number: signal.Signals) -> None:
         pass
 
 
-# Which processes there are, and what environment they get.
+# The processes and their environment.
 
 
 def _origins(options: Options) -> list[str]:
-    """The addresses under which a browser on this network can reach the host and port."""
+    """The addresses at which a browser on this network can reach the host and port."""
     hosts = ["127.0.0.1", "localhost"]
     if options.host not in LOOPBACK:
         name = socket.gethostname()
@@ -279,7 +280,7 @@ PROVIDER_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
 def environment(options: Options) -> dict[str, str]:
-    """The children's environment: what may be passed on, and what the options add to it."""
+    """The children's environment: the allowed variables, and what the options add."""
     env = {
         name: value
         for name, value in os.environ.items()
@@ -315,7 +316,7 @@ def _worker_environment(env: dict[str, str]) -> dict[str, str]:
 
 
 def origins_lines(options: Options, env: dict[str, str]) -> Iterator[str]:
-    """What to say about origins: only where others than this machine may come."""
+    """What to print about origins: only if others than this machine may connect."""
     if options.host in LOOPBACK:
         return
     yield "Browsers may come from these addresses (set HEDDLE_ORIGINS to change them):"
@@ -337,11 +338,11 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             *("-m", "uvicorn", "config.asgi:application"),
             *("--host", options.host, "--port", str(options.port)),
             *("--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3"),
-            # config.asgi reads X-Forwarded-*, and believes only those whom HEDDLE_PROXIES names.
+            # config.asgi reads X-Forwarded-*, and trusts only those that HEDDLE_PROXIES names.
             "--no-proxy-headers",
             *("--http", "config.http:Limited", "--timeout-keep-alive", "15"),
-            # A client's frame holds at most a working buffer. Compressing each frame for
-            # each socket anew would cost more than it saves; a proxy may do it.
+            # A client's frame is at most a working buffer. Compressing each frame separately for
+            # each socket would cost more than it saves; a proxy may do it.
             *("--ws-max-size", "524288", "--ws-per-message-deflate", "false"),
             *("--lifespan", "on"),
         ),

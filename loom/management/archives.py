@@ -1,4 +1,4 @@
-"""What a backup holds, and how the database gets in and out of it.
+"""What a backup contains, and how the database is dumped and loaded.
 
 A tar of three members: `heddle.json` (what and when), `database`, `secret`.
 """
@@ -18,7 +18,7 @@ ABOUT, DATABASE, SECRET = "heddle.json", "database", "secret"
 
 
 def applied() -> list[str]:
-    """The migrations of our own apps that the database has had."""
+    """The migrations of our own apps that the database has."""
     found = MigrationRecorder(connection).applied_migrations()
     return sorted(f"{app}.{name}" for app, name in found if app in ("loom", "agents"))
 
@@ -34,7 +34,7 @@ def dump(to: Path) -> None:
 
 
 def load(dumped: Path) -> None:
-    """Puts a dump in the place of all that the database holds; all of it or nothing."""
+    """Replaces everything in the database with a dump; all of it or nothing."""
     if connection.vendor == "sqlite":
         _load_sqlite(dumped)
         return

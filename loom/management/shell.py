@@ -1,4 +1,4 @@
-"""What management commands share: printed links, lines given in the shell, a data folder."""
+"""What management commands share: printed links, commands typed in the shell, a data folder."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,14 +25,14 @@ def _file() -> Path:
 
 
 def keep_address() -> None:
-    """Notes where this Heddle was started, for commands that are typed without its
+    """Stores the address where this Heddle was started, for management commands without its
     environment."""
     _file().write_text(settings.ORIGINS[0])
 
 
 def address() -> str:
-    """Where browsers find this Heddle: what HEDDLE_ORIGINS says first, else where it was
-    started last."""
+    """Where browsers find this Heddle: the first address in HEDDLE_ORIGINS, else where it was last
+    started."""
     if not settings.ENV.origins and _file().exists():
         return _file().read_text().strip()
     return str(settings.ORIGINS[0])
@@ -43,17 +43,17 @@ def signin_link(user: User) -> str:
     return f"{address()}/signin/{people.make_signin_link(user)}"
 
 
-# A line given in the shell: by whom, in which tree.
+# A command typed in the shell: by whom, and in which tree.
 
 
 AGENT = "agent:"
 
 
 def say(line: str, *, tree: str, by: str, at: str = "", dry_run: bool = False) -> Answer:
-    """What a line answers in the tree of that id or title ("" for the one written in last).
+    """The reply to a line in the tree with that id or title ("" for the one written in last).
 
-    `by` is a user's name ("" for who set Heddle up), or an agent's, which may then do what
-    both it and the first owner of its grove may. Raises Refused.
+    `by` is a user's name ("" for the person who set up Heddle), or an agent's, which then has the
+    permissions that both it and the first owner of its grove have. Raises CommandError.
     """
     if by.startswith(AGENT):
         found = _tree(tree, None)
@@ -99,11 +99,11 @@ def _agent(name: str, tree: Tree) -> Actor:
     return replace(person, participant=agent, permissions=own)
 
 
-# Commands that need a data folder in which Heddle was started once.
+# Commands that need a data folder in which Heddle has been started once.
 
 
 class StartedCommand(BaseCommand):
-    """Says what to do where there is no Heddle yet, before a table is missed."""
+    """Prints what to do if there is no Heddle yet, instead of an error about a missing table."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Runs the command. CommandError where the database is empty."""

@@ -61,7 +61,9 @@ def test_the_sibling_rail_compares_and_a_number_takes(
     page.keyboard.press("3")
     expect(dialog(page)).to_have_count(0)
     expect(page.locator(f"article.node[data-id='{nodes[0]}']")).to_have_count(0)
-    expect(page.locator("article.node").last.get_by_label("Siblings")).to_contain_text("/ 4")
+    expect(page.locator("article.node").last.get_by_label("Siblings", exact=True)).to_contain_text(
+        "/ 4"
+    )
 
 
 def test_another_one_is_the_measure(gates: tuple[str, list[str]], visit: Open) -> None:
@@ -120,7 +122,7 @@ def test_one_is_reworded_beside_the_other_and_all_are_kept(
     expect(dialog(page)).to_have_count(0)
     last = page.locator("article.node").last
     expect(last.locator(".text")).to_have_text("the new old gate")
-    expect(last.get_by_label("Siblings")).to_contain_text("5 / 5")
+    expect(last.get_by_label("Siblings", exact=True)).to_contain_text("5 / 5")
 
 
 def test_a_reader_compares_but_does_not_edit(

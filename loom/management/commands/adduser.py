@@ -1,4 +1,4 @@
-"""`manage.py adduser NAME [--grove G --role R]`: a new user and his one-time sign-in link."""
+"""`manage.py adduser NAME [--grove G --role R]`: a new user and a one-time sign-in link."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from loom.rules.permissions import ROLES
 
 
 class Command(StartedCommand):
-    """Makes a user, a member of a grove or with one of his own, and prints a link that works
+    """Creates a user, as a member of a grove or with a new one, and prints a link that works
     once."""
 
     help = "Makes a user and prints a one-time sign-in link (24 hours)."
@@ -25,7 +25,7 @@ class Command(StartedCommand):
         parser.add_argument("--role", default="writer", choices=ROLES)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prints the link alone on the last line."""
+        """Prints the link, on the last line."""
         try:
             grove = self._grove(options["grove"])
             with transaction.atomic():

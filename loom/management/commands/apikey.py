@@ -11,12 +11,12 @@ from loom.rules.permissions import SCOPES
 
 
 class Command(StartedCommand):
-    """Makes an API key and prints it, alone on the last line."""
+    """Creates an API key and prints it, on the last line."""
 
     help = "Makes an API key for a user and prints it once, alone on the last line."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """USER, NAME, what the key may do and how long."""
+        """USER, NAME, the key's scope and its lifetime."""
         parser.add_argument("user")
         parser.add_argument("name")
         parser.add_argument(
@@ -28,7 +28,7 @@ class Command(StartedCommand):
         parser.add_argument("--days", type=int, help="after how many days it ends (never)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prints the key; only its digest is kept."""
+        """Prints the key; only its digest is stored."""
         user = people.find_user(options["user"])
         if user is None:
             raise CommandError(f"There is no user {options['user']!r}. Create one with adduser.")

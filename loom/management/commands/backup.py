@@ -29,7 +29,7 @@ class Command(StartedCommand):
         parser.add_argument("file")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Writes to a new file first, so that a failure leaves an older backup whole."""
+        """Writes to a new file first, so that a failure leaves an older backup intact."""
         target = Path(options["file"])
         part = target.with_name(target.name + ".part")
         try:

@@ -1,4 +1,4 @@
-"""`manage.py firststart`: what a new installation begins with; run again it changes nothing."""
+"""`manage.py firststart`: the contents of a new installation; running it again changes nothing."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ from loom.management.shell import address, keep_address, signin_link
 from loom.models import Grove, User
 
 LOCAL = {"model_ref": "local:smollm2", "max_tokens": 60, "temperature": 0.8, "context_limit": 2048}
-# The Analyst uses the first of these whose key is in the environment. The key is sealed for
-# this address and is sent to no other.
+# The Analyst uses the first of these whose key is in the environment. The key is encrypted for this
+# address and is not sent to any other.
 PROVIDERS = (
     ("OPENAI_API_KEY", "openai:gpt-4o-mini", "https://api.openai.com/v1"),
     ("ANTHROPIC_API_KEY", "anthropic:claude-haiku-4-5", "https://api.anthropic.com/v1"),
@@ -29,7 +29,7 @@ OPENING = "The house stood empty at the end of the lane."
 
 
 class Command(BaseCommand):
-    """Makes the owner, a first grove with two participants, and one example tree."""
+    """Creates the owner, a first grove with two participants, and an example tree."""
 
     help = "Makes what a new installation begins with, and prints a one-time sign-in link."
 
@@ -74,14 +74,14 @@ def _plant(owner: User) -> None:
 
 
 def _provider() -> tuple[dict[str, Any], str | None]:
-    """The settings and key of the first provider whose key the environment holds, else those
-    of the embedded model."""
+    """The settings and key of the first provider whose key is in the environment, else those of the
+    embedded model."""
     for name, model_ref, base_url in PROVIDERS:
         key = "" if "none" in settings.ENV_KEYS else provider_key(name)
         if key:
             limits = {"max_tokens": 400, "context_limit": 100_000}
             return {"model_ref": model_ref, "base_url": base_url, **limits}, key
-    return {**LOCAL, "temperature": 0.2}, None  # it has to follow, not to invent
+    return {**LOCAL, "temperature": 0.2}, None  # it has to follow instructions, not to invent
 
 
 def _example(owner: User, grove: Grove) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py loom LINE`: one line of the one registry, from the shell."""
+"""`manage.py loom LINE`: runs one command line from the shell."""
 
 import sys
 from typing import Any
@@ -10,7 +10,7 @@ from loom.rules.errors import CommandError
 
 
 class Command(StartedCommand):
-    """Runs a line and prints its reply; the exit code is 0, or 1 where it was refused."""
+    """Runs a line and prints its reply; the exit code is 0, or 1 if it was refused."""
 
     help = (
         'Runs a line, such as "view here", and prints its reply. Refusals go to standard error '
@@ -18,7 +18,7 @@ class Command(StartedCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """LINE, and where and by whom it is given."""
+        """LINE, and where and by whom it is run."""
         parser.add_argument("line", help="the line, with or without its arrow; - for stdin")
         parser.add_argument("--tree", default="", help="id or title; without it the last used")
         parser.add_argument("--as", dest="by", default="", help='USER or agent:"name"')

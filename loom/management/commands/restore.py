@@ -1,4 +1,4 @@
-"""`manage.py restore FILE`: puts a backup in the place of the database and the secret."""
+"""`manage.py restore FILE`: replaces the database and the secret with a backup."""
 
 import fcntl
 import io
@@ -30,7 +30,8 @@ class Command(BaseCommand):
         parser.add_argument("file")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Refuses a file that is no backup or of another kind; keeps what was before."""
+        """Raises for a file that is not a backup or is of another kind; keeps what was there
+        before."""
         _demand_stopped()
         try:
             with (
@@ -43,7 +44,7 @@ class Command(BaseCommand):
         self.stdout.write("Restored. Start Heddle again.")
 
     def _restore(self, tar: tarfile.TarFile, folder: Path) -> None:
-        # Members by name only: a tar from somewhere else writes nothing where it likes.
+        # Only members with known names: a foreign tar must not write elsewhere.
         about = json.loads(_member(tar, archives.ABOUT).read())
         _demand_fitting(about)
         dumped = folder / archives.DATABASE
@@ -93,7 +94,7 @@ def _demand_fitting(about: Any) -> None:
 
 
 def _demand_stopped() -> None:
-    """Refuses while script/server runs on this data folder, which it keeps locked."""
+    """Raises while script/server runs on this data folder, which it keeps locked."""
     lock = settings.DATA_DIR / "lock"
     if not lock.exists():
         return

@@ -18,7 +18,7 @@ class Command(StartedCommand):
         parser.add_argument("name")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prints the link alone on the last line."""
+        """Prints the link, on the last line."""
         user = people.find_user(options["name"])
         if user is None:
             raise CommandError(f"There is no user {options['name']!r}. Create one with adduser.")

@@ -1,4 +1,4 @@
-"""`manage.py verify [TREE]`: whether the hashes and seals of a tree, or of all, still hold."""
+"""`manage.py verify [TREE]`: whether the hashes and seals of a tree, or of all trees, are valid."""
 
 import sys
 from typing import Any
@@ -50,7 +50,7 @@ class Command(StartedCommand):
 
 
 def _trees(named: str) -> list[Tree]:
-    """The trees of that id or title, or all, in the order in which they were made."""
+    """The trees with that id or title, or all, in order of creation."""
     rows = Tree.objects.filter(erasing_at__isnull=True).select_related("grove").order_by("pk")
     if not named:
         return list(rows)
