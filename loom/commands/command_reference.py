@@ -6,8 +6,43 @@ from loom.access import Actor
 from loom.commands import registry
 from loom.commands.context import Context, Reply
 from loom.commands.registry import Args, Command, Written, command
+from loom.grammar.forms import Form
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, in_order, lacking
+
+# What holds where a part is left out and its form has no value to show: (verb, part).
+_OTHERWISE = {
+    ("view", "length"): "the first 30 words (full shows all of it)",
+    ("view", "form"): "as:nodes",
+    ("compare", "form"): "as:words; as:side where the texts are too long or too different",
+    ("list", "type"): "how many links of each type",
+    ("tree", "ref"): "from root",
+    ("continue", "ref"): "from here",
+    ("continue", "tokens"): "the tokens set for the agent",
+    ("continue", "temperature"): "the temperature set for the agent",
+    ("continue", "using"): "the agent you used last in this tree, else the first of the grove",
+    ("respond", "ref"): "here",
+    ("respond", "sources"): "no sources",
+    ("edit", "way"): "as:version in a buffer, as:fork in a dialogue",
+    ("resolve", "reason"): "no reason (an objection needs one)",
+    ("unlink", "type"): "the one link between the two",
+    ("bookmark", "ref"): "here",
+    ("unbookmark", "ref"): "here",
+    ("help", "verb"): "all commands",
+}
+
+
+def defaults_of(form: Form) -> list[str]:
+    """What holds where an optional part is left out, such as `as:note`; nothing for flags and
+    for parts without which there is simply nothing of the kind."""
+    found = []
+    for part in form.parts:
+        said = _OTHERWISE.get((form.verb, part.name), "")
+        if not said and part.kind == "option" and part.optional and part.default not in (None, ""):
+            said = f"{part.key}:{part.default}"
+        if said:
+            found.append(said)
+    return found
 
 
 def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
@@ -92,6 +127,9 @@ def _explained(context: Context, verb: str) -> Reply:
             f"  {one.summary}",
             f"  needs {', '.join(in_order(one.permissions))}",
         ]
+        defaults = defaults_of(one.form)
+        if defaults:
+            lines.append(f"  if left out: {' · '.join(defaults)}")
         missing = lacking(one.permissions, context.actor.permissions)
         if missing:
             lines.append(f"  * you may not use it here: {', '.join(missing)} is missing")

@@ -225,7 +225,7 @@ def split(context: Context, args: Split) -> Reply:
     stands_here = context.here.slot_id == node.slot_id  # before the leaf is pruned
     if len(node.text) < 2:
         raise CommandError(
-            "REJECTED",
+            "INVALID_SYNTAX",
             f"[{node.local_id}] has {len(node.text)} character, which cannot be split.",
             hint=f"split takes a text of two characters or more; → view {node.local_id} full",
         )

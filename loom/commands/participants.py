@@ -278,6 +278,7 @@ def _store(change: Change, one: Participant, changes: Changes) -> Participant:
 
 def _apply(one: Participant, changes: Changes) -> None:
     model, recipient, base_url = one.model_ref, _recipient(one), one.base_url
+    _demand_capabilities(changes.fields.get("capabilities", []), one.capabilities)
     for name, value in changes.fields.items():
         _demand_value(name, value)
         setattr(one, name, value)
@@ -332,9 +333,9 @@ def _forget_model(one: Participant, fields: dict[str, Any]) -> None:
         one.prices = {}
 
 
-def _demand_capabilities(names: list[str]) -> None:
-    """Refuses a capability that nothing here knows: it would be kept and never used."""
-    unknown = [name for name in names if name not in REMEMBERED]
+def _demand_capabilities(names: list[str], kept: list[str]) -> None:
+    """Refuses a new capability that nothing here knows: it would be stored and never used."""
+    unknown = [name for name in names if name not in (*REMEMBERED, *kept)]
     if unknown:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -348,8 +349,6 @@ def _demand_value(name: str, value: Any) -> None:
         raise CommandError(
             "INVALID_SYNTAX", f"There is no {name} {value!r}.", hint=" or ".join(CHOICES[name])
         )
-    if name == "capabilities":
-        _demand_capabilities(value)
     sentence = broken_prices(value) if name == "prices" else ""
     if sentence:
         raise CommandError("INVALID_SYNTAX", sentence, hint="USD per million tokens, {} for none")

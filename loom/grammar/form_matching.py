@@ -243,11 +243,12 @@ class _Fitting:
         key = KEYED.get(self.form.verb, {}).get(key, key)
         if key in self.plan.words and value.lower() in ("true", "yes", "1"):
             return key
-        if key not in self.plan.options:
+        if key not in self.plan.options and key != "because":
             return word
         if not value and self._word(self.at + 1):
             value = self.words.pop(self.at + 1)
-        if value in self.plan.words and value not in self.plan.options[key].choices:
+        part = self.plan.options.get(key)
+        if part is not None and value in self.plan.words and value not in part.choices:
             return value
         return f"{key}:{NUMBERS.get(value.lower(), value)}"
 
@@ -368,6 +369,8 @@ class _Fitting:
             next_ = f"agent:{next_}"  # `using Marie`
         if part.kind in ("quoted", "content"):
             return self._step(self.others, lead) if next_[:1] == '"' else False
+        if next_[:1] == '"' and is_ref(next_.strip('"')):
+            next_ = next_.strip('"')
         if not is_ref(next_) or (part.refs == ("agent",)) != next_.startswith("agent:"):
             return False
         if lead in self._leads:

@@ -64,7 +64,7 @@ def read(
         except ParseError as worse:
             raise (_with_suggestion(worse, body, below, verbs) if is_whole else worse) from None
     is_nobody = _NODE in said.canonical and _NODE not in line.lower()
-    if is_nobody or _is_other_type(said):
+    if is_nobody or _is_other_type(said) or _ends_in_punctuation(said):
         return _in_other_words(body, below, verbs, said)
     return said
 
@@ -73,6 +73,11 @@ def _is_other_type(line: Line) -> bool:
     """Whether `list` was read with another word for a type: `children`, `ancestors`."""
     kind = str(line.values.get("type", "")).lower() if line.verb == "list" else ""
     return kind in OTHER_TYPES or TYPES.get(kind, kind) != kind
+
+
+def _ends_in_punctuation(line: Line) -> bool:
+    """Whether the type of a link was read with the full stop that ended the line."""
+    return str(line.values.get("type", "")).endswith((".", ";", "!"))
 
 
 def _with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
@@ -84,6 +89,23 @@ def _with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs
     several = each_of(body, verbs)
     if several:
         return unread("A line names one item.", f"write {_each_on_its_line(several)}")
+    if bad.message.startswith("There is no command") or any(one in bad.message for one in _MISREAD):
+        return _suggesting(bad, body, below, verbs)
+    return bad
+
+
+# What a refusal says where other words in the same place may have been meant.
+_MISREAD = ("no place", "no tag", "cannot stand", "no reference", "no id", "is not closed")
+
+
+def _suggesting(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
+    try:
+        return _first_readable(bad, body, below, verbs)
+    except ParseError:  # a quote is not closed
+        return bad
+
+
+def _first_readable(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
     for texts in suggestions(body, verbs):
         lines = [_suggested(text, below, verbs) for text in texts]
         if all(lines):
@@ -174,7 +196,7 @@ def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseError:
 
 def _none(bad: ParseError, body: str, verbs: Verbs) -> ParseError:
     """The refusal of a line whose verb is not known, with what may have been meant."""
-    if bad.candidates or verbs.verb_of(first_word(body)) is not None:
+    if verbs.verb_of(first_word(body)) is not None:
         return bad
     near = meant(body, verbs)
     return ParseError(

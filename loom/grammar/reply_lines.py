@@ -220,7 +220,7 @@ class LineReader:
             tail = line[match.start(2) : match.start(2) + _SHOWN]
             end = _CODE_END.search(tail)
             is_code = end is not None and tail[end.start()] == "`"
-            text = tail[: end.start()] if end and end.start() > len(verb) else tail
+            text = tail[: end.start()] if end and (is_code or end.start() > len(verb)) else tail
             words = text.split()
             if names_something(words[1:4]) or (is_code and len(words) == 1):
                 return text
@@ -230,7 +230,7 @@ class LineReader:
         """The longest command that a text inside a sentence begins with."""
         words = text.split()
         for count in range(len(words), 0, -1):
-            said = self.read("→ " + " ".join(words[:count]).rstrip(_PUNCTUATION + ")"), number)
+            said = self.read("→ " + " ".join(words[:count]).rstrip(_PUNCTUATION + '"|)'), number)
             if said.line is not None and not names_nobody(said.line, text):
                 return said
         return said
@@ -267,7 +267,7 @@ def names_something(words: Sequence[str]) -> bool:
 
 def is_id(word: str) -> bool:
     """Whether a word is an id or another address, punctuation and marks around it left out."""
-    bare = word.strip("*_`()" + _PUNCTUATION)
+    bare = word.strip('*_`()"' + _PUNCTUATION)
     return bare.lower() not in REF_WORDS and is_ref(bare)
 
 

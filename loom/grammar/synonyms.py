@@ -8,7 +8,7 @@ DESTRUCTIVE: Final = frozenset(
 
 # Verbs that neither change the tree nor spend anything: a question may mean them.
 HARMLESS: Final = frozenset(
-    "view list tree find graph switch expand collapse back memory help budget show".split()
+    "view list tree compare find graph switch expand collapse back memory help budget show".split()
 )
 
 

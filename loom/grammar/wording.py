@@ -129,15 +129,17 @@ def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
     if verb is None:
         near = meant(body, verbs)
         if len(near) == 1 and near[0] not in DESTRUCTIVE:
-            yield (f"{near[0]}{body[len(first_word(body)) :]}",)
+            line = f"{near[0]}{body[len(first_word(body)) :]}"
+            yield (line,)
+            yield from suggestions(line, verbs)
         return
     first, last = body.find('"'), body.rfind('"')
     if body.count('"') > 2:  # quotes inside a quote
         inner = body[first + 1 : last].replace('\\"', '"')
         yield (f"{body[:first]}{quote(inner)}{body[last + 1 :]}",)
     words = body.split()
-    if '"' not in body:
-        yield from _quoted(verb, words, verbs)
+    if '"' not in body or verb in ("tag", "untag"):
+        yield from _quoted(verb, body, verbs)
     if verb == "link" and len(words) > 3:
         refs = [word for word in words[1:] if is_ref(word)]
         types = [word for word in words[1:] if word.isalpha() and word not in ("to", "as")]
@@ -147,19 +149,25 @@ def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
         yield (" ".join(words[:count]).rstrip(".,;:!?—–-#/"),)
 
 
-def _quoted(verb: str, words: list[str], verbs: Verbs) -> Iterator[tuple[str, ...]]:
+def _tagged(verb: str, body: str) -> Iterator[tuple[str, ...]]:
+    """The line with its words and quoted texts as tags: `tag a7x2 best`, `tag a7x2 "best"`."""
+    words = [token.raw for token in tokens_of(body)][1:]
+    refs = [word for word in words if is_ref(word)]
+    others = [word.lstrip("#") for word in words if not is_ref(word)]
+    names = [word for word in others if word.lower() not in _BEFORE_TAGS]
+    names = [word.strip('"') if _ONE_WORD.fullmatch(word.strip('"')) else word for word in names]
+    if refs and names and all(word[:1] == '"' or _ONE_WORD.fullmatch(word) for word in names):
+        yield (" ".join([verb, refs[0], *(f"#{name}" for name in names)]),)
+
+
+def _quoted(verb: str, body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
     """The line with its last words as the text or the tags that it lacks."""
     if verb in ("tag", "untag"):
-        names = [
-            word for word in words[1:] if not is_ref(word) and word.lower() not in _BEFORE_TAGS
-        ]
-        refs = [word for word in words[1:] if is_ref(word)]
-        if refs and names and all(_ONE_WORD.fullmatch(name.lstrip("#")) for name in names):
-            yield (" ".join([verb, refs[0], *(f"#{name.lstrip('#')}" for name in names)]),)
+        yield from _tagged(verb, body)
         return
-    if not any(
-        part.kind in ("content", "quoted") for form in verbs.forms[verb] for part in form.parts
-    ):
+    words = body.split()
+    parts = [part for form in verbs.forms[verb] for part in form.parts]
+    if not any(part.kind in ("content", "quoted") for part in parts):
         return
     at = 1
     while at < len(words) and (

@@ -109,6 +109,16 @@ def test_what_is_no_leaf_stays_when_it_is_split(say: Say, write: Write) -> None:
     assert not node(a).pruned
 
 
+def test_one_character_is_not_split(say: Say, write: Write) -> None:
+    with pytest.raises(CommandError) as refused:
+        say(f"split {write('a')} at:1")
+    assert (refused.value.code, "at:" in refused.value.hint) == ("INVALID_SYNTAX", False)
+    assert "1 character, which cannot be split" in refused.value.message
+    with pytest.raises(CommandError) as refused:
+        say(f"split {write('ab')} at:2")
+    assert refused.value.hint == "use at:1"
+
+
 @pytest.mark.parametrize("at", ["0", "3", "99"])
 def test_split_needs_a_place_inside(say: Say, write: Write, at: str) -> None:
     a = write("abc")

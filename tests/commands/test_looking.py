@@ -131,6 +131,13 @@ def test_help_lists_every_command_and_stars_what_one_may_not(say: Say, reader: U
     assert "* you may not use it here: loom_write is missing" in say("help prune", by=reader).reply
 
 
+def test_help_states_what_holds_where_a_part_is_left_out(say: Say) -> None:
+    assert "if left out: as:version in a buffer, as:fork in a dialogue" in say("help edit").reply
+    assert "if left out: as:note" in say("help annotate").reply
+    assert "in:tree · max:5 · context:3" in say("help find").reply
+    assert "from here · n:1" in say("help continue").reply
+
+
 def test_help_of_somebody_who_may_do_all_has_no_star(say: Say) -> None:
     assert "may not use it" not in say("help").reply
 

@@ -100,6 +100,16 @@ def test_an_annotation_hangs_below_and_replies_reopen_it(say: Say, write: Write)
     assert Node.objects.get(local_id=note).resolved_at is None
 
 
+def test_an_objection_is_resolved_with_a_reason(say: Say, write: Write) -> None:
+    note = say(f'annotate {write("a")} "false" as:objection').body["refs"][0]
+    for line in (f"resolve {note}", f'resolve {note} "  "'):
+        with pytest.raises(CommandError) as refused:
+            say(line)
+        assert refused.value.code == "REJECTED"
+        assert f"→ resolve {note} " in refused.value.hint
+    assert say(f'resolve {note} "checked"').reply == f"✓ resolved [{note}]"
+
+
 def test_only_annotations_are_resolved(say: Say, write: Write) -> None:
     with pytest.raises(CommandError) as refused:
         say(f"resolve {write('a')}")

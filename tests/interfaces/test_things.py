@@ -101,6 +101,9 @@ def test_a_model_in_the_words_of_the_model(mine: APIClient, grove: Grove) -> Non
     assert (made["loom_aware"], made["permissions"]) == (False, [])
     address = f"/api/participants/{made['id']}"
     assert sent(mine.get(address)) == made
+    unknown = sent(mine.patch(address, {"capabilities": ["telepathy"]}, format="json"), 400)
+    assert (unknown["code"], "telepathy" in unknown["message"]) == ("INVALID_SYNTAX", True)
+    assert "prefill" in unknown["hint"]
     changed = sent(mine.patch(address, {"temperature": None, "loom_aware": True}, format="json"))
     assert (changed["temperature"], changed["permissions"]) == (None, ["loom_aware"])
     assert sent(mine.patch(address, {"api_key": None}, format="json"))["has_key"] is False

@@ -1,0 +1,78 @@
+"""Replies as strong models write them: what runs is what was meant, and nothing vanishes."""
+
+import pytest
+
+from agents.output_grammar import language
+from agents.reply import Reply, read_reply
+from loom.commands import registry
+from loom.grammar.lines import Line
+from loom.grammar.reply_lines import makes_window
+from loom.grammar.synonyms import DESTRUCTIVE
+from tests.grammar.judged import NEAR, REFUSED, RUNS, TEXT, rows
+
+
+def replied(text: str) -> Reply:
+    return read_reply(text, language(), finished=True)
+
+
+def run_of(text: str) -> list[str]:
+    found = replied(text).commands
+    return [one.line.canonical.removeprefix("→ ") for one in found if one.line is not None]
+
+
+@pytest.mark.parametrize(("reply", "lines"), rows(RUNS))
+def test_what_has_one_reading_runs(reply: str, lines: str) -> None:
+    assert run_of(reply) == lines.split("|"), [one.bad for one in replied(reply).commands]
+    assert all(one.line is not None for one in replied(reply).commands)
+
+
+@pytest.mark.parametrize(("reply", "line"), rows(NEAR))
+def test_a_near_miss_never_runs_and_is_answered_with_the_line_to_write(
+    reply: str, line: str
+) -> None:
+    (said,) = replied(reply).commands
+    assert said.line is None and said.bad is not None and said.near
+    assert said.bad.code == "INVALID_SYNTAX"
+    assert said.bad.message.startswith(f'line {said.number}: "')
+    assert said.bad.message.endswith('" looks like a command.')
+    assert f"write {line} alone on its line" in said.bad.hint
+
+
+@pytest.mark.parametrize(("reply", "hint"), rows(REFUSED))
+def test_what_is_refused_names_its_line_and_what_to_write(reply: str, hint: str) -> None:
+    (said,) = replied(reply).commands
+    assert said.line is None and said.bad is not None and not said.near
+    assert said.bad.message.startswith('line 1: "')
+    assert hint in said.bad.hint
+
+
+@pytest.mark.parametrize(("reply", "_"), rows(TEXT.replace(" => ", " ⟹ ")))
+def test_text_stays_text_without_a_word(reply: str, _: str) -> None:
+    reply = reply.replace(" ⟹ ", " => ")
+    said = replied(reply)
+    assert said.commands == ()
+    assert said.prose == reply.replace("\\→", "→").replace("\\->", "->")
+
+
+def test_the_table_is_large_and_names_every_reply_once() -> None:
+    every = [reply for section in (RUNS, NEAR, REFUSED, TEXT) for reply, _ in rows(section)]
+    assert len(every) == len(set(every)) >= 400
+
+
+def test_no_destructive_line_runs_without_its_own_word() -> None:
+    for reply, lines in rows(RUNS):
+        for line in lines.split("|"):
+            verb = line.split(" ")[0]
+            assert verb not in DESTRUCTIVE or verb in reply.lower()
+
+
+@pytest.mark.parametrize("command", list(registry.every()), ids=lambda one: one.syntax)
+def test_only_commands_with_a_result_window_run_in_marks(command: registry.Command) -> None:
+    form = registry.forms()[command.verb].index(command.form)
+    values = {
+        part.name: part.lead if part.kind == "word" and part.lead else part.absent
+        for part in command.form.parts
+    }
+    line = Line(command.verb, form, values, canonical="→ x")
+    is_look = command.klass == "look" and command.group != "Make"  # `continue` spends
+    assert makes_window(line) == is_look
