@@ -1,4 +1,4 @@
-"""The Celery app: queues, acknowledgement, and the beat of the sweeper.
+"""The Celery app: its broker, default queue and acknowledgement.
 
 Our own rows (Generation, Import) with lease and heartbeat are the truth; redelivery by
 the broker is only the second net, since it comes late (102 s measured with defaults).
