@@ -6,7 +6,6 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agents.sweeper import Sweeper
-from agents.sweeper import sweep as sweep_now
 
 PUT_DOWN_S = 8  # the supervisor waits for 10
 
@@ -25,12 +24,6 @@ def run_turn(uid: str) -> None:
     from agents.turns import run_turn as move_on
 
     move_on(uid)
-
-
-@shared_task(name="agents.tasks.sweep")
-def sweep() -> None:
-    """Looks for what was forgotten."""
-    sweep_now()
 
 
 @shared_task(name="agents.tasks.probe")

@@ -1,4 +1,4 @@
-"""The Celery app: queues, acknowledgement, and the sweeper's schedule.
+"""The Celery app: its broker, default queue and acknowledgement.
 
 Our own rows (Generation, Import) with lease and heartbeat are authoritative; redelivery by the
 broker is only a second safety net, since it comes late (102 s measured with defaults).

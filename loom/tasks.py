@@ -1,4 +1,4 @@
-"""Celery shells around verbs that take long; each may be run twice."""
+"""Celery tasks around commands that take long; each may be run twice."""
 
 import logging
 from typing import Any
@@ -26,15 +26,9 @@ def run_import(uid: str) -> None:
     importing.run(uid)
 
 
-@shared_task(name="loom.tasks.sweep_imports")
-def sweep_imports() -> None:
-    """Looks for imports that were forgotten."""
-    importing.sweep()
-
-
 @worker_ready.connect
 def begin_again(**_: Any) -> None:
-    """What an earlier worker left half done, or a broker forgot, is asked for again."""
+    """Enqueues again what an earlier worker left half done, or a broker forgot."""
     try:
         for uid in tree_commands.waiting():
             announce.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")

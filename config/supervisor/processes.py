@@ -349,7 +349,7 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
         child(
             "worker",
             *("-m", "celery", "-q", "-A", "config", "worker", "--pool=threads", "--concurrency=32"),
-            *("-Q", "continue,turns,summaries,transfer", "--loglevel=WARNING"),
+            *("-Q", "continue,transfer", "--loglevel=WARNING"),
             *("--without-gossip", "--without-mingle"),
         ),
     ]

@@ -1,19 +1,16 @@
-"""`/ws/…`: the handshake, then the hub of this process with its feeds by stream."""
+"""The hub of this process: its feeds by stream, and the watch over all sockets."""
 
 import asyncio
 import logging
-import re
 import secrets
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from channels.db import database_sync_to_async
-
-from loom.live import frames, reads
+from loom.live import reads
 from loom.live.feed import Feed
-from loom.live.handshake import Guest, Unwelcome, welcome
+from loom.live.handshake import Guest
 from loom.live.reads import Threads
-from loom.live.socket import Receive, Send, Socket
+from loom.live.socket import Socket, Wire
 
 log = logging.getLogger("heddle.live")
 
@@ -32,19 +29,20 @@ class Hub:
         self._watch: asyncio.Task[None] | None = None
         self._rechecks: set[asyncio.Task[None]] = set()
 
-    async def serve(self, guest: Guest, receive: Receive, send: Send) -> None:
-        """Serves one accepted socket until it is closed."""
+    async def join(self, guest: Guest, wire: Wire) -> Socket:
+        """A socket at the guest's feed, for an accepted connection; `Socket.run` serves it."""
         if self._watch is None:
             self._watch = asyncio.create_task(self._watching())
         feed = await self._feed(guest)
-        socket = Socket(guest, feed, receive, send)
+        socket = Socket(guest, feed, wire)
         feed.sockets.add(socket)
         try:
-            # Between the handshake and now the guest may have been shown the door.
+            # Rights may have changed since the handshake.
             await feed.recheck()
-            await socket.run()
-        finally:
+        except BaseException:
             feed.leave(socket)
+            raise
+        return socket
 
     async def _feed(self, guest: Guest) -> Feed:
         async with self._opening.setdefault(guest.stream, asyncio.Lock()):
@@ -131,43 +129,8 @@ def hub() -> Hub:
     return _hubs[loop]
 
 
-# `/ws/…` to the door: the handshake, then the hub.
-
-
-PATH = re.compile(r"/ws/(trees|groves|workspaces)/([^/]{1,64})")
-
-
-async def application(scope: dict[str, Any], receive: Receive, send: Send) -> None:
-    """One socket, from its handshake to its end.
-
-    Who is not welcome is accepted first: only then can a client read the closing code.
-    """
-    if (await receive())["type"] != "websocket.connect":
-        return
-    try:
-        guest = await _welcome(scope)
-    except Unwelcome as unwelcome:
-        await send({"type": "websocket.accept"})
-        if unwelcome.refused is not None:
-            frame = frames.error(unwelcome.refused)
-            await send({"type": "websocket.send", "text": frame})
-        await send({"type": "websocket.close", "code": unwelcome.code})
-        return
-    await send({"type": "websocket.accept"})
-    await hub().serve(guest, receive, send)
-
-
-async def _welcome(scope: dict[str, Any]) -> Guest:
-    path = PATH.fullmatch(scope["path"])
-    if path is None:
-        raise Unwelcome(4404)
-    check = database_sync_to_async(welcome, thread_sensitive=False)
-    guest: Guest = await check(scope, path[1], path[2])
-    return guest
-
-
-async def lifespan(receive: Receive, send: Send) -> None:
-    """Start and stop of the process: at its end every socket is told to come again."""
+async def lifespan(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Start and stop of the process: at its end every socket is closed with 1012."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from loom.live import frames, reads
 from loom.live.frames import Partial, Reader
@@ -45,9 +44,6 @@ class Pace:
         return max(0.0, (1 - self._left) / self.a_second)
 
 
-# One open socket: what it has been told, and what it still has to be told.
-
-
 log = logging.getLogger("heddle.live")
 
 HEARTBEAT_S = 20.0
@@ -57,8 +53,15 @@ FAREWELL_S = 30.0
 DELTAS_A_SECOND = 20.0
 FRAMES_A_SECOND = 10.0
 
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+class Wire(Protocol):
+    """What a socket needs of its connection: a Channels consumer has it."""
+
+    async def send(self, text_data: str) -> None:
+        """Sends one frame."""
+
+    async def close(self, code: int) -> None:
+        """Closes the connection."""
 
 
 class Socket:
@@ -66,15 +69,14 @@ class Socket:
     into the text of each running generation, say what comes next. So a slow socket gets
     merged deltas, and costs no memory."""
 
-    def __init__(self, guest: Guest, feed: "Feed", receive: Receive, send: Send) -> None:
+    def __init__(self, guest: Guest, feed: "Feed", wire: Wire) -> None:
         self.guest = guest
         self.role = guest.role
         self.feed = feed
         self.wake = asyncio.Event()
         self.close_code = 0
         self._cursor = guest.since
-        self._receive = receive
-        self._send = send
+        self._wire = wire
         self._closing = asyncio.Event()
         self._readers: dict[str, Reader] = {}
         self._here_told = -1
@@ -85,8 +87,12 @@ class Socket:
         self._loop = asyncio.get_running_loop()
 
     def close(self, code: int) -> None:
-        """Asks for the end of this socket, with a code that tells the client why."""
+        """Asks for the end of this socket, with a code that says why."""
         self.close_code = self.close_code or code
+        self._closing.set()
+
+    def end(self) -> None:
+        """Ends `run` without a word: the client has gone."""
         self._closing.set()
 
     def look(self, now: float) -> None:
@@ -102,27 +108,43 @@ class Socket:
         """Serves the socket until it is closed from either side."""
         tasks = [
             asyncio.create_task(self._write()),
-            asyncio.create_task(self._read()),
             asyncio.create_task(self._closing.wait()),
         ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._closing.set()
+            self.feed.leave(self)
             for task in tasks:
                 task.cancel()
             ended = await asyncio.gather(*tasks, return_exceptions=True)
         for outcome in ended:
             # OSError is the peer's going away (ASGI 2.4); all else is ours.
             if isinstance(outcome, Exception) and not isinstance(outcome, OSError):
-                log.error("a socket of %s failed", self.feed.stream, exc_info=outcome)
-                self.close_code = self.close_code or 1011
+                self._fail(outcome)
         if self.close_code:
             await self._say_goodbye()
 
-    async def _say_goodbye(self) -> None:
-        closing = {"type": "websocket.close", "code": self.close_code}
+    def _fail(self, error: Exception) -> None:
+        log.error("a socket of %s failed", self.feed.stream, exc_info=error)
+        self.close(1011)
+
+    async def receive(self, text: str | None) -> None:
+        """Takes one frame of the client; a bad one gets an error frame and changes nothing."""
+        if self._closing.is_set():
+            return
         try:
-            await asyncio.wait_for(self._send(closing), FAREWELL_S)
+            await self._hear(text)
+        except CommandError as refused:
+            await self._tell(frames.error(refused))
+        except OSError:
+            self.end()
+        except Exception as error:
+            self._fail(error)
+
+    async def _say_goodbye(self) -> None:
+        try:
+            await asyncio.wait_for(self._wire.close(code=self.close_code), FAREWELL_S)
         except (OSError, TimeoutError, RuntimeError):
             return  # gone already, or it never read what was sent before
 
@@ -130,7 +152,7 @@ class Socket:
         if self.close_code:  # whoever is shown the door hears nothing more
             return
         self._sending_since = self._loop.time()
-        await self._send({"type": "websocket.send", "text": frame})
+        await self._wire.send(text_data=frame)
         self._sending_since = None
 
     async def _write(self) -> None:
@@ -199,16 +221,6 @@ class Socket:
             places = here.places()
             if places or not is_first:
                 await self._tell(frames.presence(places))
-
-    async def _read(self) -> None:
-        while True:
-            message = await self._receive()
-            if message["type"] == "websocket.disconnect":
-                return
-            try:
-                await self._hear(message.get("text"))
-            except CommandError as refused:
-                await self._tell(frames.error(refused))
 
     async def _hear(self, text: str | None) -> None:
         if not self._frames.take(self._loop.time()):

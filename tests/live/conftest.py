@@ -12,7 +12,7 @@ from django.test import Client
 
 from loom.access import Actor
 from loom.events import streams
-from loom.live import hub as live_hub
+from loom.live import consumers
 from loom.live.hub import hub
 from loom.models import ApiKey, Tree, User
 from loom.rules.hashes import digest
@@ -53,7 +53,7 @@ class Line:
             "subprotocols": [],
         }
         self.frames: list[dict[str, Any]] = []
-        self.wire: Any = Wire(live_hub.application, scope)
+        self.wire: Any = Wire(consumers.routes, scope)
 
     async def open(self) -> "Line":
         """Asks for the connection; whether it is kept is seen later."""

@@ -152,9 +152,8 @@ async def test_other_processes_are_told_and_asked(
     await line.say({"type": "presence", "node": root})
     here = (await line.until("presence"))["here"]
     other, wire = Hub(), Wire()
-    served = asyncio.create_task(
-        other.serve(await in_db(_guest)(tree, reader), wire.receive, wire.send)
-    )
+    guest_socket = await other.join(await in_db(_guest)(tree, reader), wire)
+    served = asyncio.create_task(guest_socket.run())
     while (frame := await wire.told.get())["type"] != "presence":
         pass
     assert frame["here"] == here
@@ -179,7 +178,7 @@ def _guest(tree: Tree, user: User) -> Guest:
 
 
 class Wire:
-    """The ASGI side of a socket whose reading can be held up."""
+    """The connection of a socket whose reading can be held up."""
 
     def __init__(self) -> None:
         self.told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -187,18 +186,14 @@ class Wire:
         self.may_send.set()
         self.code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    async def receive(self) -> dict[str, Any]:
-        """Nothing ever comes from this client."""
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def send(self, message: dict[str, Any]) -> None:
-        """Takes a message when the client reads."""
-        if message["type"] == "websocket.close":
-            self.code.set_result(message["code"])
-            return
+    async def send(self, text_data: str) -> None:
+        """Takes a frame when the client reads."""
         await self.may_send.wait()
-        self.told.put_nowait(json.loads(message["text"]))
+        self.told.put_nowait(json.loads(text_data))
+
+    async def close(self, code: int) -> None:
+        """Notes the code; a close passes what is not read."""
+        self.code.set_result(code)
 
 
 async def test_a_socket_that_does_not_read_is_closed_as_too_slow(
@@ -209,9 +204,8 @@ async def test_a_socket_that_does_not_read_is_closed_as_too_slow(
     quick = await connect(tree, await in_db(bearer)(owner))
     await quick.until("heartbeat")
     hub, wire = Hub(), Wire()
-    served = asyncio.create_task(
-        hub.serve(await in_db(_guest)(tree, owner), wire.receive, wire.send)
-    )
+    guest_socket = await hub.join(await in_db(_guest)(tree, owner), wire)
+    served = asyncio.create_task(guest_socket.run())
     while (await wire.told.get())["type"] != "heartbeat":
         pass
     wire.may_send.clear()
@@ -227,9 +221,8 @@ async def test_a_slow_socket_that_reads_again_in_time_misses_nothing(
 ) -> None:
     monkeypatch.setattr(frames, "MAX_EVENTS", 8)
     hub, wire = Hub(), Wire()
-    served = asyncio.create_task(
-        hub.serve(await in_db(_guest)(tree, owner), wire.receive, wire.send)
-    )
+    guest_socket = await hub.join(await in_db(_guest)(tree, owner), wire)
+    served = asyncio.create_task(guest_socket.run())
     told = [await wire.told.get()]
     wire.may_send.clear()
     head = await write(actor, tree, 300)
