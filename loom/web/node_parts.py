@@ -7,7 +7,7 @@ chosen above, ages) is put around a drawn node, or in its marked places, by `Dra
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache as once
@@ -25,7 +25,7 @@ from django.utils.translation import get_language, gettext, gettext_noop
 from loom.access import Actor
 from loom.models import Tree
 from loom.queries.authorship import pieces_of
-from loom.queries.node_context import Margin, Spot, margins_of
+from loom.queries.node_context import Around, Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import preferences
 from loom.rules.authorship import Pieces
@@ -317,16 +317,24 @@ class Drawn:
         return format_html(' data-writer="{}"{}{}', self.by, bookmarked, wordings)
 
 
-def found_for(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> Found:
-    """What the nodes at these spots are drawn from. Four queries."""
-    margins = margins_of(tree, spots)
+def found_for(
+    tree: Tree,
+    spots: Sequence[Spot],
+    cast: Mapping[str, Who],
+    *,
+    around: Around | None = None,
+    also: Iterable[int] = (),
+) -> Found:
+    """What the nodes at these spots are drawn from, and the rows of other nodes `also`. Four
+    queries; three where what is around them was read already."""
+    margins = margins_of(tree, spots, around)
     notes = [
         part.id
         for margin in margins.values()
         for one in margin.notes
         for part in (one.wording, *one.replies)
     ]
-    rows = {row.id: row for row in rows_of([*(spot.id for spot in spots), *notes])}
+    rows = {row.id: row for row in rows_of([*(spot.id for spot in spots), *notes, *also])}
     return Found(tree, cast, rows, margins)
 
 
@@ -336,7 +344,11 @@ def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list
     Four queries; a node that was drawn before, here or in another process, is not drawn
     again until something in it changes.
     """
-    found = found_for(tree, spots, cast)
+    return drawn_from(found_for(tree, spots, cast), spots)
+
+
+def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
+    """The nodes at these spots, drawn in the language of the moment. No queries."""
     keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
     kept = _kept(list(keys_of.values()))
     fresh = {key: _inside(found, one) for one, key in keys_of.items() if key not in kept}
