@@ -26,8 +26,9 @@ from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
 from loom.web.places import known_node
 from loom.web.requests import PersonRequest, person
 
-MOST_NODES = 24  # drawn at once; pages fetch others that they show
+MOST_NODES = 6  # drawn at once: 7 kB each. Pages count siblings, and fetch others they show
 MOST_POINTS = 4
+BESIDE = 3  # the rank of siblings
 
 # The text slots that were named (an annotation stands for its text), those around the ones in
 # `near`, and the slots below which candidates came or went. `rank` 0 is what was named.
@@ -79,9 +80,11 @@ def parts_for(
     points: Names = (),
     generations: Names = (),
 ) -> dict[str, Parts]:
-    """For each language what changed: `{nodes, changed, weaves}`, elements by local id, the ids
-    of nodes that were not drawn, and what hangs below a node by its id. Empty where it is too
-    much. The names are those of `Changed`; at most eight queries, in however many languages."""
+    """For each language what changed: `{nodes, changed, beside, weaves}`: elements by local id,
+    the ids of nodes that were not drawn, and of those whose place among their siblings alone
+    changed, and what hangs below a node by its id. Empty where it is too much.
+
+    The names are those of `Changed`. At most eight queries, in however many languages."""
     named = _Named(tree_uid, near=near, only=only, points=points, generations=generations)
     if len(named.points) > MOST_POINTS:
         return {}
@@ -93,6 +96,7 @@ def parts_for(
             parts[language] = {
                 "nodes": {one.id: one.element() for one in drawn_from(found, named.spots)},
                 "changed": named.rest,
+                "beside": named.beside,
                 "weaves": {one.point.local_id: _weave(named.tree, one, cast) for one in hanging},
             }
     return parts
@@ -115,6 +119,7 @@ class _Named:
     points: Any
     generations: Names
     rest: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
     below: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -131,7 +136,9 @@ class _Named:
             (rank, -at, slot, name) for kind, rank, at, slot, name in rows if kind == "drawn"
         )
         self.spots = [Spot(-at, slot) for _, at, slot, _ in drawn[:MOST_NODES]]
-        self.rest = [name for *_, name in drawn[MOST_NODES:]]
+        left = drawn[MOST_NODES:]
+        self.rest = [name for rank, _, _, name in left if rank < BESIDE]
+        self.beside = [name for rank, _, _, name in left if rank == BESIDE]
         self.points = [slot for kind, _, slot, _, _ in rows if kind == "point"]
         self.below = {slot: count for kind, count, slot, _, _ in rows if kind == "below"}
 

@@ -70,7 +70,7 @@ def test_all_whose_drawing_an_event_changes_are_sent_or_named(
     found = parts(tree, run(actor, tree, LINES[kind].format(**named)))["en"]
     after = everything(tree)
     differing = {one for one in after if before.get(one) != after[one]}
-    assert differing <= {*found["nodes"], *found["changed"]}
+    assert differing <= {*found["nodes"], *found["changed"], *found["beside"]}
     assert differing, "the line changed nothing"
     assert all(found["nodes"][one] == after[one] for one in found["nodes"])
 

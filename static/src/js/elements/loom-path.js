@@ -9,6 +9,33 @@ import { isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
 
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
 
+/** Says which of how many siblings a node is; false where it had none yet.
+ * @param {Element} node @param {import("../tree/store.js").TreeStore} store @param {number} slot */
+function countSiblings(node, store, slot) {
+  const shown = node.querySelector(":scope > footer > .sib:not(.plain)");
+  const parent = store.parents[slot];
+  if (!shown || parent === null || parent === undefined || store.isPruned(slot)) return false;
+  const siblings = store.childrenOf(parent);
+  const place = siblings.indexOf(slot);
+  const [before, count, after] = shown.children;
+  count.textContent = `${place + 1} / ${siblings.length}`;
+  lead(before, siblings[place - 1]);
+  lead(after, siblings[place + 1]);
+  return true;
+
+  /** @param {Element} link @param {number | undefined} to */
+  function lead(link, to) {
+    if (to === undefined) {
+      for (const name of ["href", "data-go", "data-slot"]) link.removeAttribute(name);
+      link.setAttribute("aria-disabled", "true");
+      return;
+    }
+    const id = store.standing(to);
+    link.removeAttribute("aria-disabled");
+    for (const [name, value] of [["href", `?node=${id}`], ["data-go", id], ["data-slot", ""]]) link.setAttribute(name, value);
+  }
+}
+
 export class LoomPath extends HTMLElement {
   connectedCallback() {
     this.page = pageOf();
@@ -155,15 +182,16 @@ export class LoomPath extends HTMLElement {
   }
 
   /** Puts in what changed, as the server drew it for everybody, or fetches what that lacks.
-   * @param {{nodes?: Record<string, string>, changed?: string[], weaves?: Record<string, string>, again?: boolean}} drawn */
-  received({ nodes = {}, changed = [], weaves = {}, again }) {
+   * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], weaves?: Record<string, string>, again?: boolean}} drawn */
+  received({ nodes = {}, changed = [], beside = [], weaves = {}, again }) {
     if (again || (!this.page?.store && !this.stretch().hidden)) return this.refresh();
-    if (!this.stretch().hidden) this.drawChanged(nodes, changed);
+    if (!this.stretch().hidden) this.drawChanged(nodes, changed, beside);
     for (const [point, markup] of Object.entries(weaves)) if (this.isHere(point)) this.drawShared(point, markup);
   }
 
-  /** @param {Record<string, string>} nodes @param {string[]} changed drawn by nobody yet */
-  drawChanged(nodes, changed) {
+  /** @param {Record<string, string>} nodes @param {string[]} changed drawn by nobody yet
+   * @param {string[]} beside their place among their siblings changed, and nothing else */
+  drawChanged(nodes, changed, beside) {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const store = /** @type {import("../tree/store.js").TreeStore} */ (page.store);
     let above = "";
@@ -172,7 +200,7 @@ export class LoomPath extends HTMLElement {
       const slot = store.slotOf(id);
       const now = slot === null || this.isHere(id) ? id : store.standing(slot);
       if (nodes[now] !== undefined) this.replace(old, nodes[now], above);
-      else if (now !== id || changed.includes(now)) void this.fetchNode(old, now, above);
+      else if (now !== id || changed.includes(now) || (beside.includes(now) && !countSiblings(old, store, slot ?? -1))) void this.fetchNode(old, now, above);
       else old.classList.toggle("reworded", isReworded(old, above));
       above = now;
     }
