@@ -8,7 +8,7 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache as once
 from inspect import getsource
@@ -159,6 +159,13 @@ class Found:
     cast: Mapping[str, Who]
     rows: Mapping[int, NodeRow]
     margins: Mapping[int, Margin]
+    pieces: dict[int, Pieces] = field(default_factory=dict)
+
+    def find_pieces(self, keys: Iterable[int]) -> None:
+        """Reads who wrote which piece of a buffer's texts. At most one query for all."""
+        missing = [self.rows[key] for key in keys if key not in self.pieces]
+        if missing and self.tree.mode == "buffer":
+            self.pieces.update(pieces_of(missing))
 
     def node(self, key: int) -> NodeShown:
         """The node of that row id."""
@@ -192,7 +199,8 @@ class Found:
 
     def _body(self, row: NodeRow, cast: dict[str, Who]) -> SafeString:
         if self.tree.mode == "buffer":
-            return _pieces(row, pieces_of([row])[row.id], cast)
+            self.find_pieces([row.id])
+            return _pieces(row, self.pieces[row.id], cast)
         return _body(row.text, self.tree.mode)
 
     def revision(self, key: int) -> str:
@@ -348,10 +356,13 @@ def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list
 
 
 def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
-    """The nodes at these spots, drawn in the language of the moment. No queries."""
+    """The nodes at these spots, drawn in the language of the moment. No queries; one for the
+    texts of a buffer that were edited and not drawn before."""
     keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
     kept = _kept(list(keys_of.values()))
-    fresh = {key: _inside(found, one) for one, key in keys_of.items() if key not in kept}
+    new = {one: key for one, key in keys_of.items() if key not in kept}
+    found.find_pieces(new)
+    fresh = {key: _inside(found, one) for one, key in new.items()}
     _keep(fresh)
     inside = kept | fresh
     return [_drawn(found, spot.id, inside[keys_of[spot.id]]) for spot in spots]
