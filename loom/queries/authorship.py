@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from loom.queries.node_rows import NodeRow, fetch, listed
+from loom.queries.node_rows import NodeRow, fetch, listed, walked
 from loom.rules.authorship import Pieces, inherited
 
 Wording = tuple[str, str, str, int | None]  # hash, text, author, id it was edited from
@@ -34,7 +34,7 @@ _BACK = """
         SELECT n.id, 1 FROM loom_node n WHERE n.id IN ({wanted})
         UNION
         SELECT n.edited_from_id, back.steps + 1 FROM back JOIN loom_node n ON n.id = back.id
-        WHERE n.edited_from_id IS NOT NULL AND back.steps < {most}
+        WHERE n.edited_from_id IS NOT NULL AND back.steps < {most} AND {walked}
     )
     SELECT n.id, n.hash, n.text, a.uid, n.edited_from_id
     FROM (SELECT DISTINCT id FROM back) b JOIN loom_node n ON n.id = b.id
@@ -46,7 +46,7 @@ def _wordings(wanted: set[int]) -> dict[int, Wording]:
     """The nodes of these row ids and all that they were edited from; at most one query."""
     if not wanted:
         return {}
-    rows = fetch(_BACK.format(wanted=listed(wanted), most=MOST_EDITS))
+    rows = fetch(_BACK.format(wanted=listed(wanted), most=MOST_EDITS, walked=walked("back.id")))
     return {key: (digest, text, author, before) for key, digest, text, author, before in rows}
 
 

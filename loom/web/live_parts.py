@@ -51,20 +51,18 @@ _CHANGED = """
     ), drawn(slot, rank) AS (
         SELECT slot, 0 FROM texts WHERE role <> 'point'
         UNION SELECT above, 1 FROM texts WHERE role = 'near' AND above IS NOT NULL
-        UNION SELECT b.id, 2 FROM texts JOIN loom_node b ON b.parent_slot_id = texts.slot
-            WHERE texts.role = 'near' AND b.kind = 'text' AND b.slot_id = b.id
-        UNION SELECT b.id, 3 FROM texts JOIN loom_node b ON b.parent_slot_id = texts.above
-            WHERE texts.role = 'near' AND b.kind = 'text' AND b.slot_id = b.id
+        UNION SELECT b.id, 2 FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+            AND b.parent_slot_id IN (SELECT slot FROM texts WHERE role = 'near')
+        UNION SELECT b.id, 3 FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+            AND b.parent_slot_id IN (SELECT above FROM texts WHERE role = 'near')
     )
     SELECT 'drawn', MIN(drawn.rank), v.id, v.slot_id, v.local_id
         FROM drawn JOIN loom_node v ON v.slot_id = drawn.slot GROUP BY v.id, v.slot_id, v.local_id
     UNION ALL SELECT 'point', 0, slot, slot, '' FROM points
-    UNION ALL SELECT 'below', COUNT(*), n.parent_slot_id, 0, ''
-        FROM points JOIN loom_node b ON b.parent_slot_id = points.slot AND b.kind = 'text'
-            AND b.slot_id = b.id
-        JOIN loom_node n ON n.parent_slot_id = b.id AND n.kind = 'text' AND n.slot_id = n.id
-            AND NOT n.pruned
-        GROUP BY n.parent_slot_id
+    UNION ALL SELECT 'below', (SELECT COUNT(*) FROM loom_node n WHERE n.parent_slot_id = b.id
+            AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned), b.id, b.id, ''
+        FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+            AND b.parent_slot_id IN (SELECT slot FROM points)
 """
 
 Names = Iterable[str]
