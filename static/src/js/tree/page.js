@@ -56,11 +56,7 @@ export class TreePage extends EventTarget {
   }
 
   start() {
-    this.events.on("node.added", ({ payload }) => this.present?.add(payload.node) && this.change());
-    this.events.on("node.flagged", ({ payload }) => {
-      this.present?.flag(payload);
-      this.change();
-    });
+    this.events.on("*", (event) => this.present?.apply(event) && this.change());
     this.marks.follow(this.events);
     this.socket.addEventListener("frame", (event) => this.frame(/** @type {CustomEvent} */ (event).detail));
     this.socket.addEventListener("state", (event) => {
