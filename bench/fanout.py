@@ -25,7 +25,8 @@ ALONE = "the command, unheard"  # its answer, in a tree nobody listens to
 KEY = "bench-key"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 
@@ -51,10 +52,12 @@ def make_trees() -> tuple[str, str]:
 
 
 class Crowd:
-    """Sockets that each wait for one frame which holds a mark."""
+    """Sockets that each wait for one frame of a kind (any, where none is named) which holds a
+    mark."""
 
-    def __init__(self, url: str, count: int, headers: dict[str, str]) -> None:
+    def __init__(self, url: str, count: int, headers: dict[str, str], kind: str = "") -> None:
         self.url, self.count, self.headers = url, count, headers
+        self.start = f'{{"type":"{kind}' if kind else "{"
         self.mark = ""
         self.missing = 0
         self.all_told = asyncio.Event()
@@ -70,7 +73,8 @@ class Crowd:
 
     async def _listen(self, line: websockets.ClientConnection) -> None:
         async for frame in line:
-            if self.mark and self.mark in str(frame):
+            told = str(frame)
+            if self.mark and told.startswith(self.start) and self.mark in told:
                 self.missing -= 1
                 if not self.missing:
                     self.all_told.set()
@@ -134,7 +138,7 @@ def p95(many: list[float]) -> float:
 
 def main(sockets: int, rounds: int) -> None:
     """Serves, measures, prints."""
-    trees, port = make_trees(), _free_port()
+    trees, port = make_trees(), free_port()
     server = serve(port)
     try:
         while True:

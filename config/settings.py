@@ -166,6 +166,8 @@ USE_I18N = True
 # Files that the operator puts beside the data come before those of the program.
 LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
 LANGUAGES = languages.found(*LOCALE_PATHS)
+# Draws what an event changed on a page; sockets send it to all who asked for it.
+DRAWING = "loom.web.live_parts.parts_for"
 
 # Bodies are bounded by our interfaces (docs/model.md §14.3): JSON 8 MiB, import files 256 MiB to
 # disk.

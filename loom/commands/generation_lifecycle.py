@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max, Q
+from django.db.models import Count, F, Max, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from loom.commands import money, node_writer
@@ -155,14 +156,17 @@ def has_waiting(lane: str) -> bool:
 
 
 def places(rows: Iterable[Generation]) -> dict[int, int]:
-    """How many begin before each of these queued generations, by row id."""
-    found = {}
-    for row in rows:
-        before = Generation.objects.filter(lane=row.lane, ended_at__isnull=True, status="queued")
-        found[row.pk] = before.filter(
-            Q(rank__lt=row.rank) | Q(rank=row.rank, id__lt=row.pk)
-        ).count()
-    return found
+    """How many begin before each of these queued generations, by row id. One query."""
+    keys = [row.pk for row in rows]
+    if not keys:
+        return {}
+    earlier = Q(rank__lt=OuterRef("rank")) | Q(rank=OuterRef("rank"), id__lt=OuterRef("pk"))
+    waiting = Generation.objects.filter(
+        earlier, lane=OuterRef("lane"), ended_at__isnull=True, status="queued"
+    )
+    counted = waiting.order_by().values("lane").annotate(many=Count("pk")).values("many")
+    found = Generation.objects.filter(pk__in=keys).order_by()
+    return dict(found.values_list("pk", Coalesce(Subquery(counted), 0)))
 
 
 # The life of a generation's row, as the worker writes it: taken, growing, sealed, landed.

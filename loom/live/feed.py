@@ -10,8 +10,8 @@ from typing import Any
 from channels.layers import get_channel_layer
 
 from loom.events import announce
-from loom.live import reads
-from loom.live.frames import Here, Partial, Place, Ring
+from loom.live import frames, reads
+from loom.live.frames import Changed, Drawings, Entry, Here, Partial, Place, Ring
 from loom.live.handshake import Guest
 from loom.live.reads import Threads
 from loom.live.socket import Socket
@@ -38,6 +38,9 @@ class Feed:
         self.sockets: set[Socket] = set()
         self.partials: dict[str, Partial] = {}
         self._ended: deque[str] = deque(maxlen=256)
+        self.drawings = Drawings()
+        self._undrawn = Changed()
+        self._is_drawing = False
         self.here = Here()
         self.idle_since: float | None = None
         self.on_access: Callable[[Feed], None] = lambda feed: None
@@ -126,9 +129,45 @@ class Feed:
                 if entry.kind == "generation.ended":
                     self._end_partial(entry.frame)
             self._wake_all()
+            self._draw(entries)
             if len(entries) < reads.PAGE:
                 return
             await asyncio.sleep(0)
+
+    # What changed, drawn for the pages that show it.
+
+    def _draw(self, entries: list[Entry]) -> None:
+        """Draws what the events changed, once for all sockets; what happens meanwhile is drawn
+        together after it."""
+        if not self._languages():
+            self._undrawn = Changed()
+            return
+        for entry in entries:
+            self._undrawn |= entry.changed
+        if self._undrawn and not self._is_drawing:
+            self._is_drawing = True
+            self._spawn(self._drawing())
+
+    def _languages(self) -> frozenset[str]:
+        return frozenset(socket.guest.drawn for socket in self.sockets if socket.guest.drawn)
+
+    async def _drawing(self) -> None:
+        try:
+            while self._undrawn:
+                languages = self._languages()
+                changed, self._undrawn = self._undrawn, Changed()
+                seq = self.ring.head
+                parts: dict[str, dict[str, Any]] = {}
+                try:
+                    parts = await self.read(reads.drawn, self.tree_uid, changed, languages)
+                except Exception:  # pages fetch what they show instead
+                    log.warning("could not draw %s", self.stream, exc_info=True)
+                self.drawings.add(
+                    seq, {one: frames.drawn(seq, parts.get(one, {})) for one in languages}
+                )
+                self._wake_all()
+        finally:
+            self._is_drawing = False
 
     async def recheck(self) -> None:
         """Asks for each socket what its guest may do now; closes or narrows it."""

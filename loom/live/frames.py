@@ -48,6 +48,12 @@ def delta(generation: str, *, chunk: int, text: str, whole: bool) -> str:
     return _frame("delta", generation=generation, chunk=chunk, text=text)
 
 
+def drawn(seq: int, parts: dict[str, Any]) -> str:
+    """What the events up to `seq` changed on a page, drawn for everybody; without parts the
+    client has to fetch what it shows."""
+    return _frame("drawn", seq=seq, **(parts or {"again": True}))
+
+
 def presence(here: list[dict[str, Any]]) -> str:
     """Everybody who is here now; replaces what was said before."""
     return _frame("presence", here=here)
@@ -79,6 +85,58 @@ def read(text: str | None) -> Presence:
     return given
 
 
+# Which drawings an event changes.
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What has to be drawn again after some events, by local ids: the nodes `near` together
+    with those above, below and beside them, `only` alone, and the candidates below `points`
+    and of the `generations` (their uids) that ended without a node."""
+
+    near: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
+    points: frozenset[str] = frozenset()
+    generations: frozenset[str] = frozenset()
+
+    def __or__(self, other: "Changed") -> "Changed":
+        return Changed(
+            self.near | other.near,
+            self.only | other.only,
+            self.points | other.points,
+            self.generations | other.generations,
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.near or self.only or self.points or self.generations)
+
+
+def changed_by(kind: str, payload: Any) -> Changed:
+    """What one event changes; an annotation stands for the text that it is about."""
+    if kind == "node.added":
+        node = payload["node"]
+        named = frozenset({node["id"]})
+        return Changed(near=named) if node["kind"] == "text" else Changed(only=named)
+    if kind == "node.flagged":
+        return Changed(near=frozenset({payload["node"]}))
+    if kind in ("annotation.resolved", "annotation.reopened"):
+        return Changed(only=frozenset({payload["node"]}))
+    if kind in ("mark.added", "mark.removed"):
+        return Changed(only=frozenset({str(payload["mark"]["item"])}))
+    if kind in ("link.added", "link.removed"):
+        link = payload["link"]
+        return Changed(only=frozenset({str(link["source"]), str(link["target"])}))
+    if kind in ("generation.started", "generation.ended") and not payload["generation"]["round"]:
+        generation = payload["generation"]
+        if kind == "generation.started":
+            return Changed(points=frozenset({generation["point"]}))
+        # Where it became a node, that node's own event says the rest.
+        return (
+            Changed() if generation["node"] else Changed(generations=frozenset({generation["id"]}))
+        )
+    return Changed()
+
+
 # The last events of one stream, rendered once, for all sockets of the process.
 
 
@@ -88,13 +146,15 @@ MAX_CHARACTERS = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Entry:
-    """One event as a frame. `hidden` is the frame for roles in `hidden_from`."""
+    """One event as a frame, and what it changes on a page. `hidden` is the frame for roles in
+    `hidden_from`."""
 
     seq: int
     kind: str
     frame: str
     hidden: str = ""
     hidden_from: frozenset[str] = frozenset()
+    changed: Changed = Changed()
 
     def frame_for(self, role: str) -> str:
         """What somebody with this role is sent."""
@@ -134,6 +194,36 @@ class Ring:
         """The next entries after `seq`, which must not lie below the floor."""
         start = seq - self.floor
         return [self._entries[i] for i in range(start, min(start + limit, len(self._entries)))]
+
+
+MAX_DRAWINGS = 32
+
+
+@dataclass
+class Drawings:
+    """The last frames of what changed on a page, by language, numbered from 1."""
+
+    count: int = 0
+    _kept: deque[tuple[int, dict[str, str]]] = field(
+        default_factory=lambda: deque(maxlen=MAX_DRAWINGS)
+    )
+
+    def add(self, seq: int, by_language: dict[str, str]) -> None:
+        """Takes what the events up to `seq` changed."""
+        self._kept.append((seq, by_language))
+        self.count += 1
+
+    def next(self, number: int, language: str) -> tuple[int, int, str] | None:
+        """The number, the seq and the frame of what follows that number. Where that fell out,
+        the newest, which says that all has to be fetched; None where nothing follows."""
+        if number >= self.count:
+            return None
+        first = self.count - len(self._kept) + 1
+        if number + 1 < first:
+            seq = self._kept[-1][0]
+            return self.count, seq, drawn(seq, {})
+        seq, by_language = self._kept[number + 1 - first]
+        return number + 1, seq, by_language.get(language) or drawn(seq, {})
 
 
 # Texts of running generations as one process has heard them. Plain values, no sockets.

@@ -34,6 +34,7 @@ class Guest:
     role: str
     ticket: Pass
     tree_uid: str  # "" in a grove's stream
+    drawn: str = ""  # the language in which it wants what changed drawn; "": not at all
 
 
 class Unwelcome(Exception):
@@ -95,6 +96,12 @@ def _since(scope: Scope) -> int:
     )
 
 
+def _drawn(scope: Scope) -> str:
+    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    asked = query.get("drawn", [""])[-1]
+    return asked if asked in dict(settings.LANGUAGES) else ""
+
+
 def _tree(user: User, uid: str) -> tuple[access.Actor, Any]:
     return access.get_tree(user, uid)
 
@@ -131,4 +138,5 @@ def welcome(scope: Scope, kind: str, uid: str) -> Guest:
         role=actor.role,
         ticket=Pass(user.pk, actor.grove.pk, tree.pk if tree else None, **by),
         tree_uid=tree.uid if kind == "trees" else "",
+        drawn=_drawn(scope) if kind == "trees" else "",
     )

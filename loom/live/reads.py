@@ -6,14 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, cast
 
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from loom.live import frames
-from loom.live.frames import Entry
+from loom.live.frames import Changed, Entry
 from loom.models import ApiKey, Event, Generation, Node, Stream, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import event_log
@@ -108,7 +110,22 @@ def _entry(body: event_log.Body) -> Entry:
     seq, kind = body["seq"], body["kind"]
     hidden_from = frozenset(role for role in ROLES if event_log.is_hidden(kind, role))
     hidden = frames.event(event_log.hidden_body(seq)) if hidden_from else ""
-    return Entry(seq, kind, frames.event(body), hidden, hidden_from)
+    changed = frames.changed_by(kind, body["payload"])
+    return Entry(seq, kind, frames.event(body), hidden, hidden_from, changed)
+
+
+def drawn(tree_uid: str, changed: Changed, languages: frozenset[str]) -> dict[str, dict[str, Any]]:
+    """What changed in a tree, drawn once in each language by the function that DRAWING names:
+    pages and sockets know nothing of each other."""
+    parts: dict[str, dict[str, Any]] = import_string(settings.DRAWING)(
+        tree_uid,
+        languages,
+        near=changed.near,
+        only=changed.only,
+        points=changed.points,
+        generations=changed.generations,
+    )
+    return parts
 
 
 def heads(streams: Iterable[str]) -> dict[str, int]:

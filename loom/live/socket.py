@@ -80,6 +80,8 @@ class Socket:
         self._closing = asyncio.Event()
         self._readers: dict[str, Reader] = {}
         self._here_told = -1
+        self._drawn = feed.drawings.count
+        self._is_behind = guest.since < feed.ring.head
         self._beat_at = 0.0
         self._sending_since: float | None = None
         self._deltas = Pace(DELTAS_A_SECOND, burst=6)
@@ -160,6 +162,7 @@ class Socket:
         while True:
             self.wake.clear()
             await self._tell_events()
+            await self._tell_drawn()
             await self._tell_deltas()
             await self._tell_presence()
             if self._loop.time() >= self._beat_at:
@@ -193,6 +196,22 @@ class Socket:
                 self._cursor = entry.seq
             if not entries:
                 return
+
+    async def _tell_drawn(self) -> None:
+        """What changed on the page, after the events that changed it. What happened before
+        this socket was opened was drawn for others: its page fetches what it shows."""
+        if not self.guest.drawn:
+            return
+        if self._is_behind:
+            self._is_behind = False
+            await self._tell(frames.drawn(self._cursor, {}))
+        while found := self.feed.drawings.next(self._drawn, self.guest.drawn):
+            number, seq, frame = found
+            if seq > self._cursor:  # its events come first
+                self.wake.set()
+                return
+            self._drawn = number
+            await self._tell(frame)
 
     async def _tell_deltas(self, *, at_once: bool = False) -> None:
         for partial, reader in self._behind():

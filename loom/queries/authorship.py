@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from loom.models import Node
-from loom.queries.node_rows import NodeRow
+from loom.queries.node_rows import NodeRow, fetch, listed, walked
 from loom.rules.authorship import Pieces, inherited
 
 Wording = tuple[str, str, str, int | None]  # hash, text, author, id it was edited from
-MOST_EDITS = 500  # how many edits are followed back
+MOST_EDITS = 500  # steps back from a text
 
 
 def pieces_of(rows: Sequence[NodeRow]) -> dict[int, Pieces]:
-    """The authored pieces of each row, by row id. One query for each step back that an edit has."""
+    """The pieces of each row, by row id. One query, none where none of them is an edit."""
     edited = {row.id: row.more.edited_from_id for row in rows}
     known = _wordings({one for one in edited.values() if one is not None})
     found: dict[int, Pieces] = {}
@@ -28,19 +27,27 @@ def _whole(author: str, text: str) -> Pieces:
     return ((author, len(text)),) if text else ()
 
 
+# What texts were edited from, as far back as it goes. The walk holds ids alone: a text is read
+# once, however many were made from it.
+_BACK = """
+    WITH RECURSIVE back(id, steps) AS (
+        SELECT n.id, 1 FROM loom_node n WHERE n.id IN ({wanted})
+        UNION
+        SELECT n.edited_from_id, back.steps + 1 FROM back JOIN loom_node n ON n.id = back.id
+        WHERE n.edited_from_id IS NOT NULL AND back.steps < {most} AND {walked}
+    )
+    SELECT n.id, n.hash, n.text, a.uid, n.edited_from_id
+    FROM (SELECT DISTINCT id FROM back) b JOIN loom_node n ON n.id = b.id
+    JOIN loom_participant a ON a.id = n.author_id
+"""
+
+
 def _wordings(wanted: set[int]) -> dict[int, Wording]:
-    known: dict[int, Wording] = {}
-    for _ in range(MOST_EDITS):
-        missing = wanted - known.keys()
-        if not missing:
-            break
-        rows = Node.objects.filter(pk__in=missing)
-        for key, digest, text, author, before in rows.values_list(
-            "id", "hash", "text", "author__uid", "edited_from_id"
-        ):
-            known[key] = (digest, text, author, before)
-        wanted = {one[3] for one in known.values() if one[3] is not None}
-    return known
+    """The nodes of these row ids and all that they were edited from; at most one query."""
+    if not wanted:
+        return {}
+    rows = fetch(_BACK.format(wanted=listed(wanted), most=MOST_EDITS, walked=walked("back.id")))
+    return {key: (digest, text, author, before) for key, digest, text, author, before in rows}
 
 
 def _along(newest: Wording, known: dict[int, Wording]) -> Pieces:

@@ -169,6 +169,7 @@ def visible_at_or_above(
 
 AT_ONCE = timedelta(seconds=5)  # generations of one command are started within this time
 NEAREST = 200
+MOST_ASKED = 400  # candidates that are looked at for one go
 
 
 def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, int]]:
@@ -182,11 +183,12 @@ def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None,
         participant__archived_at__isnull=True,
         turn__isnull=True,
     )
-    last = own.order_by("-point__depth", "-id").first()
-    if last is None:
+    columns = ("point_id", "created_at", "participant__name", "batch")
+    rows = list(own.order_by("-point__depth", "-id").values_list(*columns)[:MOST_ASKED])
+    if not rows:
         return None, {}
-    go = own.filter(point=last.point_id, created_at__gte=last.created_at - AT_ONCE)
-    rows = list(go.order_by("id").values_list("participant__name", "batch"))
-    # One command asks each participant once: a retry after a failure is counted once.
-    newest = dict(rows)
-    return last.point_id, dict(Counter(name for name, batch in rows if newest[name] == batch))
+    point, last_at = rows[0][:2]
+    go = [row[2:] for row in rows if row[0] == point and row[1] >= last_at - AT_ONCE]
+    # One line asks each of them: who failed and was asked again at once is counted once.
+    newest = dict(reversed(go))
+    return point, dict(Counter(name for name, batch in reversed(go) if newest[name] == batch))

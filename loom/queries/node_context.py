@@ -244,6 +244,12 @@ class Around:
         all_of = self.versions[slot]
         return next((one for one in reversed(all_of) if not one.version_pruned), all_of[-1])
 
+    def standing(self, slot: int, chosen: int | None) -> Near:
+        """The version of that row id where it is there and not pruned, else the newest."""
+        found = (one for one in self.versions[slot] if one.id == chosen)
+        one = next(found, None)
+        return self.newest(slot) if one is None or one.version_pruned else one
+
     def texts(self, above: int | None, *, own: int = 0) -> list[int]:
         """The text slots below one that are not pruned, in order; `own` is never left out."""
         found = self.below[above] if above is not None else []
@@ -263,9 +269,12 @@ class Around:
         return seen
 
 
-def margins_of(tree: Tree, spots: Sequence[Spot]) -> Margins:
-    """The margin of each version, by row id. Three queries."""
-    around = Around({spot.slot_id for spot in spots})
+def margins_of(tree: Tree, spots: Sequence[Spot], around: Around | None = None) -> Margins:
+    """The margin of each version, by row id. Three queries; two where `around`, which holds
+    the slots of the spots, was read already; none without spots."""
+    if not spots:
+        return {}
+    around = around or Around({spot.slot_id for spot in spots})
     margins = {spot.id: _margin(around, spot) for spot in spots}
     accepted = _put_marks(tree, margins)
     for spot in spots:

@@ -1,11 +1,13 @@
 """How pages show participants: a name, initials and a colour each; and the texts that are shown."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils.translation import gettext, gettext_noop
 
 from loom.access import Actor
 from loom.models import Grove, Participant
+from loom.rules.permissions import NAMES
 
 WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),
@@ -49,6 +51,8 @@ class Who:
     is_me: bool
     model: str
     is_archived: bool
+    is_agent: bool  # may be asked for a turn
+    budget: str
 
     @property
     def shown(self) -> str:
@@ -69,6 +73,12 @@ def cast_of(actor: Actor) -> dict[str, Who]:
     The colour follows from the position in that order, so it never changes.
     """
     everybody = Participant.objects.filter(grove=actor.grove).order_by("id")
+    return cast_from(everybody, me=actor.participant.pk)
+
+
+def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who]:
+    """The participants of a grove, given in order of coming; `me` is the row id of who looks,
+    0 for nobody in particular."""
     return {
         one.uid: Who(
             uid=one.uid,
@@ -76,9 +86,11 @@ def cast_of(actor: Actor) -> dict[str, Who]:
             kind=one.kind,
             colour=place % COLOURS,
             initials=_initials(one),
-            is_me=one.pk == actor.participant.pk,
+            is_me=one.pk == me,
             model=one.model_ref,
             is_archived=one.archived_at is not None,
+            is_agent=one.kind == "model" and NAMES["A"] in one.permissions,
+            budget=one.budget,
         )
         for place, one in enumerate(everybody)
     }

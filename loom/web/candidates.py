@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -22,11 +23,11 @@ from loom.commands.generation_lifecycle import places
 from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
-from loom.models import Generation, Node, Tree, Workspace
-from loom.queries import lookup
+from loom.models import Generation, Node, Participant, Tree, VersionChoice, Workspace
 from loom.queries.lookup import NEAREST, asked_on
+from loom.queries.node_context import Around
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.path import path_ids, selected_versions
+from loom.queries.path import path_ids
 from loom.rules.errors import CommandError
 from loom.web.avatars import Who
 from loom.web.node_parts import age_of, broken_reason
@@ -99,6 +100,7 @@ def _run(actor: Actor, tree: Tree, one: str | Respond | Continue, at: str) -> An
 # What hangs below the position: the weave of continuations, finished and still coming.
 
 
+OPEN = ("queued", "running")
 MAX_CARDS = 60
 FAILED_FOR = timedelta(minutes=10)
 MAX_CARD_TEXT = 700
@@ -123,7 +125,7 @@ class Card:
     hint: str = ""  # what to do about it
     again: str = ""  # the line that asks for a failed one again; "": that would not help
     is_excluded: bool = False
-    is_mine: bool = False  # asked for by the reader
+    asked_by: str = ""  # of one still coming
     before: int = 0  # candidates that begin before this one
     same: str = ""  # the whole text of a finished one
     alike: tuple["Card", ...] = ()  # others of the same text, folded into this one
@@ -163,41 +165,101 @@ class Weave:
         return max(0, self.total - MAX_CARDS)
 
 
-def weave_of(
-    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node, cast: dict[str, Who]
+class Point(Protocol):
+    """The version below which something hangs: a Node, or a Near."""
+
+    @property
+    def local_id(self) -> str: ...
+    @property
+    def parent_slot_id(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Hanging:
+    """What hangs below a point: the rows shown of `total` text slots, how many texts hang
+    below each by slot, the generation that made the first version of a slot by slot, and
+    those that are still coming."""
+
+    point: Point
+    rows: Sequence[NodeRow]
+    total: int
+    children: Mapping[int, int]
+    begun: Mapping[int, Generation]
+    coming: Sequence[Generation]
+
+
+def woven(
+    hanging: Hanging,
+    cast: dict[str, Who],
+    *,
+    failed: Sequence[Generation] = (),
+    asked: dict[str, int] | None = None,
+    asked_here: bool = False,
 ) -> Weave:
-    """What hangs below `node`, in the order in which it was begun.
+    """The weave, in the order in which it was begun. One query where something waits.
 
     A candidate keeps its place, and so its key, when it ends before one asked for earlier.
     """
-    slots = list(lookup.slots_below(node.slot_id).values_list("id", flat=True))
-    shown = slots[:MAX_CARDS]
-    standing = selected_versions(shown, workspace)
-    rows = rows_of([standing[slot][0] for slot in shown if slot in standing])
-    children = _children(shown)
-    begun = _begun(shown)
+    begun, coming = hanging.begun, hanging.coming
     cards = [
-        (_order(row, begun), _card(row, cast, children.get(row.slot_id, 0), begun)) for row in rows
+        (_order(row, begun), _card(row, cast, hanging.children.get(row.slot_id, 0), begun))
+        for row in hanging.rows
     ]
-    coming = _coming(tree, node)
     before = places(one for one in coming if one.status == "queued")
     cards += [
-        ((one.created_at, one.pk), _stream(actor, one, cast, before.get(one.pk, 0)))
-        for one in coming
+        ((one.created_at, one.pk), _stream(one, cast, before.get(one.pk, 0))) for one in coming
     ]
-    cards += [((one.created_at, one.pk), _lost(one, cast)) for one in _failed(actor, tree, node)]
+    cards += [((one.created_at, one.pk), _lost(one, cast)) for one in failed]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
-    path = [version for _, version in path_ids(actor, tree, workspace, node, most=NEAREST)]
-    asked_at, asked = asked_on(actor, tree, path)
     return Weave(
-        point=node.local_id,
+        point=hanging.point.local_id,
         cards=folded([replace(card, key=key) for key, card in enumerate(ordered, 1)]),
-        total=len(slots),
+        total=hanging.total,
         coming=len(coming),
-        is_root=node.parent_slot_id is None,
-        asked=asked,
-        asked_here=asked_at == node.pk,
+        is_root=hanging.point.parent_slot_id is None,
+        asked=asked or {},
+        asked_here=asked_here,
     )
+
+
+def weave_of(
+    actor: Actor,
+    tree: Tree,
+    workspace: Workspace | None,
+    node: Node,
+    cast: dict[str, Who],
+    *,
+    path: Sequence[int] | None = None,
+) -> Weave:
+    """What hangs below `node` for the actor: with the versions that they chose, what they asked
+    for and did not get, and whom they asked last on the path (row ids, read where not given)."""
+    around = Around({node.slot_id})
+    slots = around.texts(node.slot_id)
+    shown = slots[:MAX_CARDS]
+    chosen = _chosen(workspace, shown)
+    versions = [one.id for one in around.versions[node.slot_id]]
+    begun, open_or_lost = begun_and_coming(shown, versions, lost_by=actor.participant)
+    hanging = Hanging(
+        point=node,
+        rows=rows_of([around.standing(slot, chosen.get(slot)).id for slot in shown]),
+        total=len(slots),
+        children=_children(shown),
+        begun=begun,
+        coming=[one for one in open_or_lost if one.status in OPEN],
+    )
+    if path is None:
+        path = [version for _, version in path_ids(actor, tree, workspace, node, most=NEAREST)]
+    asked_at, asked = asked_on(actor, tree, path)
+    failed = [one for one in open_or_lost if one.status not in OPEN]
+    return woven(hanging, cast, failed=failed, asked=asked, asked_here=asked_at == node.pk)
+
+
+def _chosen(workspace: Workspace | None, slots: Sequence[int]) -> dict[int, int]:
+    """The version that the workspace chose, by slot."""
+    if workspace is None or not slots:
+        return {}
+    found = VersionChoice.objects.filter(workspace=workspace, slot__in=slots)
+    return dict(found.values_list("slot_id", "node_id"))
 
 
 def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
@@ -223,20 +285,37 @@ def _children(slots: list[int]) -> dict[int, int]:
     return counts
 
 
-def _begun(slots: list[int]) -> dict[int, Generation]:
-    """The generation that made the first version of a slot, by slot."""
-    found = Generation.objects.filter(node__in=slots).only("node_id", "created_at", "note")
-    return {one.node_id: one for one in found if one.node_id is not None}
+def begun_and_coming(
+    slots: Sequence[int], points: Sequence[int], *, lost_by: Participant | None = None
+) -> tuple[dict[int, Generation], list[Generation]]:
+    """The generation that made the first version of a slot, by slot, and those that are coming
+    below the points (row ids), with what a participant asked for lately and did not get.
+    Rounds of turns are none: they are drawn with the turn. One query."""
+    wanted = Q(status__in=OPEN)
+    if lost_by is not None:
+        since = timezone.now() - FAILED_FOR
+        lost = Q(status__in=("failed", "interrupted"), node__isnull=True, ended_at__gt=since)
+        wanted |= lost & Q(asked_by=lost_by)
+    below = Q(point__in=points, discard=False, round=0) & wanted
+    found = Generation.objects.filter(Q(node__in=slots) | below)
+    begun: dict[int, Generation] = {}
+    coming = []
+    for one in found.select_related("participant", "asked_by").order_by("id"):
+        if one.node_id is not None:
+            begun[one.node_id] = one
+        else:
+            coming.append(one)
+    return begun, coming
 
 
-def _order(row: NodeRow, begun: dict[int, Generation]) -> tuple[datetime, int]:
+def _order(row: NodeRow, begun: Mapping[int, Generation]) -> tuple[datetime, int]:
     generation = begun.get(row.slot_id)
     if generation is None:
         return row.created_at, row.id
     return generation.created_at, generation.pk
 
 
-def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: dict[int, Generation]) -> Card:
+def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: Mapping[int, Generation]) -> Card:
     generation = begun.get(row.slot_id)
     return Card(
         who=cast[row.author_uid],
@@ -250,33 +329,6 @@ def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: dict[int, Gener
         is_excluded=bool(row.excluded),
         same="" if row.excluded else row.text,
     )
-
-
-def _coming(tree: Tree, node: Node) -> list[Generation]:
-    # The rounds of a turn are drawn with it.
-    rows = Generation.objects.filter(
-        tree=tree,
-        point__slot=node.slot_id,
-        status__in=("queued", "running"),
-        discard=False,
-        round=0,
-    )
-    return list(rows.select_related("participant").order_by("id"))
-
-
-def _failed(actor: Actor, tree: Tree, node: Node) -> list[Generation]:
-    """What the reader asked for here lately and did not get, so that he can ask again."""
-    rows = Generation.objects.filter(
-        tree=tree,
-        point__slot=node.slot_id,
-        status__in=("failed", "interrupted"),
-        node__isnull=True,
-        asked_by=actor.participant,
-        discard=False,
-        round=0,
-        ended_at__gt=timezone.now() - FAILED_FOR,
-    )
-    return list(rows.select_related("participant").order_by("id"))
 
 
 def _lost(one: Generation, cast: dict[str, Who]) -> Card:
@@ -301,7 +353,7 @@ def _again(one: Generation) -> str:
     return f'continue n:1{tokens}{temperature} using agent:"{name}"'
 
 
-def _stream(actor: Actor, one: Generation, cast: dict[str, Who], before: int) -> Card:
+def _stream(one: Generation, cast: dict[str, Who], before: int) -> Card:
     return Card(
         who=cast[one.participant.uid],
         text=one.text,
@@ -309,7 +361,7 @@ def _stream(actor: Actor, one: Generation, cast: dict[str, Who], before: int) ->
         generation=one.uid,
         chunk=one.chunk,
         note=one.note,
-        is_mine=one.asked_by_id == actor.participant.pk,
+        asked_by=one.asked_by.uid,
         before=before,
     )
 

@@ -7,8 +7,8 @@ chosen above, ages) is put around a drawn node, or in its marked places, by `Dra
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache as once
 from inspect import getsource
@@ -25,7 +25,7 @@ from django.utils.translation import get_language, gettext, gettext_noop
 from loom.access import Actor
 from loom.models import Tree
 from loom.queries.authorship import pieces_of
-from loom.queries.node_context import Margin, Spot, margins_of
+from loom.queries.node_context import Around, Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import preferences
 from loom.rules.authorship import Pieces
@@ -159,6 +159,13 @@ class Found:
     cast: Mapping[str, Who]
     rows: Mapping[int, NodeRow]
     margins: Mapping[int, Margin]
+    pieces: dict[int, Pieces] = field(default_factory=dict)
+
+    def find_pieces(self, keys: Iterable[int]) -> None:
+        """Reads who wrote which piece of a buffer's texts. At most one query for all."""
+        missing = [self.rows[key] for key in keys if key not in self.pieces]
+        if missing and self.tree.mode == "buffer":
+            self.pieces.update(pieces_of(missing))
 
     def node(self, key: int) -> NodeShown:
         """The node of that row id."""
@@ -192,7 +199,8 @@ class Found:
 
     def _body(self, row: NodeRow, cast: dict[str, Who]) -> SafeString:
         if self.tree.mode == "buffer":
-            return _pieces(row, pieces_of([row])[row.id], cast)
+            self.find_pieces([row.id])
+            return _pieces(row, self.pieces[row.id], cast)
         return _body(row.text, self.tree.mode)
 
     def revision(self, key: int) -> str:
@@ -317,16 +325,24 @@ class Drawn:
         return format_html(' data-writer="{}"{}{}', self.by, bookmarked, wordings)
 
 
-def found_for(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> Found:
-    """What the nodes at these spots are drawn from. Four queries."""
-    margins = margins_of(tree, spots)
+def found_for(
+    tree: Tree,
+    spots: Sequence[Spot],
+    cast: Mapping[str, Who],
+    *,
+    around: Around | None = None,
+    also: Iterable[int] = (),
+) -> Found:
+    """What the nodes at these spots are drawn from, and the rows of other nodes `also`. Four
+    queries; three where what is around them was read already."""
+    margins = margins_of(tree, spots, around)
     notes = [
         part.id
         for margin in margins.values()
         for one in margin.notes
         for part in (one.wording, *one.replies)
     ]
-    rows = {row.id: row for row in rows_of([*(spot.id for spot in spots), *notes])}
+    rows = {row.id: row for row in rows_of([*(spot.id for spot in spots), *notes, *also])}
     return Found(tree, cast, rows, margins)
 
 
@@ -336,10 +352,17 @@ def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list
     Four queries; a node that was drawn before, here or in another process, is not drawn
     again until something in it changes.
     """
-    found = found_for(tree, spots, cast)
+    return drawn_from(found_for(tree, spots, cast), spots)
+
+
+def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
+    """The nodes at these spots, drawn in the language of the moment. No queries; one for the
+    texts of a buffer that were edited and not drawn before."""
     keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
     kept = _kept(list(keys_of.values()))
-    fresh = {key: _inside(found, one) for one, key in keys_of.items() if key not in kept}
+    new = {one: key for one, key in keys_of.items() if key not in kept}
+    found.find_pieces(new)
+    fresh = {key: _inside(found, one) for one, key in new.items()}
     _keep(fresh)
     inside = kept | fresh
     return [_drawn(found, spot.id, inside[keys_of[spot.id]]) for spot in spots]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from loom.access import Actor
 from loom.models import Node, Tree, Workspace
 from loom.queries import lookup
+from loom.queries.lookup import NEAREST
 from loom.queries.node_context import Spot
 from loom.queries.path import path_ids
 from loom.rules.errors import CommandError, not_found
@@ -71,9 +72,11 @@ def known_node(tree: Tree, local_id: str) -> Node | None:
 @dataclass(frozen=True)
 class Stretch:
     """Some nodes of a path, without the root; `above` is the version (a row id) that stands
-    above the first of them, and `has_above` says whether it is not the root's."""
+    above the first of them, and `has_above` says whether it is not the root's. `path` holds the
+    versions that were read, root first: the last NEAREST of it at least."""
 
     spots: list[Spot]
+    path: list[int]
     above: int
     has_above: bool
 
@@ -84,7 +87,7 @@ def stretch_of(place: Place, *, after: str, before: str, limit: int) -> Stretch:
 
     CONFLICT where `after` is not on this path: the page asks for the whole of it then.
     """
-    most = limit + 1  # one more: whether there is anything above
+    most = max(limit + 1, NEAREST)  # one more: whether there is anything above
     if before:
         upper = known_node(place.tree, before)
         most += max(0, place.node.depth - upper.depth + 1) if upper else 0
@@ -101,6 +104,7 @@ def stretch_of(place: Place, *, after: str, before: str, limit: int) -> Stretch:
     start = max(floor, end - limit)
     return Stretch(
         spots=[Spot(node, slot) for slot, node in path[start:end]],
+        path=[node for _, node in path],
         above=path[start - 1][1] if start else 0,
         has_above=start > first or not first,
     )

@@ -24,13 +24,12 @@ from loom.rules.budgets import PRESETS
 from loom.rules.errors import CommandError
 from loom.web import keys
 from loom.web.avatars import Who, cast_of
-from loom.web.candidates import agents_of, weave_of
+from loom.web.candidates import Weave, agents_of, weave_of
 from loom.web.groves import frame, tags_on
 from loom.web.node_parts import Drawn, drawn_of, reader_of
 from loom.web.panels import portals_out
-from loom.web.places import Place, place_of, stretch_of
+from loom.web.places import Place, Stretch, place_of, stretch_of
 from loom.web.requests import PersonRequest, person, text_of
-from loom.web.turns import actors_of
 
 PAGE_NODES = 60
 
@@ -50,13 +49,14 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
     # The cursor is read first: what happens while the page is made comes again as events.
     seq = head_of(place.tree)
     cast = cast_of(place.actor)
+    stretch = stretch_of(place, after="", before="", limit=PAGE_NODES)
     context = {
-        **_path_context(place, cast, after="", before=""),
-        "weave": weave_of(place.actor, place.tree, place.workspace, place.node, cast),
+        **_path_context(place, cast, stretch),
+        "weave": _weave(place, cast, stretch),
         "cast": list(cast.values()),
         "me": cast[place.actor.participant.uid],
         "agents": agents_of(cast),
-        "actors": actors_of(place.actor, cast),
+        "actors": [one for one in cast.values() if one.is_agent and not one.is_archived],
         "budgets": tuple(PRESETS),
         "settings": {
             **_settings(place, cast, seq),
@@ -102,8 +102,12 @@ def _choices(workspace: Workspace) -> dict[str, str]:
     return dict(chosen.values_list("slot__local_id", "node__local_id"))
 
 
-def _path_context(place: Place, cast: dict[str, Who], *, after: str, before: str) -> dict[str, Any]:
-    stretch = stretch_of(place, after=after, before=before, limit=PAGE_NODES)
+def _weave(place: Place, cast: dict[str, Who], stretch: Stretch | None = None) -> Weave:
+    path = stretch.path if stretch else None
+    return weave_of(place.actor, place.tree, place.workspace, place.node, cast, path=path)
+
+
+def _path_context(place: Place, cast: dict[str, Who], stretch: Stretch) -> dict[str, Any]:
     drawn = drawn_of(place.tree, stretch.spots, cast)
     return {
         "tree": place.tree,
@@ -135,8 +139,9 @@ def path(request: PersonRequest, uid: str) -> HttpResponse:
     """The path to `?node=` with its weave; only below `?after=`, a node of that path."""
     place = _place(request, uid)
     cast = cast_of(place.actor)
-    context = _path_context(place, cast, after=request.GET.get("after", ""), before="")
-    context["weave"] = weave_of(place.actor, place.tree, place.workspace, place.node, cast)
+    after = request.GET.get("after", "")
+    stretch = stretch_of(place, after=after, before="", limit=PAGE_NODES)
+    context = {**_path_context(place, cast, stretch), "weave": _weave(place, cast, stretch)}
     return render(request, "parts/path.html", context)
 
 
@@ -146,7 +151,8 @@ def above(request: PersonRequest, uid: str) -> HttpResponse:
     """The stretch of the path to `?node=` that lies above `?before=`."""
     place = _place(request, uid)
     before = request.GET.get("before", "")
-    context = _path_context(place, cast_of(place.actor), after="", before=before)
+    stretch = stretch_of(place, after="", before=before, limit=PAGE_NODES)
+    context = _path_context(place, cast_of(place.actor), stretch)
     return render(request, "parts/stretch.html", context)
 
 
@@ -156,8 +162,11 @@ def weave(request: PersonRequest, uid: str) -> HttpResponse:
     """What hangs below `?node=`."""
     place = _place(request, uid)
     cast = cast_of(place.actor)
-    drawn = weave_of(place.actor, place.tree, place.workspace, place.node, cast)
-    context = {"weave": drawn, "tree": place.tree, "can": access.abilities(place.actor, place.tree)}
+    context = {
+        "weave": _weave(place, cast),
+        "tree": place.tree,
+        "can": access.abilities(place.actor, place.tree),
+    }
     return render(request, "parts/weave.html", context)
 
 

@@ -22,11 +22,10 @@ from loom.grammar.batches import prose_of, segments_of
 from loom.grammar.lines import read
 from loom.grammar.printing import without_name
 from loom.grammar.tokens import ParseError
-from loom.models import OPEN_TURN, Generation, Node, Participant, Step, Tree, Turn
+from loom.models import OPEN_TURN, Generation, Node, Step, Tree, Turn
 from loom.queries.turns import budget_of, lines_of, spent_of, texts_of
 from loom.queries.turns import turns as all_turns
 from loom.rules import budgets
-from loom.rules.permissions import GENERATE, LOOM, WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.places import place_of
@@ -233,20 +232,6 @@ def _at(tree: Tree, node: Node) -> list[Turn]:
 
 def _asides(tree: Tree) -> Sequence[Turn]:
     return list(all_turns().filter(tree=tree, form="aside").order_by("-id")[:MAX_ASIDES])
-
-
-@dataclass(frozen=True)
-class Acting:
-    """An agent that may be asked for a turn, and the budget it has by itself."""
-
-    who: Who
-    budget: str
-
-
-def actors_of(actor: Actor, cast: dict[str, Who]) -> list[Acting]:
-    """The loom-aware agents of the grove."""
-    rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
-    return [Acting(cast[one.uid], one.budget) for one in rows if LOOM in one.permissions]
 
 
 def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:

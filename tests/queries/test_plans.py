@@ -14,10 +14,24 @@ from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.commands.node_writer import make_items
 from loom.commands.trees import make_public_link
-from loom.models import Event, Mark, Participant, Step, Stream, Tree, Turn, User, Workspace
+from loom.models import (
+    Event,
+    Generation,
+    Mark,
+    Participant,
+    Step,
+    Stream,
+    Tree,
+    Turn,
+    User,
+    Workspace,
+)
 from loom.models.base import new_uid
+from loom.queries.authorship import pieces_of
+from loom.queries.node_rows import rows_of
 from loom.rules.addresses import of_node
 from loom.rules.errors import CommandError
+from loom.web.live_parts import parts_for
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, opening, provider  # noqa: F401 (fixtures)
 from tests.interfaces.matrix import LINES, ROWS, filled
@@ -36,7 +50,7 @@ PAGES = """
 /trees/{tree}/path?node={node} /trees/{tree}/weave /trees/{tree}/turns?node={node}
 /trees/{tree}/search?q=opening /trees/{tree}/marks /trees/{tree}/bookmarks
 /trees/{tree}/history /trees/{tree}/nodes/{node} /trees/{tree}/nodes/{node}/provenance
-/trees/{tree}/nodes/{node}/text /settings
+/trees/{tree}/nodes/{node}/text /trees/{tree}/nodes/{node}/drawn /settings
 """.split()
 COUNT = 300
 
@@ -128,6 +142,37 @@ def test_commands_scan_nothing(
             with suppress(CommandError):  # such as what an earlier line has hidden
                 execute_line(actor, tree, Request(line))
     assert len(queries.sent) > 40
+    queries.demand_no_faults()
+
+
+def test_drawing_what_changed_scans_nothing(
+    world: dict[str, str],  # noqa: F811
+    actor: Actor,
+    tree: Tree,
+    _grown: None,
+) -> None:
+    edited = Request(f'edit {world["node"]} "Words." as:version')
+    newer = str(execute(actor, tree, edited).body["refs"][0])
+    lost = Generation.objects.create(
+        tree=tree,
+        participant=actor.participant,
+        asked_by=actor.participant,
+        batch="b",
+        point_id=tree.nodes.get(local_id=world["node"]).pk,
+        index=1,
+        lane="lane",
+    )
+    with recorded() as queries:
+        drawn = parts_for(
+            tree.uid,
+            ["en"],
+            near=[world["node"], newer],
+            only=[world["note"]],
+            points=[newer],
+            generations=[lost.uid],
+        )
+        assert pieces_of(rows_of([tree.nodes.get(local_id=newer).pk]))
+    assert drawn["en"]["nodes"] and len(queries.sent) >= 9
     queries.demand_no_faults()
 
 

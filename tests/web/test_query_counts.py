@@ -9,7 +9,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands import node_writer
+from loom.commands.execute import Request, execute
 from loom.models import Tree, User, Workspace
 from loom.web import node_parts
 from loom.web.avatars import cast_of
@@ -73,6 +74,26 @@ def test_a_path_is_drawn_with_five_queries_whatever_hangs_at_it(
         stretch = stretch_of(place, after="", before="", limit=60)
         drawn = node_parts.drawn_of(tree, stretch.spots, cast)
     assert len(drawn) == length
+
+
+@pytest.mark.parametrize("edits", [1, 6])
+def test_who_wrote_what_in_a_buffer_is_one_query_however_often_it_was_edited(
+    actor: Actor, edits: int
+) -> None:
+    tree = node_writer.make_tree(actor, title="Buffer", mode="buffer")
+    tips = []
+    for number in range(5):
+        tip = said(actor, tree, f'respond "Words number {number} and more."')
+        for edit in range(edits):
+            tip = said(actor, tree, f'edit {tip} "Words number {number}, {edit}." as:version')
+        tips.append(tip)
+    workspace = Workspace.objects.get(participant=actor.participant, tree=tree)
+    place = place_of(actor, tree, workspace, tips[-1])
+    cast = cast_of(actor)
+    with at_most(6):
+        stretch = stretch_of(place, after="", before="", limit=60)
+        drawn = node_parts.drawn_of(tree, stretch.spots, cast)
+    assert [one.id for one in drawn] == tips
 
 
 @pytest.mark.parametrize("part", PARTS)

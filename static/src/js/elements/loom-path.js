@@ -5,10 +5,36 @@ import { part, Refused } from "../live/api.js";
 import { drawFolds } from "../tree/folds.js";
 import { pageOf } from "../tree/page.js";
 import { Stick } from "../tree/stick.js";
-import { morph, parsed } from "../tree/morph.js";
-import { slotsTouched } from "../tree/touched.js";
+import { isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
 
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
+
+/** Says which of how many siblings a node is; false where it had none yet.
+ * @param {Element} node @param {import("../tree/store.js").TreeStore} store @param {number} slot */
+function countSiblings(node, store, slot) {
+  const shown = node.querySelector(":scope > footer > .sib:not(.plain)");
+  const parent = store.parents[slot];
+  if (!shown || parent === null || parent === undefined || store.isPruned(slot)) return false;
+  const siblings = store.childrenOf(parent);
+  const place = siblings.indexOf(slot);
+  const [before, count, after] = shown.children;
+  count.textContent = `${place + 1} / ${siblings.length}`;
+  lead(before, siblings[place - 1]);
+  lead(after, siblings[place + 1]);
+  return true;
+
+  /** @param {Element} link @param {number | undefined} to */
+  function lead(link, to) {
+    if (to === undefined) {
+      for (const name of ["href", "data-go", "data-slot"]) link.removeAttribute(name);
+      link.setAttribute("aria-disabled", "true");
+      return;
+    }
+    const id = store.standing(to);
+    link.removeAttribute("aria-disabled");
+    for (const [name, value] of [["href", `?node=${id}`], ["data-go", id], ["data-slot", ""]]) link.setAttribute(name, value);
+  }
+}
 
 export class LoomPath extends HTMLElement {
   connectedCallback() {
@@ -17,9 +43,13 @@ export class LoomPath extends HTMLElement {
     const { signal } = this.stop;
     this.busy = false;
     this.again = false;
+    /** @type {"path" | "weave"} what is fetched next */
+    this.wanted = "weave";
     this.page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail.from), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.page.addEventListener("drawn", (event) => this.received(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("redraw", () => this.refresh(), { signal });
+    this.page.addEventListener("redraw-weave", () => this.refresh("weave"), { signal });
     this.page.addEventListener("folded", () => this.mark(), { signal });
     this.addEventListener("click", (event) => this.above(event), { signal });
     const thread = /** @type {HTMLElement} */ (this.closest("main"));
@@ -135,17 +165,91 @@ export class LoomPath extends HTMLElement {
     });
   }
 
-  /** @param {any} event */
+  /** What the server draws for everybody follows each event (`received`). What a reader asked
+   * for is shown to them alone, and fetched. @param {any} event */
   heard(event) {
-    const store = this.page?.store;
-    const slots = store ? slotsTouched(store, event) : [];
-    const path = store && this.page ? new Set(store.pathTo(this.page.position)) : new Set();
-    const kinds = ["node.added", "generation.started", "generation.ended"];
-    if (slots.some((slot) => path.has(slot)) || (!store && kinds.includes(event.kind))) this.refresh();
+    const page = this.page;
+    if (event.kind !== "generation.started" || !page) return;
+    const { asked_by: by, point } = event.payload.generation;
+    if (by === page.settings.me && this.isHere(point)) this.refresh("weave");
   }
 
-  /** Asks for the path again soon; many events make few requests. */
-  refresh() {
+  /** Whether a node is a version of the one where the reader stands. @param {string} id */
+  isHere(id) {
+    const store = this.page?.store;
+    if (id === this.page?.position) return true;
+    return Boolean(store) && store?.slotOf(id) === store?.slotOf(this.page?.position ?? "");
+  }
+
+  /** Puts in what changed, as the server drew it for everybody, or fetches what that lacks.
+   * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], weaves?: Record<string, string>, again?: boolean}} drawn */
+  received({ nodes = {}, changed = [], beside = [], weaves = {}, again }) {
+    if (again || (!this.page?.store && !this.stretch().hidden)) return this.refresh();
+    if (!this.stretch().hidden) this.drawChanged(nodes, changed, beside);
+    for (const [point, markup] of Object.entries(weaves)) if (this.isHere(point)) this.drawShared(point, markup);
+  }
+
+  /** @param {Record<string, string>} nodes @param {string[]} changed drawn by nobody yet
+   * @param {string[]} beside their place among their siblings changed, and nothing else */
+  drawChanged(nodes, changed, beside) {
+    const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    const store = /** @type {import("../tree/store.js").TreeStore} */ (page.store);
+    let above = "";
+    for (const old of this.nodes()) {
+      const id = keyOf(old);
+      const slot = store.slotOf(id);
+      const now = slot === null || this.isHere(id) ? id : store.standing(slot);
+      if (nodes[now] !== undefined) this.replace(old, nodes[now], above);
+      else if (now !== id || changed.includes(now) || (beside.includes(now) && !countSiblings(old, store, slot ?? -1))) void this.fetchNode(old, now, above);
+      else old.classList.toggle("reworded", isReworded(old, above));
+      above = now;
+    }
+    this.mark();
+  }
+
+  /** @param {Element} old @param {string} markup @param {string} above the version above it */
+  replace(old, markup, above) {
+    const fresh = parsed(markup).firstElementChild;
+    if (!fresh || !this.page) return;
+    makeOwn(fresh, this.page, above);
+    if (fresh.id === old.id) morphOne(old, fresh);
+    else old.replaceWith(fresh);
+    const out = document.getElementById(fresh.id)?.querySelector("[data-portals-out]");
+    if (out) void this.fetchPortals(out, keyOf(fresh));
+  }
+
+  /** @param {Element} old @param {string} id @param {string} above */
+  async fetchNode(old, id, above) {
+    try {
+      const markup = await part(`${this.page?.web}/nodes/${id}/drawn`);
+      if (old.isConnected) this.replace(old, markup, above);
+      this.mark();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+    }
+  }
+
+  /** What leads out of the grove, as far as this reader may see it. @param {Element} out @param {string} id */
+  async fetchPortals(out, id) {
+    try {
+      const fresh = parsed(await part(`${this.page?.web}/nodes/${id}/portals`));
+      morph(out, [...fresh.children]);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+    }
+  }
+
+  /** @param {string} point @param {string} markup */
+  drawShared(point, markup) {
+    const fresh = parsed(markup).firstElementChild;
+    const weave = /** @type {import("./loom-weave.js").LoomWeave | null} */ (this.querySelector("loom-weave"));
+    if (!fresh || point !== this.page?.position || !weave?.drawShared(fresh)) this.refresh("weave");
+  }
+
+  /** Asks for the path, or only what hangs below it, again soon; many events make few requests.
+   * @param {"path" | "weave"} [what] */
+  refresh(what = "path") {
+    if (what === "path") this.wanted = what;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.fetchAgain(), 80);
   }
@@ -154,14 +258,18 @@ export class LoomPath extends HTMLElement {
     if (this.busy) return void (this.again = true);
     this.busy = true;
     const position = this.page?.position;
+    const what = this.wanted === "path" ? this.what : "weave";
+    this.wanted = "weave";
     try {
-      const markup = await part(`${this.page?.web}/${this.what}?node=${position}`);
-      if (position === this.page?.position) this.draw(markup, "");
+      const markup = await part(`${this.page?.web}/${what}?node=${position}`);
+      if (position !== this.page?.position) return;
+      if (what === "weave") this.drawWeave(parsed(markup));
+      else this.draw(markup, "");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     } finally {
       this.busy = false;
-      if (this.again) this.refresh();
+      if (this.again) this.refresh(this.wanted);
       this.again = false;
     }
   }

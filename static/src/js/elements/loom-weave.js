@@ -6,7 +6,7 @@ import { hintFor } from "../tree/combos.js";
 import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/fanout.js";
 import { compare } from "../tree/compare.js";
 import { pageOf } from "../tree/page.js";
-import { morph } from "../tree/morph.js";
+import { morph, nameReader } from "../tree/morph.js";
 import { speak } from "../tree/speak.js";
 import { t } from "../t.js";
 
@@ -60,6 +60,26 @@ export class LoomWeave extends HTMLElement {
     this.finishDrawing();
   }
 
+  /** Draws what the server drew for everybody; false where this reader's own differs too much,
+   * and it has to be fetched. @param {Element} fresh */
+  drawShared(fresh) {
+    const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    const old = this.querySelector("[data-weave]");
+    const others = /** @type {NodeListOf<HTMLElement>} */ (fresh.querySelectorAll(".card[data-id], .alike [data-go]"));
+    const hasOwn = (/** @type {string} */ id) => page.store?.standing(page.store.slotOf(id) ?? -1) !== id;
+    if (!old || !fresh.querySelector(".card") || this.querySelector(".card.failed") || [...others].some((card) => hasOwn(card.dataset.id ?? card.dataset.go ?? ""))) return false;
+    nameReader(fresh, page.settings.me);
+    for (const name of ["data-asked", "data-asked-here"]) {
+      const value = old.getAttribute(name);
+      if (value === null) fresh.removeAttribute(name);
+      else fresh.setAttribute(name, value);
+    }
+    if (!old.hasAttribute("data-asked-here")) fresh.querySelector('[data-act="more"]')?.remove();
+    if (!old.hasAttribute("data-asked-here") && !fresh.querySelector(".coming")) fresh.querySelector(".rest")?.remove();
+    this.draw(fresh);
+    return true;
+  }
+
   finishDrawing() {
     for (const card of this.coming()) {
       const text = this.texts.get(keyOf(card));
@@ -70,7 +90,7 @@ export class LoomWeave extends HTMLElement {
     showRest(this);
     clearTimeout(this.looking);
     // Places in the queue change with what is asked elsewhere, and a provider may ask to wait.
-    if (this.cards().some(isSilent)) this.looking = setTimeout(() => this.page?.emit("redraw"), 4000);
+    if (this.cards().some(isSilent)) this.looking = setTimeout(() => this.page?.emit("redraw-weave"), 4000);
     this.page?.emit("weave", madeOf(this));
     this.light();
   }
@@ -112,7 +132,9 @@ export class LoomWeave extends HTMLElement {
     if (!generation.node) {
       // Its card, if there is one, is drawn anew: with what went wrong, or not at all.
       if (card) speak(`${t("Candidate {n} ended without a text.", { n: key })} ${generation.error?.message ?? ""}`);
-      return this.page?.emit("redraw");
+      // Who asked sees why; the socket sends the others what is left.
+      if (card?.getAttribute("data-asked-by") === this.page?.settings.me) this.page?.emit("redraw-weave");
+      return;
     }
     if (card) speak(`${t("Candidate {n} is complete.", { n: key })} ${text.slice(0, 200)}`);
     if (this.taken === generation.id) this.page?.go(generation.node);
@@ -145,7 +167,7 @@ export class LoomWeave extends HTMLElement {
   /** Takes a candidate: goes there, or as soon as it has ended. @param {Element} card */
   take(card) {
     if (card.classList.contains("failed")) return;
-    if (stopsRest()) this.halt(this.coming().filter((one) => one !== card && one.hasAttribute("data-mine")));
+    if (stopsRest()) this.halt(this.coming().filter((one) => one !== card && one.getAttribute("data-asked-by") === this.page?.settings.me));
     if (!isComing(card)) return this.page?.go(card.getAttribute("data-id") ?? "");
     for (const one of this.cards()) one.classList.remove("taken");
     this.taken = keyOf(card);

@@ -13,11 +13,13 @@ const GONE = { 4401: "signed out", 4404: "not yours" };
  * `since` is asked before each connection, so that it resumes where the page is.
  */
 export class LiveSocket extends EventTarget {
-  /** @param {string} path @param {() => number} since @param {{open?: (url: string) => WebSocket, backoff?: Backoff}} [options] */
-  constructor(path, since, { open = (url) => new WebSocket(url), backoff = new Backoff() } = {}) {
+  /** @param {string} path @param {() => number} since @param {{open?: (url: string) => WebSocket, backoff?: Backoff, query?: string}} [options] query: what
+   * is asked for besides, such as `&drawn=en` */
+  constructor(path, since, { open = (url) => new WebSocket(url), backoff = new Backoff(), query = "" } = {}) {
     super();
     this.path = path;
     this.since = since;
+    this.query = query;
     this.open = open;
     this.backoff = backoff;
     /** @type {State} */
@@ -73,7 +75,7 @@ export class LiveSocket extends EventTarget {
   connect() {
     clearTimeout(this.timer);
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = this.open(`${scheme}://${location.host}${this.path}?since=${this.since()}`);
+    const socket = this.open(`${scheme}://${location.host}${this.path}?since=${this.since()}${this.query}`);
     this.socket = socket;
     this.heard = Date.now();
     this.listen();

@@ -16,9 +16,6 @@ export async function storeNow(page) {
     cursor = some.events.at(-1).seq;
   }
   const store = new TreeStore(skeleton, page.settings.versions);
-  for (const event of missed) {
-    if (event.kind === "node.added") store.add(event.payload.node);
-    if (event.kind === "node.flagged") store.flag(event.payload);
-  }
+  for (const event of missed) store.apply(event);
   return store;
 }

@@ -27,15 +27,25 @@ export function parsed(markup) {
  * @param {{kept?: Element[], mayChange?: (old: Element, fresh: Element) => boolean}} [how]
  * kept: children that come first and stay as they are; mayChange: false leaves an element alone */
 export function morph(parent, fresh, { kept = [], mayChange = () => true } = {}) {
-  Idiomorph.morph(parent, /** @type {any} */ ([...kept.map(placeFor), ...fresh]), {
-    morphStyle: "innerHTML",
+  Idiomorph.morph(parent, /** @type {any} */ ([...kept.map(placeFor), ...fresh]), { morphStyle: "innerHTML", ...careful(mayChange) });
+}
+
+/** Makes one element be the fresh one, which has the same id. @param {Element} old @param {Element} fresh */
+export function morphOne(old, fresh) {
+  Idiomorph.morph(old, fresh, { morphStyle: "outerHTML", ...careful(() => true) });
+}
+
+/** How Idiomorph leaves alone what is the page's or the reader's own.
+ * @param {(old: Element, fresh: Element) => boolean} mayChange */
+function careful(mayChange) {
+  return {
     ignoreActiveValue: true,
     callbacks: {
-      beforeNodeRemoved: (node) => !(node instanceof Element && node.matches(OWN_ELEMENTS)),
-      beforeNodeMorphed: (old, now) => !(old instanceof Element && now instanceof Element) || (!isSame(old, now) && mayChange(old, now) && carry(old, now)),
-      beforeAttributeUpdated: (name, element) => !isOwn(name, element),
+      beforeNodeRemoved: (/** @type {Node} */ node) => !(node instanceof Element && node.matches(OWN_ELEMENTS)),
+      beforeNodeMorphed: (/** @type {Node} */ old, /** @type {Node} */ now) => !(old instanceof Element && now instanceof Element) || (!isSame(old, now) && mayChange(old, now) && carry(old, now)),
+      beforeAttributeUpdated: (/** @type {string} */ name, /** @type {Element} */ element) => !isOwn(name, element),
     },
-  });
+  };
 }
 
 /** What stands for an element that stays as it is. @param {Element} element */
@@ -51,6 +61,8 @@ function placeFor(element) {
 function isSame(old, now) {
   if (now.hasAttribute(KEPT) || old.isEqualNode(now)) return true;
   if (old.matches("time")) return old.getAttribute("datetime") === now.getAttribute("datetime");
+  // What leads out of the grove is drawn for its reader alone, and fetched by itself.
+  if (old.matches("[data-portals-out]")) return !now.childElementCount;
   return old.matches(".portal-in, .node > .text");
 }
 
@@ -80,12 +92,17 @@ function isOwn(name, element) {
  * @param {Element} node @param {TreePage} page @param {string} above the version above it */
 export function makeOwn(node, page, above) {
   const { me } = page.settings;
-  for (const by of node.querySelectorAll(`[data-by="${CSS.escape(me)}"]`)) by.textContent = t("You");
+  nameReader(node, me);
   if (node.getAttribute("data-writer") === me) node.setAttribute("aria-label", `${node.getAttribute("data-id")}, ${t("You")}`);
   for (const time of node.querySelectorAll("time[datetime]")) time.textContent = age(new Date(time.getAttribute("datetime") ?? ""));
   for (const key of node.querySelectorAll("kbd[data-key]")) key.replaceWith(...drawnCaps(page.settings.keys, key.getAttribute("data-key") ?? ""));
   node.classList.toggle("bookmarked", namesIn(node, "data-bookmarked-by").includes(me));
   node.classList.toggle("reworded", isReworded(node, above));
+}
+
+/** Says "You" where the reader is named. @param {ParentNode} drawn @param {string} me */
+export function nameReader(drawn, me) {
+  for (const by of drawn.querySelectorAll(`[data-by="${CSS.escape(me)}"]`)) by.textContent = t("You");
 }
 
 /** Whether a node was written after another wording than the one above it. @param {Element} node @param {string} above */

@@ -21,7 +21,7 @@ import { Whereabouts } from "./whereabouts.js";
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 
 /** Emits: `moved` (detail {from}), `store` (the skeleton is here), `changed` (the store has
- * news), `delta`, `here`, `state`, `said` (detail {answer}), `refused` (detail Refused).
+ * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `said` (detail {answer}), `refused` (detail Refused).
  */
 export class TreePage extends EventTarget {
   /** @param {Settings} settings */
@@ -40,7 +40,7 @@ export class TreePage extends EventTarget {
     });
     this.drafts = openDrafts(settings, this.outbox);
     this.ended = new AbortController();
-    this.socket = new LiveSocket(`/ws/trees/${settings.tree}`, () => this.events.seq);
+    this.socket = new LiveSocket(`/ws/trees/${settings.tree}`, () => this.events.seq, { query: `&drawn=${document.documentElement.lang}` });
     /** @type {TreeStore | null} the tree as it is shown */
     this.store = null;
     /** @type {TreeStore | null} the tree as it is now: another one while the past is shown */
@@ -56,11 +56,7 @@ export class TreePage extends EventTarget {
   }
 
   start() {
-    this.events.on("node.added", ({ payload }) => this.present?.add(payload.node) && this.change());
-    this.events.on("node.flagged", ({ payload }) => {
-      this.present?.flag(payload);
-      this.change();
-    });
+    this.events.on("*", (event) => this.present?.apply(event) && this.change());
     this.marks.follow(this.events);
     this.socket.addEventListener("frame", (event) => this.frame(/** @type {CustomEvent} */ (event).detail));
     this.socket.addEventListener("state", (event) => {
@@ -113,6 +109,8 @@ export class TreePage extends EventTarget {
       else if (outcome === "new") this.emit("event", frame.event);
     } else if (frame.type === "heartbeat" && frame.seq > this.events.seq) {
       this.socket.resync();
+    } else if (frame.type === "drawn") {
+      this.emit("drawn", frame);
     } else if (frame.type === "delta") {
       this.emit("delta", frame);
     } else if (frame.type === "presence") {

@@ -5,7 +5,7 @@
 export const PRUNED = 1;
 export const EXCLUDED = 2;
 export const VERSION_PRUNED = 8;
-const BIT = /** @type {Record<string, number>} */ ({ pruned: 1, excluded: 2, sandbox: 4, version_pruned: 8 });
+const BIT = /** @type {Record<string, number>} */ ({ pruned: 1, excluded: 2, sandbox: 4, version_pruned: 8, resolved: 16 });
 
 /** @typedef {{seq: number, ids: string[], parents: (number | null)[], slots: number[], kinds: string[], authors: number[], participants: {id: string}[], flags: number[], lengths: number[]}} Skeleton */
 
@@ -53,6 +53,17 @@ export class TreeStore {
     else this.below.set(parent, [place]);
   }
 
+  /** Applies an event of the tree; false where it changes nothing here.
+   * @param {{kind: string, payload?: any}} event */
+  apply({ kind, payload }) {
+    if (kind === "node.added") return this.add(payload.node);
+    if (kind === "node.flagged") this.flag(payload);
+    else if (kind === "annotation.resolved") this.flag({ node: payload.node, flag: "resolved", value: true });
+    else if (kind === "annotation.reopened") this.flag({ node: payload.node, flag: "resolved", value: false });
+    else return false;
+    return true;
+  }
+
   /** Adds the node of a `node.added` event; false where it is known already. @param {any} node */
   add(node) {
     if (this.places.has(node.id)) return false;
@@ -60,11 +71,12 @@ export class TreeStore {
     const parent = node.parent === null ? null : this.slotOf(node.parent);
     this.ids.push(node.id);
     this.places.set(node.id, place);
-    this.slots.push(node.slot === node.id ? place : this.slotOf(node.slot) ?? place);
+    const slot = node.slot === node.id ? place : this.slotOf(node.slot) ?? place;
+    this.slots.push(slot);
     this.parents.push(parent);
     this.kinds.push(node.kind);
     this.authors.push(node.author.id);
-    this.flags.push(0);
+    this.flags.push(slot === place ? 0 : this.flags[slot] & ~BIT.version_pruned);
     this.lengths.push([...node.text].length);
     this.hang(place);
     this.changes += 1;

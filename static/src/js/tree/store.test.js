@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TreeStore } from "./store.js";
-import { slotsTouched } from "./touched.js";
 
 /** root > a > (b, c), b in two versions b and b', a note n on a. */
 function tree() {
@@ -87,16 +86,6 @@ test("a note leads to the text it is about", () => {
   assert.equal(store.textOf("reply"), "a");
   assert.equal(store.textOf("b"), "b");
   assert.equal(store.textOf("gone"), "gone");
-});
-
-test("an event touches its slot, the one above, and the text a reply is about", () => {
-  const store = tree();
-  store.add(node("reply", "n", "reply", "annotation"));
-  const touched = (kind, payload) => ids(store, slotsTouched(store, { kind, payload }));
-  assert.deepEqual(touched("node.added", { node: { id: "c" } }), ["c", "a"]);
-  assert.deepEqual(touched("node.added", { node: { id: "reply" } }), ["reply", "n", "a"]);
-  assert.deepEqual(touched("mark.added", { mark: { item: "tree:x" } }), []);
-  assert.deepEqual(touched("turn.started", {}), []);
 });
 
 test("a chain of 100,000 nodes is walked without recursion", () => {

@@ -1,0 +1,187 @@
+"""What events change on the page of a tree, read and drawn once for everybody who looks at it.
+
+Sockets send it to the pages that asked for it (docs/sockets.md); each page puts in what is its
+reader's own. Only what every member may see is drawn: what leads to other groves is a mark.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from django.http import HttpResponse
+from django.template.loader import render_to_string
+from django.utils import translation
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.models import Generation, Participant, Tree
+from loom.queries.node_context import Around, Spot
+from loom.queries.node_rows import fetch
+from loom.rules.errors import not_found
+from loom.web.avatars import Who, cast_from, cast_of
+from loom.web.candidates import MAX_CARDS, Hanging, begun_and_coming, woven
+from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
+from loom.web.places import known_node
+from loom.web.requests import PersonRequest, person
+
+MOST_NODES = 6  # drawn at once: 7 kB each. Pages count siblings, and fetch others they show
+MOST_POINTS = 4
+BESIDE = 3  # the rank of siblings
+
+# The text slots that were named (an annotation stands for its text), those around the ones in
+# `near`, and the slots below which candidates came or went. `rank` 0 is what was named.
+_CHANGED = """
+    WITH RECURSIVE named(slot, kind, above, role) AS (
+        SELECT s.id, s.kind, s.parent_slot_id, CASE WHEN v.local_id IN ({near}) THEN 'near'
+            WHEN v.local_id IN ({only}) THEN 'only' ELSE 'point' END
+        FROM loom_node v JOIN loom_node s ON s.id = v.slot_id
+        WHERE v.tree_id = %s AND v.local_id IN ({near}, {only}, {points})
+        UNION SELECT s.id, s.kind, s.parent_slot_id, 'point' FROM loom_generation g
+        JOIN loom_node v ON v.id = g.point_id JOIN loom_node s ON s.id = v.slot_id
+        WHERE g.uid IN ({generations}) AND g.tree_id = %s
+        UNION SELECT s.id, s.kind, s.parent_slot_id, 'only'
+        FROM named JOIN loom_node s ON s.id = named.above WHERE named.kind <> 'text'
+    ), texts(slot, above, role) AS (
+        SELECT slot, above, role FROM named WHERE kind = 'text'
+    ), points(slot) AS (
+        SELECT slot FROM texts WHERE role = 'point'
+        UNION SELECT above FROM texts WHERE role = 'near' AND above IS NOT NULL
+    ), drawn(slot, rank) AS (
+        SELECT slot, 0 FROM texts WHERE role <> 'point'
+        UNION SELECT above, 1 FROM texts WHERE role = 'near' AND above IS NOT NULL
+        UNION SELECT b.id, 2 FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+            AND b.parent_slot_id IN (SELECT slot FROM texts WHERE role = 'near')
+        UNION SELECT b.id, 3 FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+            AND b.parent_slot_id IN (SELECT above FROM texts WHERE role = 'near')
+    )
+    SELECT 'drawn', MIN(drawn.rank), v.id, v.slot_id, v.local_id
+        FROM drawn JOIN loom_node v ON v.slot_id = drawn.slot GROUP BY v.id, v.slot_id, v.local_id
+    UNION ALL SELECT 'point', 0, slot, slot, '' FROM points
+    UNION ALL SELECT 'below', (SELECT COUNT(*) FROM loom_node n WHERE n.parent_slot_id = b.id
+            AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned), b.id, b.id, ''
+        FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+            AND b.parent_slot_id IN (SELECT slot FROM points)
+"""
+
+Names = Iterable[str]
+Parts = dict[str, Any]
+
+
+def parts_for(
+    tree_uid: str,
+    languages: Names,
+    *,
+    near: Names = (),
+    only: Names = (),
+    points: Names = (),
+    generations: Names = (),
+) -> dict[str, Parts]:
+    """For each language what changed: `{nodes, changed, beside, weaves}`: elements by local id,
+    the ids of nodes that were not drawn, and of those whose place among their siblings alone
+    changed, and what hangs below a node by its id. Empty where it is too much.
+
+    The names are those of `Changed`. At most eight queries, in however many languages."""
+    named = _Named(tree_uid, near=near, only=only, points=points, generations=generations)
+    if len(named.points) > MOST_POINTS:
+        return {}
+    cast = cast_from(named.participants)
+    found, hanging = _found(named, cast)
+    parts: dict[str, Parts] = {}
+    for language in languages:
+        with translation.override(language):
+            parts[language] = {
+                "nodes": {one.id: one.element() for one in drawn_from(found, named.spots)},
+                "changed": named.rest,
+                "beside": named.beside,
+                "weaves": {one.point.local_id: _weave(named.tree, one, cast) for one in hanging},
+            }
+    return parts
+
+
+@lru_cache(maxsize=1024)
+def _lasting(tree_uid: str) -> tuple[int, str, int]:
+    """Row id, mode and grove of a tree, which never change."""
+    row: tuple[int, str, int] = Tree.objects.values_list("pk", "mode", "grove_id").get(uid=tree_uid)
+    return row
+
+
+@dataclass
+class _Named:
+    """Which nodes and weaves the names mean. Two queries, three for a tree never seen before."""
+
+    tree_uid: str
+    near: Names
+    only: Names
+    points: Any
+    generations: Names
+    rest: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
+    below: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        key, mode, grove = _lasting(self.tree_uid)
+        people = Participant.objects.filter(grove=grove).select_related("grove").order_by("id")
+        self.participants = list(people)
+        self.tree = Tree(pk=key, uid=self.tree_uid, mode=mode, grove=self.participants[0].grove)
+        names = [sorted(one) for one in (self.near, self.only, self.points, self.generations)]
+        marks = [", ".join(["%s"] * len(one)) or "NULL" for one in names]
+        sql = _CHANGED.format(near=marks[0], only=marks[1], points=marks[2], generations=marks[3])
+        first = [*names[0], *names[1], key, *names[0], *names[1], *names[2]]
+        rows = fetch(sql, [*first, *names[3], key])
+        drawn = sorted(
+            (rank, -at, slot, name) for kind, rank, at, slot, name in rows if kind == "drawn"
+        )
+        self.spots = [Spot(-at, slot) for _, at, slot, _ in drawn[:MOST_NODES]]
+        left = drawn[MOST_NODES:]
+        self.rest = [name for rank, _, _, name in left if rank < BESIDE]
+        self.beside = [name for rank, _, _, name in left if rank == BESIDE]
+        self.points = [slot for kind, _, slot, _, _ in rows if kind == "point"]
+        self.below = {slot: count for kind, count, slot, _, _ in rows if kind == "below"}
+
+
+def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
+    """What the nodes and weaves are drawn from. Four queries for nodes, two for weaves."""
+    around = Around({*(spot.slot_id for spot in named.spots), *named.points})
+    shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
+    cards = [around.newest(one).id for slots in shown.values() for one in slots]
+    found = found_for(named.tree, named.spots, cast, around=around, also=cards)
+    begun, coming = begun_and_coming(
+        [one for slots in shown.values() for one in slots],
+        [one.id for slot in named.points for one in around.versions[slot]],
+    )
+    slot_of = {one.id: slot for slot in named.points for one in around.versions[slot]}
+    running: dict[int, list[Generation]] = defaultdict(list)
+    for one in coming:
+        running[slot_of[one.point_id]].append(one)
+    return found, [
+        Hanging(
+            point=around.newest(slot),
+            rows=[found.rows[around.newest(one).id] for one in shown[slot]],
+            total=len(around.texts(slot)),
+            children=named.below,
+            begun=begun,
+            coming=running[slot],
+        )
+        for slot in named.points
+    ]
+
+
+def _weave(tree: Tree, hanging: Hanging, cast: dict[str, Who]) -> str:
+    # Buttons that not every reader has are drawn; each page shows those that are its reader's.
+    can = {"write": True, "continue": True}
+    weave = woven(hanging, cast, asked_here=True)
+    return render_to_string("parts/weave.html", {"weave": weave, "tree": tree, "can": can})
+
+
+@require_GET
+@person
+def one_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """One node of the path, drawn for everybody: for pages that a socket did not send it to."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    drawn: Sequence[Any] = drawn_of(tree, [Spot(node.pk, node.slot_id)], cast_of(actor))
+    return HttpResponse(drawn[0].element())

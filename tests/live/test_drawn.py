@@ -1,0 +1,245 @@
+"""What an event changes is drawn once for all sockets that ask for it, and for nobody alone."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from loom.access import Actor, get_actor
+from loom.commands.execute import Request, execute
+from loom.live import feed as live_feed
+from loom.live import frames
+from loom.models import Event, Generation, Tree, User
+from loom.web import live_parts
+from loom.web.avatars import cast_from
+from loom.web.node_parts import drawn_of
+from loom.web.places import known_node
+from tests.conftest import join, make_user
+from tests.live.conftest import Opener, bearer, in_db
+from tests.two_groves import SECRET, TITLE, TwoGroves
+from tests.web.test_query_counts import grow, said
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def run(actor: Actor, tree: Tree, line: str) -> frames.Changed:
+    """Says a line; what its events change."""
+    before = Event.objects.count()
+    execute(actor, tree, Request(line))
+    changed = frames.Changed()
+    for event in Event.objects.order_by("id")[before:]:
+        changed |= frames.changed_by(event.kind, event.payload)
+    return changed
+
+
+def parts(tree: Tree, changed: frames.Changed, languages: tuple[str, ...] = ("en",)) -> Any:
+    """What is drawn of it."""
+    return live_parts.parts_for(
+        tree.uid,
+        languages,
+        near=changed.near,
+        only=changed.only,
+        points=changed.points,
+        generations=changed.generations,
+    )
+
+
+LINES = {
+    "a text": 'respond {at} "Another text."',
+    "a sibling": 'respond {middle} "Another text."',
+    "a version": 'edit {middle} "Other words." as:version',
+    "a note": 'annotate {middle} "Hm."',
+    "a bookmark": "bookmark {middle}",
+    "a tag": "tag {middle} #there",
+    "a link": "link {middle} to {first} as:refutes",
+    "a flag": "exclude {middle}",
+    "a prune": "prune {at}",
+}
+
+
+@pytest.mark.parametrize("kind", LINES)
+def test_all_whose_drawing_an_event_changes_are_sent_or_named(
+    actor: Actor, tree: Tree, kind: str
+) -> None:
+    """The drawing of each node, before and after the event, against what the sockets send."""
+    ids = grow(actor, tree, 8)
+    named = {"at": ids[-1], "middle": ids[3], "first": ids[0]}
+    before = everything(tree)
+    found = parts(tree, run(actor, tree, LINES[kind].format(**named)))["en"]
+    after = everything(tree)
+    differing = {one for one in after if before.get(one) != after[one]}
+    assert differing <= {*found["nodes"], *found["changed"], *found["beside"]}
+    assert differing, "the line changed nothing"
+    assert all(found["nodes"][one] == after[one] for one in found["nodes"])
+
+
+def everything(tree: Tree) -> dict[str, str]:
+    """Every version of every text, drawn for everybody, by its id."""
+    nodes = list(tree.nodes.filter(kind="text").order_by("id"))
+    cast = cast_from(tree.grove.participants.order_by("id"))
+    spots = [live_parts.Spot(node.pk, node.slot_id) for node in nodes]
+    return {one.id: one.element() for one in drawn_of(tree, spots, cast)}
+
+
+@pytest.mark.parametrize("length", [4, 40])
+@pytest.mark.parametrize("kind", LINES)
+def test_an_event_is_drawn_with_eight_queries_in_however_many_languages(
+    actor: Actor, tree: Tree, kind: str, length: int
+) -> None:
+    ids = grow(actor, tree, length)
+    live_parts._lasting.cache_clear()
+    live_parts._lasting(tree.uid)
+    changed = run(
+        actor, tree, LINES[kind].format(at=ids[-1], middle=ids[length // 2], first=ids[0])
+    )
+    with CaptureQueriesContext(connection) as made:
+        assert set(parts(tree, changed, ("en", "de", "he"))) == {"en", "de", "he"}
+    assert len(made) <= 8, "\n".join(one["sql"][:100] for one in made)
+
+
+def test_the_candidates_are_drawn_for_everybody(actor: Actor, tree: Tree) -> None:
+    ids = grow(actor, tree, 3)
+    found = parts(tree, run(actor, tree, f'respond {ids[0]} "A second one."'))["en"]
+    weave = found["weaves"][ids[0]]
+    assert "A second one." in weave and f'data-go="{known(tree, ids[1])}"' in weave
+    assert ">You<" not in weave and 'data-act="stop"' not in weave
+
+
+def known(tree: Tree, local_id: str) -> str:
+    """The newest version of a node's slot."""
+    node = known_node(tree, local_id)
+    assert node is not None
+    return tree.nodes.filter(slot=node.slot_id).order_by("id").last().local_id  # type: ignore[union-attr]
+
+
+def test_a_generation_without_a_node_changes_where_it_was_asked(actor: Actor, tree: Tree) -> None:
+    ids = grow(actor, tree, 2)
+    point = known_node(tree, ids[1])
+    lost = Generation.objects.create(
+        tree=tree,
+        participant=actor.participant,
+        asked_by=actor.participant,
+        batch="b",
+        point=point,
+        index=1,
+        status="queued",
+    )
+    changed = frames.Changed(generations=frozenset({lost.uid}))
+    found = parts(tree, changed)["en"]
+    assert not found["nodes"]
+    (weave,) = found["weaves"].values()
+    assert f'data-generation="{lost.uid}"' in weave
+    assert f'data-asked-by="{actor.participant.uid}"' in weave
+
+
+def test_nothing_of_another_grove_is_drawn(two_groves: TwoGroves) -> None:
+    world = two_groves
+    left = world.left
+    actor = left.actor(world.both)
+    changed = run(actor, left.tree, f"link {left.text.local_id} to {world.far} as:supports")
+    found = parts(left.tree, changed)["en"]
+    drawn = "".join(found["nodes"].values())
+    assert "data-portals-out" in drawn
+    for hidden in (SECRET, TITLE, world.right.tree.uid, world.right.text.local_id):
+        assert hidden not in drawn
+
+
+async def test_a_socket_that_asks_for_it_is_sent_what_changed(
+    connect: Opener, actor: Actor, tree: Tree, owner: User, settings: Any
+) -> None:
+    settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+    first = await in_db(said)(actor, tree, 'respond root "One."')
+    headers = await in_db(bearer)(owner)
+    plain = await connect(tree, headers)
+    head = (await plain.until("heartbeat"))["seq"]
+    asking = await connect(tree, headers, since=head, drawn="en")
+    german = await connect(tree, headers, since=head, drawn="de")
+    nonsense = await connect(tree, headers, since=head, drawn="klingon")
+    for line in (asking, german, nonsense):
+        await line.until("heartbeat")
+    await in_db(said)(actor, tree, f'annotate {first} "Hm."')
+    frame = await asking.until("drawn")
+    assert "Hm." in frame["nodes"][first] and "1 annotation" in frame["nodes"][first]
+    assert "again" not in frame and asking.seqs[-1] == frame["seq"]
+    assert first in (await german.until("drawn"))["nodes"]
+    second = await in_db(said)(actor, tree, f'respond {first} "Two."')
+    assert second in (await asking.until("drawn"))["nodes"]
+    for line in (plain, nonsense):
+        await line.event(frame["seq"] + 1)
+        assert not [one for one in line.frames if one["type"] == "drawn"]
+
+
+async def test_a_page_that_missed_events_is_told_to_fetch(
+    connect: Opener, actor: Actor, tree: Tree, owner: User
+) -> None:
+    await in_db(said)(actor, tree, 'respond root "One."')
+    line = await connect(tree, await in_db(bearer)(owner), since=1, drawn="en")
+    frame = await line.until("drawn")
+    assert frame["again"] is True and frame["seq"] == line.seqs[-1]
+
+
+async def test_a_drawing_that_fails_is_told_and_the_next_one_comes(
+    connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = await connect(tree, await in_db(bearer)(owner), since=10**6, drawn="en")
+    await line.until("heartbeat")
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("no templates")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(live_parts, "parts_for", fail)
+        await in_db(said)(actor, tree, 'respond root "One."')
+        assert (await line.until("drawn"))["again"] is True
+    await in_db(said)(actor, tree, 'respond root "Two."')
+    assert (await line.until("drawn"))["nodes"]
+
+
+async def test_many_sockets_cost_one_drawing(
+    connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = await in_db(bearer)(owner)
+    lines = [await connect(tree, headers, since=10**6, drawn="en") for _ in range(12)]
+    for line in lines:
+        await line.until("heartbeat")
+    drawings: list[object] = []
+    original = live_feed.reads.drawn
+
+    def noting(*args: Any) -> Any:
+        drawings.append(args)
+        return original(*args)
+
+    monkeypatch.setattr(live_feed.reads, "drawn", noting)
+    node = await in_db(said)(actor, tree, 'respond root "One."')
+    for line in lines:
+        frame = await line.until("drawn")
+        assert re.search(f'id="n-{node}"', frame["nodes"][node])
+    assert len(drawings) == 1
+
+
+def test_an_outsider_gets_no_drawn_node(actor: Actor, tree: Tree, client: Any) -> None:
+    node = said(actor, tree, 'respond root "One."')
+    address = f"/trees/{tree.uid}/nodes/{node}/drawn"
+    stranger, member = make_user("stranger"), make_user("member")
+    join(tree.grove, member, "reader")
+    client.force_login(stranger)
+    assert client.get(address).status_code == 404
+    client.force_login(member)
+    answer = client.get(address)
+    assert answer.status_code == 200 and f'id="n-{node}"' in answer.content.decode()
+    assert get_actor(member, tree.grove).role == "reader"
+
+
+def test_drawings_follow_each_other_and_what_fell_out_is_named() -> None:
+    kept = frames.Drawings()
+    assert kept.next(0, "en") is None
+    for seq in range(1, frames.MAX_DRAWINGS + 3):
+        kept.add(seq, {"en": frames.drawn(seq, {"nodes": {}})})
+    number, seq, frame = kept.next(0, "en") or (0, 0, "")
+    assert number == kept.count == seq and '"again":true' in frame
+    number, seq, frame = kept.next(3, "en") or (0, 0, "")
+    assert (number, seq) == (4, 4) and "again" not in frame
+    assert '"again":true' in (kept.next(3, "de") or (0, 0, ""))[2]
+    assert kept.next(kept.count, "en") is None
