@@ -12,6 +12,7 @@ from loom.commands.execute import Request, execute_line
 from loom.live import frames, reads
 from loom.models import Event, Generation, Tree, User
 from loom.queries.node_context import Spot
+from loom.web import live_parts
 from loom.web.avatars import cast_from
 from loom.web.node_parts import drawn_of
 from loom.web.places import known_node
