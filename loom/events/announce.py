@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""What happens after commit: announcements, tasks for the worker, and who has a stream open."""
-=======
 """After commit: bells to live feeds, tasks for the worker; and who has a stream open."""
->>>>>>> w-libs
 
 import asyncio
 import atexit
@@ -33,11 +29,7 @@ def announce(stream: str, seq: int) -> None:
 
 
 def access_changed(grove_uid: str, user_id: int) -> None:
-<<<<<<< HEAD
-    """After commit: what a user may do in a grove has changed, and their sockets are checked."""
-=======
     """After commit: a user's role in a grove has changed, so their sockets are checked."""
->>>>>>> w-libs
     message = {"type": "access", "grove": grove_uid, "user": user_id}
     transaction.on_commit(lambda: send(f"grove:{grove_uid}", message))
 
@@ -49,30 +41,6 @@ EXIT_S = 1.0  # how long the process waits at its end for messages that were not
 def send(stream: str, message: dict[str, Any]) -> None:
     """Sends a message that is not stored (bell, delta) to the stream's listeners, soon.
 
-<<<<<<< HEAD
-    Straight over a connection that stays open, in the layer's own wording: through
-    async_to_sync each message would begin a loop and a connection (measured: 4 to 5 ms
-    instead of 0.2). tests/events/test_announce.py compares it with what the layer receives.
-    """
-    config: Any = settings.CHANNEL_LAYERS["default"]["CONFIG"]
-    layer: Any = get_channel_layer()
-    group = f"{config['prefix']}__group__{group_of(stream)}"
-    try:
-        _line(config["hosts"][0]).publish(group, layer.serialize(message))
-    except (
-        Exception
-    ) as error:  # the broker may be down: the log has the event, and the hub looks at it
-        log.warning("could not announce %s: %s", stream, error)
-
-
-@cache
-def _line(url: str) -> "redis.Redis":
-    """A pool of connections to the broker, shared by all threads. It does not wait long: a lost
-    message is noticed when the hub looks at the log."""
-    return redis.Redis.from_url(
-        url, socket_timeout=2, socket_connect_timeout=2, retry=Retry(NoBackoff(), 1)
-    )
-=======
     Returns at once; messages go out in the order of the calls. A broker that is down costs
     the caller nothing and loses only the message: the log holds every event, and each feed
     looks at its head once a second.
@@ -158,27 +126,17 @@ async def _send_to_group(stream: str, message: dict[str, Any]) -> None:
     layer = get_channel_layer()
     if layer is not None:
         await layer.group_send(group_of(stream), message)
->>>>>>> w-libs
 
 
 async def send_async(stream: str, message: dict[str, Any]) -> None:
     """The same for callers on an event loop, over that loop's own connection."""
     try:
-<<<<<<< HEAD
-        await layer.group_send(group_of(stream), message)
-    except Exception as error:
-        log.warning("could not announce %s: %s", stream, error)
-
-
-# Tasks for the worker: sent by name after commit, so that a rollback sends nothing.
-=======
         await _send_to_group(stream, message)
     except Exception as error:  # the broker may be down; see send
         log.warning("could not ring %s: %s", stream, error)
 
 
 # Tasks for the worker: sent by name after commit, so that a rollback sends none.
->>>>>>> w-libs
 
 
 jobs_log = logging.getLogger("heddle.jobs")
@@ -197,13 +155,8 @@ def _send(task: str, args: Sequence[Any], queue: str) -> None:
         jobs_log.warning("could not enqueue %s, the sweeper will: %s", task, error)
 
 
-<<<<<<< HEAD
-# Who has which stream open now, for lists of trees: reported by each live feed, kept in the cache
-# for a short time. No permission depends on it, and without the broker nobody is shown.
-=======
 # Who has which stream open now, for lists of trees: each live feed reports it, the cache keeps
 # it for a short time. No permission depends on it; without the broker nobody is listed.
->>>>>>> w-libs
 
 
 present_log = logging.getLogger("heddle.present")
@@ -219,13 +172,8 @@ def set_present(stream: str, participants: Iterable[str]) -> None:
             django_cache.set(_key(stream), here, KEPT_S)
         else:
             django_cache.delete(_key(stream))
-<<<<<<< HEAD
-    except Exception as error:  # the broker may be down: a list without faces is no harm
-        present_log.warning("could not store who is in %s: %s", stream, error)
-=======
     except Exception as error:  # the broker may be down: a list without names does no harm
         present_log.warning("could not report who is in %s: %s", stream, error)
->>>>>>> w-libs
 
 
 def present(streams: Iterable[str]) -> dict[str, list[str]]:
@@ -234,7 +182,7 @@ def present(streams: Iterable[str]) -> dict[str, list[str]]:
     try:
         found = django_cache.get_many(list(keys))
     except Exception as error:
-        present_log.warning("could not read who is here: %s", error)
+        present_log.warning("could not see who is here: %s", error)
         return {}
     return {keys[key]: list(here) for key, here in found.items()}
 

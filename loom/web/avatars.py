@@ -7,7 +7,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from loom.access import Actor
 from loom.models import Grove, Participant
-from loom.rules.permissions import NAMES
+from loom.rules.permissions import LOOM
 
 WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),
@@ -89,7 +89,7 @@ def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who
             is_me=one.pk == me,
             model=one.model_ref,
             is_archived=one.archived_at is not None,
-            is_agent=one.kind == "model" and NAMES["A"] in one.permissions,
+            is_agent=one.kind == "model" and LOOM in one.permissions,
             budget=one.budget,
         )
         for place, one in enumerate(everybody)

@@ -26,6 +26,7 @@ from loom.models import OPEN_TURN, Generation, Node, Step, Tree, Turn
 from loom.queries.turns import budget_of, lines_of, spent_of, texts_of
 from loom.queries.turns import turns as all_turns
 from loom.rules import budgets
+from loom.rules.permissions import GENERATE, WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.places import place_of

@@ -32,9 +32,9 @@ def lists(*names: str) -> Any:
     return raw(body, kind="application/json")
 
 
-def found(actor: Actor, source: Source, *, anew: bool = False) -> dict[str, Any]:
+def found(actor: Actor, source: Source, *, again: bool = False) -> dict[str, Any]:
     """What is told once a worker has done what was asked."""
-    uid = ask_models(actor, source, again=anew)["id"]
+    uid = ask_models(actor, source, again=again)["id"]
     probes.run_listing(uid)
     return listing_of(actor, uid)
 

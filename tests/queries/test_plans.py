@@ -152,7 +152,7 @@ def test_drawing_what_changed_scans_nothing(
     _grown: None,
 ) -> None:
     edited = Request(f'edit {world["node"]} "Words." as:version')
-    newer = str(execute(actor, tree, edited).body["refs"][0])
+    newer = str(execute_line(actor, tree, edited).body["refs"][0])
     lost = Generation.objects.create(
         tree=tree,
         participant=actor.participant,

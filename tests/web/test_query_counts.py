@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.models import Tree, User, Workspace
 from loom.web import node_parts
 from loom.web.avatars import cast_of

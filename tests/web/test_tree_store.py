@@ -11,7 +11,7 @@ import pytest
 
 from loom import commands
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute
+from loom.commands.execute import Request, execute_line
 from loom.commands.trees import change_tree
 from loom.models import Grove, Tree, User
 from loom.queries.event_log import events_since
@@ -74,7 +74,8 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_every_event(
     node = shutil.which("node")
     assert node, "Node.js is needed, as for script/build.mjs"
     actor = get_actor(owner, grove)
-    first, steps, kinds = skeleton(actor, tree), [], set()
+    first, kinds = skeleton(actor, tree), set()
+    steps: list[dict[str, Any]] = []
     every = [*(line for many in LINES.values() for line in many), *MORE]
     for line in every:
         steps.append(_step(actor, tree, filled(line, world), since=_seq(steps, first)))
@@ -102,6 +103,6 @@ def _step(actor: Actor, tree: Tree, line: str, *, since: int) -> dict[str, Any]:
     """What a line changed, and the tree after it; a refused line changes nothing."""
     if line:
         with suppress(CommandError):
-            execute(actor, tree, Request(line))
+            execute_line(actor, tree, Request(line))
     events = events_since(actor, f"tree:{tree.uid}", since=since)["events"]
     return {"line": line, "events": events, "fresh": skeleton(actor, tree)}
