@@ -8,7 +8,7 @@ from loom.commands.context import Context, Reply, touched
 from loom.commands.node_writer import demand_visible
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_node, tree_of
-from loom.commands.step_records import locked, position_ref
+from loom.commands.step_records import locked
 from loom.commands.view import counted
 from loom.events import streams
 from loom.models import Node, Participant, Workspace
@@ -50,7 +50,7 @@ def switch(context: Context, args: Switch) -> Reply:
     if Node.objects.filter(slot=node.slot_id).exclude(pk=node.pk).exists():
         context.choose(node)
     below = lookup.slots_below(node.slot_id).count()
-    shown = position_ref(node, context.tree.pk)
+    shown = lookup.node_ref(node, context.tree.pk)
     return Reply(
         f"✓ switched to [{shown}]\n"
         f"  depth:{node.depth} · {counted(below, 'continuation')} · path: {_path(context, node)}",
@@ -86,7 +86,7 @@ def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> Non
     row.revision += 1
     row.save(update_fields=["position", "revision"])
     writer = streams.lock(row, actor=actor.uid)
-    changed = {"position": position_ref(node, row.tree_id), "versions": {}}
+    changed = {"position": lookup.node_ref(node, row.tree_id), "versions": {}}
     writer.append("view.changed", {**changed, "revision": row.revision})
     writer.flush()
 

@@ -117,7 +117,7 @@ def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None)
         "events": attempt.seqs,
         "refs": list(reply.refs),
         "generations": list(reply.generations),
-        "position": position_ref(position, attempt.tree.pk),
+        "position": lookup.node_ref(position, attempt.tree.pk),
     }
     return Answer(body, running=reply.running)
 
@@ -180,13 +180,6 @@ def write_step(context: Context, **fields: Any) -> Step:
     return step
 
 
-def position_ref(node: Node, tree_id: int) -> str:
-    """How a position is written: a local id, with its tree where that is another one."""
-    if node.tree_id == tree_id:
-        return node.local_id
-    return f"tree:{node.tree.uid} node:{node.local_id}"
-
-
 def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
     actor = attempt.actor
     return _numbered(
@@ -242,7 +235,7 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
     if moves:
         workspace.position = position
         changed |= {
-            "position": position_ref(position, attempt.tree.pk),
+            "position": lookup.node_ref(position, attempt.tree.pk),
             "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
         }
     if changed:

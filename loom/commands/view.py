@@ -11,7 +11,6 @@ from loom.access import Actor
 from loom.commands.context import Context, Reply, touched
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_node, tree_of
-from loom.commands.step_records import position_ref
 from loom.grammar.printing import age, excerpt, without_name
 from loom.grammar.refs import Ref
 from loom.grammar.slices import get
@@ -169,7 +168,7 @@ def view(context: Context, args: View) -> Reply:
         gone = withheld(context.actor, [one.pk for one in notes])
         lines += [line_of(one, context.now, withheld=gone) for one in notes]
     lines.append(_foot(context, node))
-    refs = (position_ref(node, context.tree.pk),)
+    refs = (lookup.node_ref(node, context.tree.pk),)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 
@@ -262,7 +261,7 @@ def compare(context: Context, args: Compare) -> Reply:
         lines = [f'{head}\n"{text}"' for head, text in zip(lines, texts, strict=True)]
         if not gone and args.form != "side":
             lines.append("(too long or too different to compare word by word)")
-    refs = tuple(position_ref(node, context.tree.pk) for node in pair)
+    refs = tuple(lookup.node_ref(node, context.tree.pk) for node in pair)
     return Reply("\n".join(lines), refs=refs, items=touched(*pair))
 
 
@@ -374,7 +373,7 @@ def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply
     thing = kind[:-1]
     more = len(found) > MAX_LINES
     found = found[:MAX_LINES]
-    refs = tuple(position_ref(one, context.tree.pk) for one in found)
+    refs = tuple(lookup.node_ref(one, context.tree.pk) for one in found)
     number = f"{len(found)}+ {kind}" if more else counted(len(found), thing)
     lines = [f"[{node.local_id}] → {number}:" if found else f"[{node.local_id}] → no {kind}"]
     found = [_standing(context, one, kind) for one in found]
@@ -421,7 +420,7 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
     for one in seen[:MAX_LINES]:
         lines.append(f"  {addresses.arrow(one.type)} {_end(context, one)}")
         if one.node:
-            refs.append(position_ref(one.node, context.tree.pk))
+            refs.append(lookup.node_ref(one.node, context.tree.pk))
         elif not one.is_broken:
             refs.append(f"tree:{one.tree_uid}")
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))

@@ -57,6 +57,13 @@ def by_id(node_id: int) -> Node:
     return found
 
 
+def node_ref(node: Node, tree_id: int) -> str:
+    """How a node is referred to from a tree: its local id, with its tree where that is another."""
+    if node.tree_id == tree_id:
+        return node.local_id
+    return f"tree:{node.tree.uid} node:{node.local_id}"
+
+
 def rows() -> QuerySet[Node]:
     """Nodes with what is shown with them, in order of creation."""
     return Node.objects.select_related(*RELATED).order_by("id")

@@ -59,7 +59,9 @@ def test_another_address_drops_the_key(actor: Actor) -> None:
 
 
 def test_an_agent_may_get_another_model(actor: Actor) -> None:
-    one = make(actor, model_ref="openai:a", api_key="sk-secret", capabilities=["seed", "prefill"])
+    one = make(
+        actor, model_ref="openai:a", api_key="sk-secret", capabilities=["grammar", "prefill"]
+    )
     Participant.objects.filter(pk=one.pk).update(
         probe={"status": "done"}, prices={"input": 1.0, "output": 2.0}
     )
