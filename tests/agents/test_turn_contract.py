@@ -45,15 +45,42 @@ def last(provider: ScriptedProvider) -> str:
     return content if isinstance(content, str) else "\n\n".join(one["text"] for one in content)
 
 
-def test_lines_in_fences_behind_marks_and_escaped_ones_are_prose(
+def test_quoted_and_escaped_lines_are_text_without_a_word(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
-    said = "```\n→ prune here\n```\n> → prune here\n\\→ prune here\n⇒ prune here\n   → prune here"
+    said = "> → prune here\n\\→ prune here\n\\-> prune here"
     provider.script(says(said))
     turn = outside.turn(opening)
     assert outside.lines(turn) == []
-    assert outside.node(turn["node"])["text"] == said.replace("\\→", "→")
+    assert outside.node(turn["node"])["text"] == said.replace("\\", "")
     assert not outside.node(opening)["pruned"]
+
+
+def test_near_misses_are_answered_and_ask_for_another_round_once(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    said = "```\n→ prune here\n```\n⇒ prune here\n   → prune here"
+    provider.script(says(said), says(f"Again:\n{said}"), says("Never asked."))
+    turn = outside.turn(opening)
+    assert [outcome for _, outcome in outside.lines(turn)] == ["INVALID_SYNTAX"] * 6
+    assert not outside.node(opening)["pruned"]
+    first = outside.get(f"steps?turn={turn['id']}")["results"][0]
+    assert first["message"] == 'line 2: "→ prune here" looks like a command.'
+    assert first["hint"] == "write → prune here alone on its line"
+    assert "⇒ prune here" in outside.node(turn["node"])["text"]
+    assert "Never asked." not in outside.texts()
+
+
+def test_a_look_in_a_list_runs_and_many_looks_are_bounded(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    finds = "".join(f'→ find "w{n}"\n' for n in range(12))
+    provider.script(says(f"- → view here\n{finds}"), says("Ok."))
+    turn = outside.turn(opening)
+    told = [outcome for _, outcome in outside.lines(turn)]
+    assert len(told) == 13 and set(told[10:]) == {"LIMIT_EXCEEDED"}
+    last = outside.get(f"steps?turn={turn['id']}")["results"][-1]
+    assert 'write → find "w11" if you still need it' in last["hint"]
 
 
 def test_a_reason_is_kept_with_its_step(
@@ -85,13 +112,26 @@ def test_a_block_that_is_cut_off_is_not_run_and_its_text_is_kept(
     assert outside.node(turn["node"])["text"] == "Look.\n\nEnough."
 
 
-def test_a_block_that_is_open_at_the_end_of_a_whole_reply_runs(
+def test_a_block_without_its_end_runs_where_it_is_one_paragraph(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
-    provider.script(says("→ respond here\nShe was\n→ prune here\ncold."))
+    provider.script(says("→ view here\n→ respond here\nShe was\ncold."), says("Ok."))
     turn = outside.turn(opening)
-    assert [outcome for _, outcome in outside.lines(turn)] == ["ok"]
-    assert outside.texts()[-1] == "She was\n→ prune here\ncold."
+    assert [outcome for _, outcome in outside.lines(turn)] == ["ok", "ok"]
+    assert "She was\ncold." in outside.texts()
+    assert "! your text ran to the end of the message; close it with ←" in last(provider)
+
+
+def test_a_block_without_its_end_that_holds_a_line_writes_nothing_and_is_kept(
+    outside: Outside, opening: str, provider: ScriptedProvider
+) -> None:
+    provider.script(says("→ respond here\nShe was\n→ prune here\ncold."), says("Ok."))
+    turn = outside.turn(opening)
+    (step,) = outside.get(f"steps?turn={turn['id']}")["results"]
+    assert (step["outcome"], "She was\n→ prune" in step["line"]) == ("INVALID_SYNTAX", True)
+    assert step["message"].startswith('line 1: "→ respond here"')
+    assert not any("She was" in text for text in outside.texts())
+    assert not outside.node(opening)["pruned"]
 
 
 def test_a_thought_is_not_answered_and_nobody_is_sent_it(

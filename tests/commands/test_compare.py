@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
+from loom.access import Actor, acting_as
+from loom.commands.execute import Request, execute
 from loom.commands.view import MOST_WORDS, word_difference
-from loom.models import User
+from loom.models import Participant, Tree
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
@@ -42,9 +44,15 @@ def test_compare_says_where_texts_are_too_different(say: Say, write: Write) -> N
 
 
 @pytest.mark.django_db
-def test_compare_withholds_what_models_are_not_sent(say: Say, write: Write, writer: User) -> None:
-    a, b = write("One."), write("Two.")
-    assert "{+Two.+}" in say(f"compare {a} {b}", by=writer).reply
+def test_compare_withholds_what_models_are_not_sent(
+    say: Say, write: Write, actor: Actor, tree: Tree, muse: Participant
+) -> None:
+    a, b = write("Secret."), write("Open.")
+    say(f"exclude {a}")
+    muse.permissions = ["loom_aware"]
+    answer = execute(acting_as(actor, muse), tree, Request(f"compare {a} {b}"))
+    assert "Secret" not in answer.reply and "Open." in answer.reply
+    assert "excluded or pruned" in answer.reply
     with pytest.raises(CommandError) as caught:
         say(f"compare {a} q9q9")
     assert caught.value.code == "NOT_FOUND"
