@@ -1,9 +1,8 @@
 // @ts-check
 // What the page says after a line: a toast with the way back, or why it was refused.
 
-import { told } from "../live/api.js";
 import { toast } from "../elements/loom-toast.js";
-import { speak } from "./speak.js";
+import { told } from "../live/api.js";
 import { t } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -36,4 +35,19 @@ export function giveFeedback(page, signal) {
     },
     { signal },
   );
+}
+
+// What a screen reader is told: one polite region, to which each message is added. A message
+// that took another's place would keep it from being read.
+
+const KEPT = 4;
+
+/** @param {string} words */
+export function speak(words) {
+  const region = document.querySelector("[data-spoken]");
+  if (!region || !words) return;
+  const said = document.createElement("span");
+  said.textContent = `${words} `;
+  region.append(said);
+  while (region.children.length > KEPT) region.firstElementChild?.remove();
 }
