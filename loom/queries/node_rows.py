@@ -205,6 +205,8 @@ def in_chunks(
 
 def rows_of(ids: Sequence[int]) -> list[NodeRow]:
     """The nodes with these row ids, in the order given; unknown ones are left out."""
+    if not ids:
+        return []
     sql = f"""SELECT {columns()} FROM loom_node v
         JOIN loom_node s ON s.id = v.slot_id JOIN loom_participant a ON a.id = v.author_id
         WHERE v.id IN ({listed(ids)})"""

@@ -230,10 +230,12 @@ def weave_of(
     cast: dict[str, Who],
     *,
     path: Sequence[int] | None = None,
+    around: Around | None = None,
 ) -> Weave:
     """What hangs below `node` for the actor: with the versions that they chose, what they asked
-    for and did not get, and whom they asked last on the path (row ids, read where not given)."""
-    around = Around({node.slot_id})
+    for and did not get, and whom they asked last on the path. The path (row ids) and what is
+    around the node are read where they are not given."""
+    around = around or Around({node.slot_id})
     slots = around.texts(node.slot_id)
     shown = slots[:MAX_CARDS]
     chosen = _chosen(workspace, shown)

@@ -346,13 +346,15 @@ def found_for(
     return Found(tree, cast, rows, margins)
 
 
-def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list[Drawn]:
+def drawn_of(
+    tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who], *, around: Around | None = None
+) -> list[Drawn]:
     """The nodes at these spots of a tree as they are drawn, in their order.
 
-    Four queries; a node that was drawn before, here or in another process, is not drawn
-    again until something in it changes.
+    Four queries, three where what is around them was read already. A node that was drawn
+    before, here or in another process, is not drawn again until something in it changes.
     """
-    return drawn_from(found_for(tree, spots, cast), spots)
+    return drawn_from(found_for(tree, spots, cast, around=around), spots)
 
 
 def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:

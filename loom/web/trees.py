@@ -18,6 +18,7 @@ from loom.commands.execute import execute
 from loom.commands.marks import Tag, tag, untag
 from loom.grammar.refs import Ref
 from loom.models import Node, Tree, VersionChoice, Workspace
+from loom.queries.node_context import Around
 from loom.queries.trees import head_of, size_of
 from loom.queries.workspaces import text_at
 from loom.rules.budgets import PRESETS
@@ -50,9 +51,10 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
     seq = head_of(place.tree)
     cast = cast_of(place.actor)
     stretch = stretch_of(place, after="", before="", limit=PAGE_NODES)
+    around = _around(place, stretch)
     context = {
-        **_path_context(place, cast, stretch),
-        "weave": _weave(place, cast, stretch),
+        **_path_context(place, cast, stretch, around),
+        "weave": _weave(place, cast, stretch, around),
         "cast": list(cast.values()),
         "me": cast[place.actor.participant.uid],
         "agents": agents_of(cast),
@@ -102,13 +104,27 @@ def _choices(workspace: Workspace) -> dict[str, str]:
     return dict(chosen.values_list("slot__local_id", "node__local_id"))
 
 
-def _weave(place: Place, cast: dict[str, Who], stretch: Stretch | None = None) -> Weave:
+def _weave(
+    place: Place,
+    cast: dict[str, Who],
+    stretch: Stretch | None = None,
+    around: Around | None = None,
+) -> Weave:
     path = stretch.path if stretch else None
-    return weave_of(place.actor, place.tree, place.workspace, place.node, cast, path=path)
+    return weave_of(
+        place.actor, place.tree, place.workspace, place.node, cast, path=path, around=around
+    )
 
 
-def _path_context(place: Place, cast: dict[str, Who], stretch: Stretch) -> dict[str, Any]:
-    drawn = drawn_of(place.tree, stretch.spots, cast)
+def _around(place: Place, stretch: Stretch) -> Around:
+    """What is around the nodes of a stretch, and around the place, read for both at once."""
+    return Around({place.node.slot_id, *(spot.slot_id for spot in stretch.spots)})
+
+
+def _path_context(
+    place: Place, cast: dict[str, Who], stretch: Stretch, around: Around | None = None
+) -> dict[str, Any]:
+    drawn = drawn_of(place.tree, stretch.spots, cast, around=around)
     return {
         "tree": place.tree,
         "grove": place.actor.grove,
@@ -141,7 +157,11 @@ def path(request: PersonRequest, uid: str) -> HttpResponse:
     cast = cast_of(place.actor)
     after = request.GET.get("after", "")
     stretch = stretch_of(place, after=after, before="", limit=PAGE_NODES)
-    context = {**_path_context(place, cast, stretch), "weave": _weave(place, cast, stretch)}
+    around = _around(place, stretch)
+    context = {
+        **_path_context(place, cast, stretch, around),
+        "weave": _weave(place, cast, stretch, around),
+    }
     return render(request, "parts/path.html", context)
 
 

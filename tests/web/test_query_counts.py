@@ -11,23 +11,43 @@ from django.test.utils import CaptureQueriesContext
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
-from loom.models import Tree, User, Workspace
+from loom.commands.trees import make_public_link
+from loom.models import Grove, Participant, Tree, User, Workspace
 from loom.web import node_parts
 from loom.web.avatars import cast_of
 from loom.web.places import place_of, stretch_of
+from tests.conftest import join, make_user
 from tests.web.conftest import Visitor
 
 # Who asks (session, user, tree, membership, workspace, node) is six of each.
 PARTS = {
-    "page": ("?node={at}", 22),
-    "path": ("/path?node={at}", 18),
-    "below": ("/path?node={at}&after={above}", 20),
-    "weave": ("/weave?node={at}", 13),
+    "page": ("?node={at}", 17),
+    "path": ("/path?node={at}", 14),
+    "below": ("/path?node={at}&after={above}", 16),
+    "weave": ("/weave?node={at}", 11),
+    "drawn node": ("/nodes/{at}/drawn", 10),
     "details": ("/nodes/{at}", 18),
     "turns": ("/turns?node={at}", 11),
     "whole text": ("/nodes/{at}/text", 5),
     "bookmarks": ("/bookmarks", 7),
     "marks": ("/marks", 6),
+    "provenance": ("/nodes/{at}/provenance", 20),
+    "the past": ("/past?seq=9", 11),
+    "history": ("/history", 9),
+    "search": ("/search?q=text", 13),
+    "about": ("/about", 7),
+    "share": ("/share", 6),
+}
+# Pages of a grove and of a person: never more for more trees, members and participants.
+PAGES = {
+    "first page": ("/", 14),
+    "grove": ("/groves/{grove}", 14),
+    "its settings": ("/groves/{grove}/settings", 6),
+    "its members": ("/groves/{grove}/people", 8),
+    "its money": ("/groves/{grove}/money", 14),
+    "its participants": ("/groves/{grove}/participants", 7),
+    "own settings": ("/settings", 3),
+    "guide": ("/guide", 2),
 }
 
 
@@ -106,6 +126,34 @@ def test_a_part_costs_no_more_on_a_longer_path(
     client: Client = visitor(owner)
     with at_most(most):
         answer = client.get(f"/trees/{tree.uid}" + address.format(at=ids[-1], above=ids[-3]))
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("many", [1, 9])
+def test_a_page_costs_no_more_for_more_of_everything(
+    owner: User, actor: Actor, grove: Grove, visitor: Visitor, page: str, many: int
+) -> None:
+    for number in range(many):
+        made = node_writer.make_tree(actor, title=f"Tree {number}")
+        said(actor, made, 'respond root "Words."')
+        join(grove, make_user(f"member{number}"), "reader")
+        Participant.objects.create(grove=grove, kind="model", name=f"Model {number}")
+    address, most = PAGES[page]
+    client: Client = visitor(owner)
+    with at_most(most):
+        answer = client.get(address.format(grove=grove.uid), follow=True)
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("length", [4, 40])
+def test_a_public_page_costs_no_more_for_a_longer_path(
+    actor: Actor, tree: Tree, visitor: Visitor, length: int
+) -> None:
+    grow(actor, tree, length)
+    _, secret = make_public_link(actor, tree, days=1)
+    with at_most(14):
+        answer = visitor().get(f"/public/{secret}")
     assert answer.status_code == 200
 
 

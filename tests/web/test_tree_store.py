@@ -27,11 +27,11 @@ ROOT = Path(__file__).parents[2]
 # Besides one line of each verb: versions of versions, flags on slots with several versions,
 # replies, and all of it taken back and done again.
 MORE = [
-    'edit {node} "second words" as:version',
-    'edit here "third words" as:version',
-    "exclude {node}",
-    'edit here "fourth words" as:version',
-    'respond {node} "below"',
+    'respond root "first words"',
+    'edit {last} "second words" as:version',
+    "exclude {last}",
+    'edit {last} "third words" as:version',
+    'respond {last} "below"',
     'annotate {note} "a reply"',
     "resolve {note}",
     "prune here version",
@@ -78,11 +78,14 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_every_event(
     steps: list[dict[str, Any]] = []
     every = [*(line for many in LINES.values() for line in many), *MORE]
     for line in every:
-        steps.append(_step(actor, tree, filled(line, world), since=_seq(steps, first)))
+        said = line.replace("{last}", str(tree.nodes.latest("id").local_id))
+        steps.append(_step(actor, tree, filled(said, world), since=_seq(steps, first)))
         kinds |= {event["kind"] for event in steps[-1]["events"]}
     change_tree(actor, tree, {"title": "Another title"})
     steps.append(_step(actor, tree, "", since=_seq(steps, first)))
     assert {"node.added", "node.flagged", "annotation.resolved", "annotation.reopened"} <= kinds
+    third = steps[len(every) - len(MORE) + 3]
+    assert third["fresh"]["flags"][-1] == 2, "a version of an excluded slot"
     assert {"link.added", "mark.added", "generation.started"} <= kinds
     ran = subprocess.run(
         [node, "--input-type=module", "-e", CHECK, str(ROOT / "static/src/js/tree/store.js")],

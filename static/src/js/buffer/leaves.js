@@ -4,7 +4,7 @@
 import { cut } from "../editor/runs.js";
 import { json } from "../live/api.js";
 
-/** @typedef {import("../editor/book.js").Leaf} Leaf */
+/** @typedef {import("../editor/document-state.js").Leaf} Leaf */
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 
 const AT_ONCE = 200;

@@ -2,7 +2,7 @@
 // The moment when the editor takes the place of the text that the server drew.
 
 import { t } from "../t.js";
-import { styleNonce } from "../tree/pens.js";
+import { styleNonce } from "../tree/editor-loader.js";
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
@@ -12,7 +12,7 @@ import { styleNonce } from "../tree/pens.js";
  * Puts an editor where the drawn text was: what is being read stays where it is, and the caret
  * where it was typed.
  * @param {LoomBuffer} host @param {TreePage} page @param {typeof import("../editor/open.js").BufferEditor} Editor
- * @param {import("../editor/book.js").Leaf[]} leaves
+ * @param {import("../editor/document-state.js").Leaf[]} leaves
  */
 export function takePlace(host, page, Editor, leaves) {
   const drawn = /** @type {HTMLElement} */ (host.querySelector(".stretch"));

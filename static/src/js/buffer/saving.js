@@ -5,8 +5,8 @@
 import { Refused } from "../live/api.js";
 import { t } from "../t.js";
 import { composer } from "../tree/actions.js";
-import { placeAt } from "../tree/desk.js";
-import { withText } from "../tree/lines.js";
+import { placeAt } from "../tree/page-drafts.js";
+import { withText } from "../tree/asking.js";
 import { codePoints } from "../editor/runs.js";
 import { paintedBy } from "./leaves.js";
 
@@ -157,7 +157,7 @@ export class Saving {
   }
 
   /** What was typed while a node was made belongs below that node.
-   * @param {import("../live/shelf.js").Place} from @param {import("../live/shelf.js").Place} to */
+   * @param {import("../live/draft-storage.js").Place} from @param {import("../live/draft-storage.js").Place} to */
   rehome(from, to) {
     this.host.place = to;
     this.page.drafts.write(to, this.editor.tail);

@@ -4,12 +4,12 @@
 import { history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { EditorSelection, EditorState, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
-import { book, bookOf, exchanged, outside, starts, towards, typist } from "./book.js";
+import { book, bookOf, exchanged, outside, starts, towards, typist } from "./document-state.js";
 import { ghost, ghostKeys, haunt } from "./ghost.js";
 import { painter } from "./paint.js";
 import { codePoints, leastChange } from "./runs.js";
 
-/** @typedef {import("./book.js").Leaf} Leaf */
+/** @typedef {import("./document-state.js").Leaf} Leaf */
 /**
  * `typed`: the text has changed by the person's hand; `placed`: the caret stands elsewhere;
  * `follow`: go to this node; `continue`, `save`: the keys for it; `take`, `pick`: at a ghost.
@@ -179,7 +179,7 @@ export class BufferEditor {
     this.rebind({ nodes: nodes.slice(0, -1), lengths: [...rest, lengths[place] + lengths[place + 1]] });
   }
 
-  /** @param {Partial<import("./book.js").Book>} changed */
+  /** @param {Partial<import("./document-state.js").Book>} changed */
   rebind(changed) {
     this.view.dispatch(outside(this.view.state, [], { ...this.book, ...changed }));
   }

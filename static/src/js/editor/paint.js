@@ -5,7 +5,7 @@
 import { RangeSet } from "@codemirror/state";
 import { Decoration, ViewPlugin, WidgetType } from "@codemirror/view";
 import { t } from "../t.js";
-import { book, rebound } from "./book.js";
+import { book, rebound } from "./document-state.js";
 
 /** @typedef {import("@codemirror/view").EditorView} EditorView */
 /** @typedef {import("@codemirror/state").Range<Decoration>} Mark */

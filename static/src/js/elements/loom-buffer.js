@@ -3,16 +3,15 @@
 // path, which follows the tab's position and what happens to its nodes.
 
 import { Refused } from "../live/api.js";
-import { nameOf } from "../live/shelf.js";
+import { nameOf } from "../live/draft-storage.js";
 import { EditBar } from "../buffer/bar.js";
 import { Leaves } from "../buffer/leaves.js";
 import { Saving } from "../buffer/saving.js";
 import { takePlace } from "../buffer/mount.js";
-import { Shadows } from "../buffer/shadows.js";
-import { Wheel } from "../buffer/wheel.js";
-import { askWhich } from "../tree/contest.js";
-import { placeAt } from "../tree/desk.js";
-import { editorModule } from "../tree/pens.js";
+import { Shadows } from "../buffer/remote-drafts.js";
+import { Wheel } from "../buffer/candidate-preview.js";
+import { askWhich, placeAt } from "../tree/page-drafts.js";
+import { editorModule } from "../tree/editor-loader.js";
 import { pageOf } from "../tree/page.js";
 
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
@@ -54,7 +53,7 @@ export class LoomBuffer extends HTMLElement {
     }
   }
 
-  /** The editor takes the text's place. @param {typeof import("../editor/open.js").BufferEditor} Editor @param {import("../editor/book.js").Leaf[]} leaves */
+  /** The editor takes the text's place. @param {typeof import("../editor/open.js").BufferEditor} Editor @param {import("../editor/document-state.js").Leaf[]} leaves */
   mount(Editor, leaves) {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const { signal } = /** @type {AbortController} */ (this.stop);
@@ -84,13 +83,13 @@ export class LoomBuffer extends HTMLElement {
     }
   }
 
-  /** @param {import("../live/shelf.js").Place} place */
+  /** @param {import("../live/draft-storage.js").Place} place */
   isHere({ slot, kind }) {
     if (kind === "buffer") return slot === this.place?.slot;
     return kind === "edit" && Boolean(this.editor?.book.nodes.some((node) => node.slot === slot));
   }
 
-  /** Another tab or device has typed here. @param {import("../live/shelf.js").Place} place */
+  /** Another tab or device has typed here. @param {import("../live/draft-storage.js").Place} place */
   heard(place) {
     const { editor, page } = this;
     if (!editor || !page || !this.isHere(place) || this.saving?.isBusy) return;

@@ -5,9 +5,9 @@ import { Refused } from "../live/api.js";
 import { choicesFor } from "../command/choices.js";
 import { frame, option } from "../command/frame.js";
 import { History } from "../command/history.js";
-import { bare } from "../tree/lines.js";
+import { bare } from "../tree/asking.js";
 import { pageOf } from "../tree/page.js";
-import { speak } from "../tree/speak.js";
+import { speak } from "../tree/feedback.js";
 
 /** @typedef {import("../command/choices.js").Choice} Choice */
 

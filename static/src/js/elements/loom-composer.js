@@ -3,17 +3,13 @@
 // a draft of its place until it was sent.
 
 import { json, Refused } from "../live/api.js";
-import { nameOf } from "../live/shelf.js";
-import { Asking } from "../tree/asking.js";
-import { costOf, inWords } from "../tree/cost.js";
-import { madeOf } from "../tree/fanout.js";
-import { bare, continueLines, isCommand, withText } from "../tree/lines.js";
-import { askWhich } from "../tree/contest.js";
-import { placeAt } from "../tree/desk.js";
+import { nameOf } from "../live/draft-storage.js";
+import { Asking, bare, continueLines, costOf, inWords, isCommand, madeOf, withText } from "../tree/asking.js";
+import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { pageOf } from "../tree/page.js";
 
 export class LoomComposer extends HTMLElement {
-  /** @type {import("../tree/cost.js").Estimate | undefined} */
+  /** @type {import("../tree/asking.js").Estimate | undefined} */
   estimate;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   weighing;

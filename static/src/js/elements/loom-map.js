@@ -2,14 +2,9 @@
 // The map: the whole tree on a canvas, laid out in a worker. The outline says the same to
 // those who cannot see it.
 
-import { Camera } from "../map/camera.js";
-import { draw } from "../map/draw.js";
-import { factsOf, pathIn, sifted } from "../map/facts.js";
-import { frameFor } from "../map/frame.js";
-import { inkOf, onTheme } from "../map/ink.js";
-import { listenToPage } from "../map/news.js";
-import { listenForPointers } from "../map/pointers.js";
-import { parentsOf, Scene, slotsShown } from "../map/scene.js";
+import { Camera, listenForPointers } from "../map/camera.js";
+import { draw, frameFor, inkOf, onTheme } from "../map/draw.js";
+import { factsOf, listenToPage, parentsOf, pathIn, Scene, sifted, slotsShown } from "../map/scene.js";
 import { pageOf } from "../tree/page.js";
 
 export class LoomMap extends HTMLElement {
@@ -18,7 +13,7 @@ export class LoomMap extends HTMLElement {
   scene = null;
   /** @type {number | null} the slot that is shown as the top; null: the whole tree */
   hoisted = null;
-  /** @type {import("../map/facts.js").Kept} */
+  /** @type {import("../map/scene.js").Kept} */
   kept = { path: [], hits: new Set(), marked: new Set(), matches: null, isMatch: () => true };
   /** @type {HTMLElement | undefined} */
   unhoist;

@@ -2,8 +2,7 @@
 // The outline: the tree as a list for keyboard and screen reader, only the rows in sight drawn.
 
 import { make } from "../tree/forms.js";
-import { itemOf } from "../tree/outline-item.js";
-import { rowsOf } from "../tree/outline.js";
+import { itemOf, rowsOf } from "../tree/outline.js";
 import { pageOf } from "../tree/page.js";
 import { t } from "../t.js";
 

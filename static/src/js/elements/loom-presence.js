@@ -3,7 +3,7 @@
 // tab goes where that one goes, until it moves by itself or Escape is pressed.
 
 import { pageOf } from "../tree/page.js";
-import { speak } from "../tree/speak.js";
+import { speak } from "../tree/feedback.js";
 import { t } from "../t.js";
 
 export class LoomPresence extends HTMLElement {

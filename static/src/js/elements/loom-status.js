@@ -2,7 +2,7 @@
 // The status line: whether this page is live, how far the log has come, who is here.
 
 import { pageOf } from "../tree/page.js";
-import { speak } from "../tree/speak.js";
+import { speak } from "../tree/feedback.js";
 import { language, t, tn } from "../t.js";
 
 const WORDS = { waiting: t("connecting"), live: t("live"), offline: t("offline, reconnecting"), gone: t("disconnected") };

@@ -7,9 +7,7 @@ import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";
 import { listenForKeys } from "../tree/keys.js";
-import { keepExports } from "../tree/menu.js";
-import { keepMenusInSight, shutAround } from "../tree/menus.js";
-import { listenForPortals } from "../tree/portals.js";
+import { keepExports, keepMenusInSight, listenForPortals, shutAround } from "../tree/menus.js";
 import { TreePage } from "../tree/page.js";
 import { t } from "../t.js";
 

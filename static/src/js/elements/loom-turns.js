@@ -6,9 +6,8 @@ import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { pageOf } from "../tree/page.js";
 import { morph, parsed } from "../tree/morph.js";
-import { speak } from "../tree/speak.js";
-import { TurnTexts } from "../tree/turn-texts.js";
-import { TurnViews } from "../tree/turn-views.js";
+import { speak } from "../tree/feedback.js";
+import { TurnTexts, TurnViews } from "../tree/turns.js";
 import { toast } from "./loom-toast.js";
 
 const AGAIN_MS = 2000; // after a fetch that failed while somebody works

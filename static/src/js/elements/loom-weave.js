@@ -3,11 +3,11 @@
 
 import { json, Refused } from "../live/api.js";
 import { hintFor } from "../tree/combos.js";
-import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/fanout.js";
+import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/asking.js";
 import { compare } from "../tree/compare.js";
 import { pageOf } from "../tree/page.js";
 import { morph, nameReader } from "../tree/morph.js";
-import { speak } from "../tree/speak.js";
+import { speak } from "../tree/feedback.js";
 import { t } from "../t.js";
 
 const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";

@@ -3,15 +3,15 @@
 // after, and never overwritten by another tab without a word.
 
 import { Refused } from "./api.js";
-import { nameOf, placeOf, Shelf, whole } from "./shelf.js";
+import { nameOf, placeOf, Shelf, whole } from "./draft-storage.js";
 
 const SOON_MS = 100; // from a key to the request that keeps it
 const AGAIN_MS = 3000;
 
-/** @typedef {import("./shelf.js").Place} Place */
-/** @typedef {import("./shelf.js").Entry} Entry */
+/** @typedef {import("./draft-storage.js").Place} Place */
+/** @typedef {import("./draft-storage.js").Entry} Entry */
 /**
- * @typedef {{slot: string, kind: import("./shelf.js").Kind, text: string, at: string | null}} Kept
+ * @typedef {{slot: string, kind: import("./draft-storage.js").Kind, text: string, at: string | null}} Kept
  * @typedef {{list: () => Promise<{results: Kept[]}>, keep: (place: Place, text: string, seen: string) => Promise<Kept>}} Server
  */
 

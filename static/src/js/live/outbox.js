@@ -4,7 +4,7 @@
 
 import { json, Refused } from "./api.js";
 
-/** @typedef {import("./shelf.js").Place} Place */
+/** @typedef {import("./draft-storage.js").Place} Place */
 /** @typedef {{line: string, at: string, key: string, draft?: Place}} Letter draft: whose text it carries */
 /** @typedef {{reply: string, canonical: string, position: string, refs: string[], generations: string[], events: number[], step: number}} Answer */
 

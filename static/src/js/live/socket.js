@@ -1,8 +1,6 @@
 // @ts-check
 // The page's socket: events in order from a cursor, resumed after every cut.
 
-import { Backoff } from "./backoff.js";
-
 const QUIET_MS = 45_000; // the server's heartbeat comes more often than this
 const GONE = { 4401: "signed out", 4404: "not yours" };
 
@@ -123,5 +121,63 @@ export class LiveSocket extends EventTarget {
   tell(state, reason = "") {
     this.state = state;
     this.dispatchEvent(new CustomEvent("state", { detail: { state, reason } }));
+  }
+}
+
+// How long to wait before the next try: twice as long each time, with jitter, to a limit.
+
+export class Backoff {
+  /** @param {{first?: number, limit?: number, dice?: () => number}} [options] milliseconds */
+  constructor({ first = 500, limit = 20_000, dice = Math.random } = {}) {
+    this.first = first;
+    this.limit = limit;
+    this.dice = dice;
+    this.tries = 0;
+  }
+
+  /** The next wait. Between half and all of it, so that many pages do not come at once. */
+  next() {
+    const whole = Math.min(this.limit, this.first * 2 ** this.tries);
+    this.tries += 1;
+    return whole * (0.5 + this.dice() / 2);
+  }
+
+  /** Something worked: begin from the start again. */
+  reset() {
+    this.tries = 0;
+  }
+}
+
+// Events by registration: whoever cares for a kind says so; nobody keeps a list of all.
+
+/** @typedef {{seq: number, kind: string, actor?: string, origin?: string, payload?: any, at?: string}} LogEvent */
+/** @typedef {(event: LogEvent) => void} Handler */
+
+export class Events {
+  /** @param {number} seq the last event that is known already */
+  constructor(seq) {
+    this.seq = seq;
+    /** @type {Map<string, Set<Handler>>} */
+    this.handlers = new Map();
+  }
+
+  /** Calls `handler` for each event of a kind ("*": of any). Returns the way to stop it.
+   * @param {string} kind @param {Handler} handler */
+  on(kind, handler) {
+    const found = this.handlers.get(kind) ?? new Set();
+    this.handlers.set(kind, found.add(handler));
+    return () => void found.delete(handler);
+  }
+
+  /** Applies one event: "new", "known" (a repeat), or "gap" (one before it is missing).
+   * @param {LogEvent} event */
+  apply(event) {
+    if (event.seq <= this.seq) return "known";
+    if (event.seq > this.seq + 1) return "gap";
+    this.seq = event.seq;
+    for (const kind of [event.kind, "*"]) {
+      for (const handler of this.handlers.get(kind) ?? []) handler(event);
+    }
+    return "new";
   }
 }

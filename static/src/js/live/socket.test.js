@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
-import { LiveSocket } from "./socket.js";
+import { Backoff, Events, LiveSocket } from "./socket.js";
 
 const page = Object.assign(new EventTarget(), { visibilityState: "visible" });
 globalThis.document = page;
@@ -122,4 +122,49 @@ test("frames of a connection that was dropped are not heard", () => {
   assert.equal(opened[0].onmessage, null);
   assert.equal(frames.length, 0);
   made.stop();
+});
+
+test("each wait is twice the one before, up to the limit", () => {
+  const backoff = new Backoff({ first: 100, limit: 350, dice: () => 1 });
+  assert.deepEqual([backoff.next(), backoff.next(), backoff.next(), backoff.next()], [100, 200, 350, 350]);
+});
+
+test("jitter takes at most half away", () => {
+  const backoff = new Backoff({ first: 100, dice: () => 0 });
+  assert.equal(backoff.next(), 50);
+});
+
+test("after success it begins again", () => {
+  const backoff = new Backoff({ first: 100, dice: () => 1 });
+  backoff.next();
+  backoff.next();
+  backoff.reset();
+  assert.equal(backoff.next(), 100);
+});
+
+test("events are applied once, in order, by who registered for them", () => {
+  const events = new Events(4);
+  const heard = [];
+  events.on("node.added", (event) => heard.push(["added", event.seq]));
+  events.on("*", (event) => heard.push(["any", event.seq]));
+  assert.equal(events.apply({ seq: 5, kind: "node.added" }), "new");
+  assert.equal(events.apply({ seq: 5, kind: "node.added" }), "known");
+  assert.equal(events.apply({ seq: 6, kind: "mark.added" }), "new");
+  assert.deepEqual(heard, [["added", 5], ["any", 5], ["any", 6]]);
+});
+
+test("a gap is told and changes nothing", () => {
+  const events = new Events(0);
+  assert.equal(events.apply({ seq: 2, kind: "node.added" }), "gap");
+  assert.equal(events.seq, 0);
+});
+
+test("who stops listening hears no more", () => {
+  const events = new Events(0);
+  let heard = 0;
+  const stop = events.on("node.added", () => (heard += 1));
+  events.apply({ seq: 1, kind: "node.added" });
+  stop();
+  events.apply({ seq: 2, kind: "node.added" });
+  assert.equal(heard, 1);
 });

@@ -1,7 +1,8 @@
 // @ts-check
 // Draws the map on a canvas: only what is on the screen, and less of it from afar.
 
-import { labels, runs } from "./labels.js";
+import { t } from "../t.js";
+import { make } from "../tree/forms.js";
 import { cells, eachIn, eachLeaving, eachRow } from "./seen.js";
 
 /** @typedef {import("./camera.js").Camera} Camera */
@@ -190,4 +191,123 @@ function rings({ pen, scene, camera, facts, ink, frame }) {
 function circle(path, x, y, r) {
   path.moveTo(x + r, y);
   path.arc(x, y, r, 0, 2 * Math.PI);
+}
+
+// The colours of the style sheet as a canvas needs them: resolved for the theme of now.
+
+/** @param {HTMLElement} element @returns {import("./draw.js").Ink} */
+export function inkOf(element) {
+  const probe = document.createElement("span");
+  probe.hidden = true;
+  element.append(probe);
+  const resolved = (/** @type {string} */ name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const ink = {
+    paper: resolved("paper"),
+    panel: resolved("panel"),
+    ink: resolved("ink"),
+    soft: resolved("soft"),
+    rule: resolved("rule"),
+    edge: resolved("edge"),
+    link: resolved("link"),
+    threads: [0, 1, 2, 3, 4, 5, 6, 7].map((place) => resolved(`thread-${place}`)),
+    font: getComputedStyle(element).fontFamily,
+  };
+  probe.remove();
+  return ink;
+}
+
+/** Calls when the theme may have changed. @param {() => void} changed @param {AbortSignal} signal */
+export function onTheme(changed, signal) {
+  for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) {
+    matchMedia(query).addEventListener("change", changed, { signal });
+  }
+  const watch = new MutationObserver(changed);
+  watch.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  signal.addEventListener("abort", () => watch.disconnect());
+}
+
+// Words on the map, from near: first words beside the dots, and how many a folded run holds.
+
+/** Labels where there is room to the right. @param {Sight} sight @param {number} beside pixels from a dot's middle */
+export function labels({ pen, scene, camera, facts, ink, frame }, beside) {
+  const { x, y } = scene.layout;
+  const names = new Map(facts.rings.map((one) => [one.slot, one.name]));
+  write(pen, ink.font, 11);
+  eachRow(scene.rows, camera, frame, (row) => {
+    /** @type {number[]} */
+    const places = [];
+    eachIn(scene.rows, row, camera, frame, false, (place) => places.push(place));
+    places.forEach((place, at) => {
+      const ax = camera.toX(x[place]);
+      const next = places[at + 1];
+      const room = Math.min(150, (next === undefined ? frame.width : camera.toX(x[next])) - ax - 34);
+      const slot = scene.slots[place];
+      const name = names.get(slot);
+      if (room < 42 || (!name && facts.matches && !facts.isMatch(slot))) return;
+      const words = name ?? facts.labelOf(slot);
+      if (!words) return;
+      pen.fillStyle = name ? ink.ink : ink.soft;
+      pen.fillText(clipped(pen, words, room), ax + beside, camera.toY(y[place]));
+    });
+  });
+}
+
+/** How many nodes are folded into a line, beside its middle. @param {Sight} sight */
+export function runs({ pen, scene, camera, ink, frame }) {
+  const { x, y, up, run } = scene.layout;
+  write(pen, ink.font, 10);
+  pen.fillStyle = ink.soft;
+  eachRow(scene.rows, camera, frame, (row) => {
+    eachIn(scene.rows, row, camera, frame, false, (place) => {
+      if (!run[place]) return;
+      const middle = (camera.toX(x[place]) + camera.toX(x[up[place]])) / 2;
+      pen.fillText(`⋮ ${run[place]}`, middle + 4, (camera.toY(y[place]) + camera.toY(y[place] - 1)) / 2);
+    });
+  });
+}
+
+/** @param {CanvasRenderingContext2D} pen @param {string} font @param {number} size */
+function write(pen, font, size) {
+  pen.font = `${size}px ${font}`;
+  pen.textAlign = "left"; // the map's right side stays right, whatever the page's language
+  pen.direction = "ltr";
+  pen.textBaseline = "middle";
+}
+
+/** @param {CanvasRenderingContext2D} pen @param {string} words @param {number} room */
+function clipped(pen, words, room) {
+  if (pen.measureText(words).width <= room) return words;
+  let end = Math.min(words.length, Math.floor(room / 5));
+  while (end > 1 && pen.measureText(`${words.slice(0, end)}…`).width > room) end -= 1;
+  return `${words.slice(0, end).trimEnd()}…`;
+}
+
+// The map's frame: its canvas, its tools above, and the words under the pointer.
+
+/** @typedef {import("../elements/loom-map.js").LoomMap} LoomMap */
+
+/** @param {string} words @param {string} name @param {() => void} run */
+function tool(words, name, run) {
+  const button = make("button", { type: "button", className: "quiet", textContent: words, title: name, ariaLabel: name });
+  button.addEventListener("click", run);
+  return button;
+}
+
+/** Draws the frame into the map. @param {LoomMap} map */
+export function frameFor(map) {
+  const unhoist = tool(t("whole tree"), t("Show the whole tree again"), () => map.hoist(null));
+  unhoist.hidden = true;
+  const tools = make("span", { className: "end" }, unhoist, tool("−", t("Zoom out"), () => map.zoom(1 / 1.4)), tool("+", t("Zoom in"), () => map.zoom(1.4)), tool(t("fit"), t("Fit the whole map"), () => map.fit()), tool("◎", t("Go to current node"), () => map.find()));
+  const size = make("span");
+  size.dataset.size = "";
+  const canvas = /** @type {HTMLCanvasElement} */ (make("canvas", { tabIndex: 0 }));
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", t("Map of the tree. The outline shows the same as a list. Use the arrow keys to move, plus and minus to zoom, 0 to fit."));
+  const tip = make("div", { className: "map-tip", hidden: true });
+  const frame = make("div", { className: "map-frame" }, canvas, tip);
+  map.replaceChildren(make("div", { className: "map-head" }, size, tools), frame);
+  return { unhoist, canvas, tip, frame };
 }

@@ -2,16 +2,16 @@
 // What can be done with a node by pressing: each act is registered here and becomes a line.
 
 import { json, part } from "../live/api.js";
-import { placeAt } from "./desk.js";
+import { placeAt } from "./page-drafts.js";
 import { openForm } from "./forms.js";
-import { longPen } from "./pens.js";
-import { quoted, withText } from "./lines.js";
+import { longPen } from "./editor-loader.js";
+import { quoted, withText } from "./asking.js";
 import { t } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {{page: TreePage, id: string, host: Element, button: Element | null}} Act */
 
-/** A form's draft. @param {TreePage} page @param {import("../live/shelf.js").Place} place */
+/** A form's draft. @param {TreePage} page @param {import("../live/draft-storage.js").Place} place */
 const draftAt = ({ drafts }, place) => ({ read: () => drafts.of(place), write: (/** @type {string} */ text) => drafts.write(place, text) });
 
 /** @type {Map<string, (act: Act) => unknown>} */

@@ -2,7 +2,9 @@
 // What the composer's fields ask of models: who, how many of each, how long, how daring. The
 // choice is kept for the tree, and where somebody was asked on this path before, it is theirs.
 
-/** @typedef {import("./lines.js").Asking} Fields */
+import { t, tn } from "../t.js";
+
+/** @typedef {import("./asking.js").ContinueFields} Fields */
 
 export class Asking {
   /** @param {HTMLFormElement} form @param {string} tree */
@@ -76,4 +78,148 @@ export class Asking {
     const words = using.map((name) => (counts[name] ? `${name} ×${counts[name]}` : name));
     if (this.shown) this.shown.textContent = words.join(", ") || "Whoever was last";
   }
+}
+
+// What the weave remembers of asking: whom this path was asked of, and whether taking one stops
+// the rest.
+
+const REST = "heddle.rest";
+
+/** Whether taking a candidate stops the reader's others. */
+export function stopsRest() {
+  return localStorage.getItem(REST) === "stop";
+}
+
+/** Keeps the choice in this browser. @param {Event} event */
+export function keepRest(event) {
+  const box = /** @type {HTMLInputElement} */ (event.target);
+  if (box.matches("[data-rest]")) localStorage.setItem(REST, box.checked ? "stop" : "keep");
+}
+
+/** @param {Element} weave */
+export function showRest(weave) {
+  const box = /** @type {HTMLInputElement | null} */ (weave.querySelector("[data-rest]"));
+  if (box) box.checked = stopsRest();
+}
+
+/** Where a weave hangs, and how many of whom the reader asked last on its path.
+ * @param {Element} weave @returns {{point: string, asked: Record<string, number>}} */
+export function madeOf(weave) {
+  const section = /** @type {HTMLElement | null} */ (weave.querySelector("[data-weave]"));
+  return { point: section?.dataset.point ?? "", asked: JSON.parse(section?.dataset.asked || "{}") };
+}
+
+/** The lines that ask the same again. @param {Element} weave */
+export function linesOf(weave) {
+  const { asked } = madeOf(weave);
+  const counts = Object.fromEntries(Object.entries(asked).map(([name, many]) => [name, String(Math.min(many, 10))]));
+  return continueLines({ n: "3", using: Object.keys(asked), counts });
+}
+
+/** The keys that take a card: its own, and those of the same texts folded into it.
+ * @param {Element} card */
+export function keysOf(card) {
+  return (card.getAttribute("data-keys") ?? card.getAttribute("data-key") ?? "").split(" ");
+}
+
+// What asking comes to, before it is asked: from what the server says a path has, and prices.
+
+/**
+ * @typedef {{input: number, output: number, cached?: number}} Prices USD per million tokens
+ * @typedef {{name: string, tokens: number, how: string, length: number, prices: Prices | null, caches_from: number | null}} ToRead
+ * @typedef {{money: {left_usd: number | null}, participants: ToRead[]}} Estimate
+ * @typedef {{tokens: number, how: string, usd: number | null, left: number | null, over: boolean}} Cost
+ */
+
+/**
+ * What a question comes to at most, and reads: tokens of the longest reader.
+ * @param {Estimate} estimate @param {import("./asking.js").ContinueFields} asking @param {string} text not yet sent
+ * @returns {Cost}
+ */
+export function costOf(estimate, { n = "", tokens = "", using = [], counts = {} }, text) {
+  const more = Math.ceil(new TextEncoder().encode(text).length / 4);
+  const asked = estimate.participants.filter((one) => using.includes(one.name));
+  let usd = /** @type {number | null} */ (null);
+  for (const one of asked) {
+    if (!one.prices) continue;
+    const many = Number(counts[one.name] || n || 1);
+    const read = one.tokens + more;
+    const length = Number(tokens) || one.length;
+    const primed = many > 1 && one.caches_from !== null && read >= one.caches_from && one.prices.cached !== undefined;
+    const others = primed ? /** @type {number} */ (one.prices.cached) : one.prices.input;
+    usd = (usd ?? 0) + (read * (one.prices.input + (many - 1) * others) + many * length * one.prices.output) / 1e6;
+  }
+  const longest = asked.reduce((most, one) => (one.tokens > most.tokens ? one : most), { tokens: 0, how: "counted" });
+  const left = estimate.money.left_usd;
+  return { tokens: longest.tokens + more, how: more ? "estimated" : longest.how, usd, left, over: usd !== null && left !== null && usd > left };
+}
+
+/** An amount with two figures that count. @param {number} usd */
+export function dollars(usd) {
+  if (usd === 0 || usd >= 0.995) return `$${usd.toFixed(2)}`;
+  if (usd < 0.000001) return "under $0.000001";
+  for (let digits = 2; digits < 7; digits += 1) {
+    if (Number(usd.toFixed(digits)) >= 10 ** -(digits - 1)) return `$${usd.toFixed(digits)}`;
+  }
+  return `$${usd.toFixed(6)}`;
+}
+
+/** @param {Cost} cost */
+export function inWords({ tokens, how, usd, left, over }) {
+  const parts = [how === "counted" ? tn("{n} input token", "{n} input tokens", tokens) : tn("about {n} input token", "about {n} input tokens", tokens)];
+  if (usd !== null) parts.push(t("at most {money}", { money: dollars(usd) }));
+  if (usd !== null && left !== null) parts.push(t("{money} left today", { money: dollars(left) }));
+  if (over) parts.push(t("answers stop at this limit"));
+  return parts.join(" · ");
+}
+
+// Command lines as the page writes them. Text goes as a block, unless it could end it.
+
+/** A quoted string of the line's grammar. @param {string} text */
+export function quoted(text) {
+  return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`;
+}
+
+/** A line with content behind it. @param {string} head @param {string} text */
+export function withText(head, text) {
+  const couldEnd = text.split("\n").some((line) => line.trim() === "←");
+  return couldEnd ? `${head} ${quoted(text)}` : `${head}\n${text}\n←`;
+}
+
+/**
+ * @typedef {{n?: string, tokens?: string, temperature?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
+ * `counts`: how many those give who do not give n.
+ * @param {string} from a ref, or "" for here @param {ContinueFields} asking
+ */
+export function continueLine(from, { n = "", tokens = "", temperature = "", using = [] }) {
+  const parts = ["continue"];
+  if (from) parts.push(`from ${from}`);
+  if (n) parts.push(`n:${n}`);
+  if (tokens) parts.push(`tokens:${tokens}`);
+  if (temperature) parts.push(`temperature:${temperature}`);
+  if (using.length) parts.push("using", ...using.map((name) => `agent:${quoted(name)}`));
+  return parts.join(" ");
+}
+
+/** The lines of one go: those who give the same number stand on one. @param {ContinueFields} asking */
+export function continueLines({ using = [], counts = {}, n = "", ...rest }) {
+  /** @type {Map<string, string[]>} */
+  const byCount = new Map();
+  for (const name of using) {
+    const count = counts[name] || n;
+    byCount.set(count, [...(byCount.get(count) ?? []), name]);
+  }
+  if (!byCount.size) return [continueLine("", { ...rest, n })];
+  return [...byCount].map(([count, names]) => continueLine("", { ...rest, n: count, using: names }));
+}
+
+/** Whether a text is meant as a command: an arrow first, `>` for those without one on the keyboard.
+ * @param {string} text */
+export function isCommand(text) {
+  return /^ {0,2}(→|->)/.test(text);
+}
+
+/** The line without its arrow. @param {string} text */
+export function bare(text) {
+  return text.replace(/^ {0,2}(→|->|>)\s*/, "");
 }

@@ -1,10 +1,9 @@
 // @ts-check
 // Messages after a command: a toast with an undo button, or the reason why it was refused.
 
-import { told } from "../live/api.js";
 import { toast } from "../elements/loom-toast.js";
+import { told } from "../live/api.js";
 import { plainWords } from "./plainWords.js";
-import { speak } from "./speak.js";
 import { t } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -38,4 +37,19 @@ export function giveFeedback(page, signal) {
     },
     { signal },
   );
+}
+
+// What a screen reader is told: one polite region, to which each message is added. A message
+// that took another's place would keep it from being read.
+
+const KEPT = 4;
+
+/** @param {string} words */
+export function speak(words) {
+  const region = document.querySelector("[data-spoken]");
+  if (!region || !words) return;
+  const said = document.createElement("span");
+  said.textContent = `${words} `;
+  region.append(said);
+  while (region.children.length > KEPT) region.firstElementChild?.remove();
 }

@@ -2,13 +2,13 @@
 // Small forms that open where they are needed and close with Escape.
 
 import { t } from "../t.js";
-import { plainPen } from "./pens.js";
+import { plainPen } from "./editor-loader.js";
 import { Refused, told } from "../live/api.js";
 
 /**
  * @typedef {{label: string, text?: string, rows?: number, single?: boolean, readOnly?: boolean,
  *   choices?: {value: string, words: string}[], chosen?: string, choicesLabel?: string,
- *   submit: string, small?: boolean, hint?: string, draft?: Kept, pen?: import("./pens.js").Pen}} Shape
+ *   submit: string, small?: boolean, hint?: string, draft?: Kept, pen?: import("./editor-loader.js").Pen}} Shape
  * @typedef {{read: () => string, write: (text: string) => void}} Kept what was typed before and not sent
  * @typedef {{text: string, choice: string, caret: number}} Filled
  */
@@ -28,7 +28,7 @@ function choicesOf({ choices = [], chosen = "", choicesLabel = "" }, name) {
 }
 
 /** What was typed before comes back into the field, with a way to begin anew.
- * @param {import("./pens.js").Pen} pen @param {Shape} shape */
+ * @param {import("./editor-loader.js").Pen} pen @param {Shape} shape */
 function keepDraft(pen, { draft, text = "" }) {
   if (!draft) return [];
   const kept = draft.read();

@@ -30,7 +30,7 @@ export class Marks extends EventTarget {
     }
   }
 
-  /** Follows the events of a tree. @param {import("../live/events.js").Events} events */
+  /** Follows the events of a tree. @param {import("../live/socket.js").Events} events */
   follow(events) {
     events.on("mark.added", ({ payload: { mark } }) => {
       if (mark.kind === "bookmark" || mark.kind === "tag") this.all.set(mark.id, mark);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Events } from "../live/events.js";
+import { Events } from "../live/socket.js";
 import { Marks } from "./marks.js";
 
 const STAR = ["m1", "bookmark", "the end", "a"];

@@ -1,6 +1,12 @@
 // @ts-check
 // Menus stay within what is seen: they open to the side with more room, and scroll when long.
 
+import { toast } from "../elements/loom-toast.js";
+import { part, Refused } from "../live/api.js";
+import { t } from "../t.js";
+import { act } from "./actions.js";
+import { quoted } from "./asking.js";
+
 const GAP = 8;
 const LEAST = 96;
 
@@ -56,4 +62,78 @@ export function keepMenusInSight(signal) {
   window.addEventListener("resize", () => {
     for (const menu of document.querySelectorAll("details.menu[open]")) place(/** @type {HTMLDetailsElement} */ (menu));
   }, { signal });
+}
+
+// What a node's menu adds to the acts beside it: ask again, go back here, what hangs below.
+
+/** @typedef {import("./page.js").TreePage} TreePage */
+
+/** Runs at once where the tab stands there, else when the path to it is drawn.
+ * @param {TreePage} page @param {string} id @param {() => void} run */
+function whenAt(page, id, run) {
+  if (page.position === id) return run();
+  document.addEventListener("drawn", run, { once: true });
+  page.go(id);
+}
+
+/** Another answer of the same model, beside this one. */
+act("again", async ({ page, id, button }) => {
+  const parent = page.store?.parents[page.store.slotOf(id) ?? -1];
+  if (page.store && parent !== null && parent !== undefined) page.go(page.store.standing(parent));
+  const from = page.store && parent !== null && parent !== undefined ? page.store.standing(parent) : "";
+  if (from) await page.say(`continue from ${from} n:1 using agent:${quoted(button?.getAttribute("data-name") ?? "")}`);
+});
+
+act("here", ({ page, id }) => page.go(id));
+
+act("continuations", ({ page, id }) => {
+  whenAt(page, id, () => {
+    const weave = document.querySelector("loom-weave");
+    weave?.scrollIntoView({ block: "nearest" });
+    /** @type {HTMLElement | null | undefined} */ (weave?.querySelector(".card"))?.focus({ preventScroll: true });
+  });
+});
+
+act("copy", async ({ page, id }) => {
+  await navigator.clipboard.writeText(await part(`${page.web}/nodes/${id}/text`));
+  toast().show(t("The text of {id} has been copied.", { id }));
+});
+
+act("copy-link", async ({ page, id }) => {
+  await navigator.clipboard.writeText(`${location.origin}${page.web}?node=${id}`);
+  toast().show(t("The link to {id} has been copied.", { id }));
+});
+
+/** Keeps the addresses of exports at where the tab stands. @param {TreePage} page @param {AbortSignal} signal */
+export function keepExports(page, signal) {
+  page.addEventListener("moved", () => {
+    for (const link of document.querySelectorAll("a[data-export]")) {
+      const url = new URL(link.getAttribute("href") ?? "", location.href);
+      url.searchParams.set("node", page.position);
+      link.setAttribute("href", url.pathname + url.search);
+    }
+  }, { signal });
+}
+
+// Portals: what a node is linked to opens in place; the address and the place read stay.
+
+/** Fills portals when they are opened, until the signal says stop. @param {AbortSignal} signal */
+export function listenForPortals(signal) {
+  // `toggle` does not bubble: it is caught on its way down.
+  document.addEventListener("toggle", (event) => {
+    const portal = /** @type {Element} */ (event.target);
+    if (portal instanceof HTMLDetailsElement && portal.dataset.portal && portal.open) fill(portal);
+  }, { signal, capture: true });
+}
+
+/** @param {HTMLDetailsElement} portal */
+async function fill(portal) {
+  const room = portal.querySelector(":scope > .portal-in");
+  if (!room || room.childElementCount) return;
+  try {
+    room.innerHTML = await part(portal.dataset.portal ?? "");
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    room.textContent = error.message;
+  }
 }

@@ -3,17 +3,15 @@
 // and the one way to say a line. No drawing here.
 
 import { json, Refused } from "../live/api.js";
-import { Events } from "../live/events.js";
 import { Outbox } from "../live/outbox.js";
-import { LiveSocket } from "../live/socket.js";
-import { follow, handOver, openDrafts } from "./desk.js";
+import { Events, LiveSocket } from "../live/socket.js";
 import { t } from "../t.js";
 import { Excerpts } from "./excerpts.js";
 import { Filter } from "./filter.js";
 import { Folds } from "./folds.js";
-import { storeNow } from "./loading.js";
 import { Marks } from "./marks.js";
-import { Whereabouts } from "./whereabouts.js";
+import { follow, handOver, openDrafts } from "./page-drafts.js";
+import { storeNow } from "./store.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string}} Who */
 /** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork"}} Settings */
@@ -151,7 +149,7 @@ export class TreePage extends EventTarget {
   }
 
   /** Says a line where this tab stands, and follows where it leads. Refusals are told as
-   * `refused` and thrown. @param {string} line @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/shelf.js").Place}} [how] quiet: the caller
+   * `refused` and thrown. @param {string} line @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place}} [how] quiet: the caller
    * tells what was refused; draft: whose text the line carries @returns {Promise<Answer>} */
   async say(line, { at = this.position, follow = true, quiet = false, draft } = {}) {
     try {
@@ -189,4 +187,34 @@ export function pageOf() {
   const root = /** @type {(HTMLElement & {page: TreePage}) | null} */ (document.querySelector("loom-tree"));
   if (!root) throw new Error("This element belongs on a tree page.");
   return root.page;
+}
+
+// What others are told of this tab: where it stands, and what is written there and not sent.
+
+const SHARE_MS = 200;
+const MOST = 16_000; // characters of a working buffer that others see: its end
+
+export class Whereabouts {
+  /** @param {import("./page.js").TreePage} page */
+  constructor(page) {
+    this.page = page;
+    this.buffer = "";
+    /** @type {any} */
+    this.timer = 0;
+  }
+
+  tell() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    const place = { type: "presence", node: this.page.position };
+    this.page.socket.send(this.buffer ? { ...place, buffer: this.buffer } : place);
+  }
+
+  /** Lets others see what is written here; an empty text is nothing to see. @param {string} text */
+  share(text) {
+    const buffer = text.slice(-MOST).replace(/^[\udc00-\udfff]/, "");
+    if (buffer === this.buffer) return;
+    this.buffer = buffer;
+    if (!this.timer) this.timer = setTimeout(() => this.tell(), SHARE_MS);
+  }
 }

@@ -2,6 +2,8 @@
 // The tree in the page: who is where, without texts. Filled from the skeleton, kept true by
 // events. A slot is named by the place of its first version.
 
+import { json } from "../live/api.js";
+
 export const PRUNED = 1;
 export const EXCLUDED = 2;
 export const VERSION_PRUNED = 8;
@@ -194,4 +196,22 @@ export class TreeStore {
     }
     return { nodes: this.ids.length, branches };
   }
+}
+
+// The shape of the tree as it is now: the skeleton, and the events that came while it was on its way.
+
+/** @param {import("./page.js").TreePage} page */
+export async function storeNow(page) {
+  const skeleton = await json(`${page.api}/skeleton`);
+  const missed = /** @type {any[]} */ ([]);
+  let cursor = skeleton.seq;
+  while (cursor < page.events.seq) {
+    const some = await json(`${page.api}/events?since=${cursor}`);
+    if (!some.events.length) break;
+    missed.push(...some.events);
+    cursor = some.events.at(-1).seq;
+  }
+  const store = new TreeStore(skeleton, page.settings.versions);
+  for (const event of missed) store.apply(event);
+  return store;
 }

@@ -1,6 +1,8 @@
 // @ts-check
 // Drafts as the browser keeps them: one entry a place, shared by the tabs of one person.
 
+import { json } from "./api.js";
+
 /** @typedef {"buffer" | "edit" | "note"} Kind */
 /** @typedef {{slot: string, kind: Kind}} Place */
 /**
@@ -68,4 +70,18 @@ export class Shelf {
   nameIn(key) {
     return key.startsWith(this.prefix) ? key.slice(this.prefix.length) : "";
   }
+}
+
+// What the server keeps of one person's view of a tree.
+
+// A request may outlive its page only where it is small: browsers stop at 64 KiB.
+const SMALL = 16_000;
+
+/** The server's side of a workspace's drafts. @param {string} workspace @returns {import("./drafts.js").Server} */
+export function draftsAt(workspace) {
+  const url = `/api/workspaces/${workspace}/drafts`;
+  return {
+    list: () => json(url),
+    keep: ({ slot, kind }, text, seen) => json(`${url}/${slot}`, { method: "PUT", body: { kind, text, seen }, keepalive: text.length < SMALL }),
+  };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { costOf, dollars, inWords } from "./cost.js";
+import { bare, continueLine, continueLines, costOf, dollars, inWords, isCommand, quoted, withText } from "./asking.js";
 
 const reader = { tokens: 2000, how: "counted", length: 500, prices: { input: 1, output: 2 }, caches_from: null };
 const estimate = {
@@ -40,4 +40,42 @@ test("more than is left is said", () => {
 
 test("amounts have two figures that count", () => {
   assert.deepEqual([0, 0.0000001, 0.0123, 0.999, 12.345].map(dollars), ["$0.00", "under $0.000001", "$0.012", "$1.00", "$12.35"]);
+});
+
+test("text goes as a block, untouched", () => {
+  assert.equal(withText("respond", ' "a"\n→ prune x\\ '), 'respond\n "a"\n→ prune x\\ \n←');
+});
+
+test("text that could end the block is quoted", () => {
+  assert.equal(withText("respond", 'a\n←\n"b"\\n'), 'respond "a\\n←\\n\\"b\\"\\\\n"');
+});
+
+test("a question names only what was chosen", () => {
+  assert.equal(continueLine("", {}), "continue");
+  assert.equal(
+    continueLine("a7x2", { n: "3", tokens: "60", temperature: "0.9", using: ['The "Muse"', "Ada"] }),
+    'continue from a7x2 n:3 tokens:60 temperature:0.9 using agent:"The \\"Muse\\"" agent:"Ada"',
+  );
+});
+
+test("a line is a command by its arrow, after at most two blanks", () => {
+  for (const line of ["→ view a7x2", "  -> undo"]) assert.ok(isCommand(line));
+  for (const line of ["    → code", "> quoted", "text → more", "-- >"]) assert.ok(!isCommand(line));
+});
+
+test("the arrow is taken off", () => {
+  assert.equal(bare("→ undo"), "undo");
+  assert.equal(bare("> undo"), "undo");
+});
+
+test("quotes escape what the grammar reads", () => {
+  assert.equal(quoted('a"b\\c\nd'), '"a\\"b\\\\c\\nd"');
+});
+
+test("who gives the same number stands on one line", () => {
+  assert.deepEqual(continueLines({ n: "3", tokens: "60", using: ["A", "B", "C"], counts: { B: "1" } }), [
+    'continue n:3 tokens:60 using agent:"A" agent:"C"',
+    'continue n:1 tokens:60 using agent:"B"',
+  ]);
+  assert.deepEqual(continueLines({ n: "2" }), ["continue n:2"]);
 });

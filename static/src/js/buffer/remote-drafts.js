@@ -3,7 +3,7 @@
 
 import { t } from "../t.js";
 import { make } from "../tree/forms.js";
-import { placeAt } from "../tree/desk.js";
+import { placeAt } from "../tree/page-drafts.js";
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 /** @typedef {import("../elements/loom-buffer.js").LoomBuffer} LoomBuffer */

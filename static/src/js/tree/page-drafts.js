@@ -2,13 +2,15 @@
 // A page's drafts: where they lie, and what makes them go out, come in and come back.
 
 import { Refused } from "../live/api.js";
+import { draftsAt } from "../live/draft-storage.js";
 import { Drafts } from "../live/drafts.js";
-import { draftsAt } from "../live/workspace.js";
+import { t } from "../t.js";
+import { make } from "./forms.js";
 
 const PATIENCE_MS = 300;
 
 /** @typedef {import("./page.js").TreePage} TreePage */
-/** @typedef {import("../live/shelf.js").Place} Place */
+/** @typedef {import("../live/draft-storage.js").Place} Place */
 
 /** The drafts of the page's person in its tree. @param {import("./page.js").Settings} settings @param {import("../live/outbox.js").Outbox} outbox */
 export function openDrafts(settings, outbox) {
@@ -37,7 +39,7 @@ export function follow(drafts, signal) {
 }
 
 /** Where a draft at a node lies: with its slot, whichever version stands there.
- * @param {TreePage} page @param {import("../live/shelf.js").Kind} kind @param {string} [id] @returns {Place} */
+ * @param {TreePage} page @param {import("../live/draft-storage.js").Kind} kind @param {string} [id] @returns {Place} */
 export function placeAt(page, kind, id = page.position) {
   const slot = page.store?.slotOf(id);
   if (page.store && slot !== null && slot !== undefined) return { kind, slot: page.store.ids[slot] };
@@ -51,4 +53,33 @@ export async function handOver(drafts, place) {
   drafts.hold(place);
   const patience = new Promise((done) => setTimeout(done, PATIENCE_MS));
   await Promise.race([drafts.flush(place), patience]);
+}
+
+// Where two tabs or devices of one person have different texts in one place, he says which.
+
+/** @param {string} text */
+const start = (text) => (text ? `“${text.slice(0, 120)}${text.length > 120 ? "…" : ""}”` : t("nothing: the text was sent or deleted"));
+
+/**
+ * Asks at the top of `host` for the places it is about.
+ * @param {import("../live/drafts.js").Drafts} drafts @param {Element} host @param {(place: Place) => boolean} isHere
+ * @param {AbortSignal} signal
+ */
+export function askWhich(drafts, host, isHere, signal) {
+  drafts.addEventListener("contested", (event) => {
+    const { slot, kind, theirs } = /** @type {CustomEvent} */ (event).detail;
+    if (!isHere({ slot, kind })) return;
+    host.querySelector(".contest")?.remove();
+    const words = make("span", { textContent: t("Another tab or device of yours has a different text here: {text}.", { text: start(theirs) }) });
+    const choose = (/** @type {"mine" | "theirs"} */ which, /** @type {string} */ label) => {
+      const button = make("button", { type: "button", className: "button small", textContent: label });
+      button.addEventListener("click", () => {
+        drafts.decide({ slot, kind }, which);
+        box.remove();
+      });
+      return button;
+    };
+    const box = make("p", { className: "contest", role: "alert" }, words, choose("mine", t("Keep this one")), choose("theirs", t("Use that one")));
+    host.prepend(box);
+  }, { signal });
 }

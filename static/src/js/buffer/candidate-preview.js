@@ -4,8 +4,8 @@
 
 import { t } from "../t.js";
 import { isMac } from "../tree/combos.js";
+import { speak } from "../tree/feedback.js";
 import { make } from "../tree/forms.js";
-import { speak } from "../tree/speak.js";
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */

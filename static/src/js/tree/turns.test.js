@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { partsOf, TurnViews } from "./turns.js";
 
-import { TurnViews } from "./turn-views.js";
+test("lines are told from prose, and nothing is lost", () => {
+  const text = "I look.\nAgain.\n→ view a7x2\n  → help\nNot → this\n";
+  const parts = partsOf(text);
+  assert.deepEqual(parts.map(({ isLine }) => isLine), [false, true, true, false]);
+  assert.equal(parts.map(({ words }) => words).join(""), text);
+});
+
+test("an empty text has no parts of its own", () => {
+  assert.equal(partsOf("").map(({ words }) => words).join(""), "");
+});
 
 class FakeSocket {
   readyState = 1;
