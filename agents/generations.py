@@ -3,9 +3,12 @@
 import asyncio
 import contextlib
 import logging
+import time
+from dataclasses import replace
 from typing import Any
 
 import httpx
+from django.utils import timezone
 
 from agents.context.overlap import Seam
 from agents.event_loop import in_reading, in_thread
@@ -94,6 +97,11 @@ class Candidate:
         return max(self._pieces, -(-self._bytes // 4))
 
     @property
+    def tokens(self) -> int:
+        """About how many tokens came, by their bytes alone: pieces may be single letters."""
+        return -(-self._bytes // 4)
+
+    @property
     def lacks(self) -> int:
         """What it came to so far, where that is more than is reserved; else 0."""
         if self._prices is None:
@@ -154,7 +162,11 @@ log = logging.getLogger("heddle.run")
 WRITE_S = 0.25  # rows of growing text are written at most so often
 HEARTBEAT_S = 1.0  # and so often where nothing came
 STOPPED = "interrupted:stopped"
+TOO_LONG = "interrupted:too long"
+TIME_OVER = "interrupted:time"
 TOLD_S = 2.0  # shorter pauses between attempts are not worth a word
+SILENT_S = 120.0  # all attempts together wait no longer for the first text
+OVER = 2  # times its max_tokens: a provider that pays no heed to them is cut there
 PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
 
 
@@ -179,6 +191,7 @@ class Run:
         ]
         # Of a round no more is heard than what its turn uses.
         self._cutter = Cutter(language()) if held.generations[0].round else None
+        self._waited = 0.0  # for answers of which no text came
         self._attempt: Attempt | None = None
         self._call: Call | None = None
         self._landings: set[asyncio.Task[None]] = set()
@@ -244,7 +257,7 @@ class Run:
                 self._order, body = narrower, adapter.body(narrower.ask)
             else:
                 wait = wait_before_next(failure, made, self._backoff_s)
-                if wait is None:
+                if wait is None or self._waited >= SILENT_S:
                     return failure
                 await self._say(
                     f"{failure.error['message']} · tried again after {wait:.0f} s", wait
@@ -264,8 +277,10 @@ class Run:
         # nothing is shown before the row is there.
         beginning = asyncio.create_task(in_thread(begin, self._order, attempt, going))
         self._attempt = attempt
+        began = time.monotonic()
         try:
-            async with contextlib.aclosing(attempt.told(self._transport, self._limits)) as telling:
+            limits = replace(self._limits, first_s=self._patience)
+            async with contextlib.aclosing(attempt.told(self._transport, limits)) as telling:
                 async for told in telling:
                     await asyncio.shield(beginning)
                     if isinstance(told, Failure):
@@ -274,8 +289,14 @@ class Run:
                     if not self._open:
                         return None
         finally:
+            self._waited += time.monotonic() - began
             self._call = await asyncio.shield(beginning)
         return None
+
+    @property
+    def _patience(self) -> float:
+        """How many seconds the next attempt may be silent."""
+        return max(1.0, min(self._limits.first_s, SILENT_S - self._waited))
 
     async def _hear(self, told: StreamEvent) -> None:
         if not isinstance(told, Delta | Finished) or told.index >= len(self._candidates):
@@ -288,9 +309,11 @@ class Run:
             if len(self._open) > 1:
                 self._land(candidate)
         elif candidate.is_open and not candidate.add(told.text):
-            self._land(candidate, finish="interrupted:too long")
+            self._land(candidate, finish=TOO_LONG)
         elif candidate.is_open and await self._is_enough(told.text):
             self._land(candidate, finish="complete")
+        elif candidate.is_open and self._is_over(candidate):
+            self._land(candidate, finish=CUT_OFF if candidate.generation.round else TOO_LONG)
         elif candidate.is_open and candidate.lacks:
             await self._pay(candidate)
 
@@ -303,6 +326,17 @@ class Run:
         if not cutter.takes_time(piece):
             return cutter.hear(piece)
         return await in_reading(cutter.hear, piece)
+
+    def _is_over(self, candidate: Candidate) -> bool:
+        """Whether a stream came to more than twice the tokens that were asked for."""
+        most = self._order.ask.max_tokens
+        return most is not None and candidate.tokens > OVER * most
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether the time of the turn is over."""
+        until = self._order.until
+        return until is not None and timezone.now() >= until
 
     def _let_others_go(self) -> None:
         if self._primes is not None:
@@ -334,7 +368,9 @@ class Run:
             due = quiet >= HEARTBEAT_S
             quiet = 0.0 if due else quiet
             for candidate in self._open:
-                if due or candidate.has_news:
+                if self._is_late:
+                    self._land(candidate, finish=TIME_OVER)
+                elif due or candidate.has_news:
                     await self._write(candidate)
 
     async def _write(self, candidate: Candidate) -> None:

@@ -2,11 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from django.conf import settings
+from django.utils import timezone
 
-from agents.agent_prompt import assembled, is_sent, place_of, sent_of
+from agents.agent_prompt import (
+    as_sent,
+    assembled,
+    demand_turn,
+    is_sent,
+    place_of,
+    prepared,
+    sent_of,
+)
 from agents.context.overlap import Seam
 from agents.context.sections import BY_EXAMPLE
 from agents.context.subject_request import RESERVE, Endpoint, Mode, Piece, Reading, arrange, way_of
@@ -15,20 +25,21 @@ from agents.output_grammar import grammar_for
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.providers.stream_events import Ask, Blocks
-from agents.turns import demand_turn
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands import node_writer, turn_lifecycle
 from loom.commands.provider_keys import key_of
 from loom.models import ORDINAL_BITS, Generation, Participant, Turn
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
-from loom.queries.path import below_pruned, path_of
+from loom.queries.path import below_pruned, path_of, withheld_from_models
+from loom.queries.turns import budget_of
 from loom.rules import addresses, hashes
 from loom.rules.errors import CommandError
 
 T = TypeVar("T")
 SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
 SMALLEST_WINDOW = 150
+CONCLUDE_S = 60
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class Order:
     note: str = ""
     purpose: str = "continue"
     text: str = ""  # of a buffer, which a chat goes on with
+    until: datetime | None = None  # of a round: when the time of its turn is over
 
     @property
     def strategy(self) -> str:
@@ -107,19 +119,35 @@ class Asked:
     model: str
 
 
+def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
+    """The request of the turn's next round, assembled once: it is priced and sent as it is.
+    Raises TooLong, or Broken where there is no provider."""
+    provider, _, _ = whom(actor.participant)
+    small, place = provider.context, place_of(actor, turn)
+    sent = assembled(
+        place,
+        limit=small - SMALL_RESERVE if small else 0,
+        counted=count_small if small else count,
+    )
+    return prepared(place, sent)
+
+
 def _order_of_round(turn: Turn, asked: Asked) -> Order:
-    """The request of a turn's round: no tools, and no prefix of somebody's text to go on."""
+    """The request of a turn's round: no tools, and no prefix of somebody's text to go on.
+
+    What was prepared is sent as it is, unless a text of it was excluded or pruned since.
+    """
     actor = access.acting_in(turn)
     demand_turn(actor)
-    agent, tree, small = actor.participant, turn.tree, asked.provider.context
-    try:
-        sent = assembled(
-            place_of(actor, turn),
-            limit=small - SMALL_RESERVE if small else 0,
-            counted=count_small if small else count,
-        )
-    except TooLong as long:
-        raise CommandError("LIMIT_EXCEEDED", str(long), hint="Ask at a shorter path.") from None
+    agent, tree = actor.participant, turn.tree
+    kept = turn.prepared
+    if kept is None or withheld_from_models(kept["read"]):
+        try:
+            kept = prepared_round(turn, actor)
+        except TooLong as long:
+            raise CommandError("LIMIT_EXCEEDED", str(long), hint="Ask at a shorter path.") from None
+        turn_lifecycle.replace_request(turn, kept)
+    sent = as_sent(kept)
     ask = Ask(
         base_url=asked.base_url,
         model=asked.model,
@@ -131,7 +159,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         grammar=grammar_for(
             actor,
             asked.provider,
-            _named(turn),
+            kept["nodes"],
             # The embedded model would never think of a line by itself (measured: 0 of 40).
             acts=asked.provider.grammar and not turn.rounds,
             verbs=BY_EXAMPLE if sent.is_brief else (),
@@ -141,14 +169,17 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
     )
     nothing = Reading("dialogue", "chat", ())
     made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
-    return Order(asked.provider, nothing, ask, made, sent.note, purpose="reply")
+    until = until_of(turn)
+    return Order(asked.provider, nothing, ask, made, sent.note, purpose="reply", until=until)
 
 
-def _named(turn: Turn) -> list[str]:
-    """The nodes of the path, which lines of a grammar may be about."""
-    view = node_writer.workspace_of(turn.participant, turn.tree)
-    rows = path_of(access.acting_in(turn), turn.tree, view, turn.stands_at)
-    return [row.local_id for row in rows]
+def until_of(turn: Turn) -> datetime:
+    """When the current round of a turn has to end: with the time of the turn; the round in
+    which it may conclude has CONCLUDE_S more."""
+    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
+    if turn.is_concluding:
+        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
+    return end
 
 
 def _order(order: Order, reading: Reading) -> Order:

@@ -21,7 +21,7 @@ from loom.grammar.batches import Command
 from loom.grammar.lines import read
 from loom.grammar.printing import shortened, without_name
 from loom.grammar.tokens import ParseError
-from loom.models import Event, Generation, Step, Turn, Workspace
+from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.queries import lookup
 from loom.queries.turns import budget_of, spent_of
 from loom.rules import budgets, loops
@@ -30,6 +30,13 @@ from loom.rules.loops import Past
 
 MOST_EVENTS = 1_000
 OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
+
+
+HALTED = CommandError(
+    "LOOP",
+    "This turn was halted because it repeated itself.",
+    hint="write your answer now, without further lines",
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,8 @@ class Verdict:
 def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verdict:
     """What is to be done with a line that was read."""
     assert said.line is not None
+    if turn.finish and not budgets.may_still_run(said.line.verb):
+        return Verdict(HALTED)
     spent = spent_of(turn, turn_lifecycle.now())
     over = budgets.refusal(budget_of(turn), spent, said.line.verb)
     if over is not None:
@@ -211,8 +220,17 @@ def _told(said: Command, step: Step, warning: str) -> dict[str, Any]:
         "number": step.seq if is_look and is_ok else 0,
         "asks": not is_ok or klass.startswith("look"),
         "changed": is_ok and bool(step.events) and klass != "silent",
+        "made": _made(step) if is_ok else "",
         "halts": step.outcome == "LOOP" and step.hint.startswith("the turn was halted"),
     }
+
+
+def _made(step: Step) -> str:
+    """The local id of the first node that a line made; "" where it made none."""
+    keys = [op["node"] for op in step.inverse or [] if op.get("op") == "made"]
+    if not keys:
+        return ""
+    return Node.objects.values_list("local_id", flat=True).get(pk=keys[-1])
 
 
 def refusal_text(step: Step) -> str:

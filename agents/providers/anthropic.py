@@ -104,10 +104,10 @@ class Anthropic:
 
 
 def _in_blocks(message: Blocks) -> dict[str, Any]:
-    """A message whose blocks go one by one, the last one that stays marked."""
+    """A message whose blocks are sent one by one; those that end a prefix to keep are marked."""
     content: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message.texts]
-    if message.kept:
-        content[message.kept - 1]["cache_control"] = _KEPT
+    for place in message.kept:
+        content[place - 1]["cache_control"] = _KEPT
     return {"role": message.role, "content": content}
 
 

@@ -176,11 +176,12 @@ def error_of(value: Any) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A message by its blocks: up to the `kept`th it stays as it is in later requests."""
+    """A message by its blocks. `kept` names blocks, from 1: everything up to such a block
+    stays as it is in later requests."""
 
     role: str
     texts: tuple[str, ...]
-    kept: int = 0
+    kept: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

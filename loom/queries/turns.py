@@ -27,8 +27,8 @@ WITH = (
 
 
 def turns() -> QuerySet[Turn]:
-    """Turns with what is told of them."""
-    return Turn.objects.select_related(*WITH)
+    """Turns with what is shown of them; the request of the current round is read when asked for."""
+    return Turn.objects.select_related(*WITH).defer("prepared")
 
 
 def budget_of(turn: Turn) -> Budget:
@@ -55,10 +55,10 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
 
 
 def spent_of(turn: Turn, now: datetime) -> Spent:
-    """What the turn has used by now."""
+    """What the turn has used by now. A line that was refused is no step of it."""
     items: set[str] = set()
     steps = 0
-    for touched in lines_of(turn).values_list("items", flat=True):
+    for touched in lines_of(turn).filter(outcome="ok").values_list("items", flat=True):
         items.update(touched)
         steps += 1
     end = turn.ended_at or now

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
 
 from agents.turns import run_turn
+from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute
@@ -71,7 +73,7 @@ def test_a_look_ends_the_reply_and_its_answer_comes_in_the_next_round(
     turn = went(asked(actor, tree, agent, node=opening))
     assert turn.status == "done"
     assert turn.node is not None
-    assert turn.node.text == "Let me look.\n\nThere is nothing below."
+    assert turn.node.text == "There is nothing below."
     assert outcomes(turn) == [(f"→ list {opening}", "ok")]
     assert len(provider.seen) == 2
     *_, before, last = provider.seen[1].json["messages"]
@@ -227,8 +229,93 @@ def test_a_model_that_repeats_its_line_is_warned_refused_and_halted(
     provider.default = says(f"→ view {opening}\n")
     turn = went(asked(actor, tree, agent, node=opening))
     assert turn.status == "halted"
-    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "ok", "LOOP", "LOOP"]
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "ok", "LOOP", "LOOP", "LOOP"]
     assert "! This is step" in provider.seen[2].json["messages"][-1]["content"]
+    last = provider.seen[4].json["messages"][-1]["content"]  # the results, and a last round
+    assert "✗ LOOP: " in last and "This is the last round: write your answer now." in last
+    assert len(provider.seen) == 5
+
+
+def test_a_halted_turn_concludes_with_the_answer_of_its_last_round(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    looks = says(f"I look.\n→ view {opening}\n→ tag {opening} #seen\n→ view root\n")
+    provider.script(*[looks] * 4, says(f"It is short.\n→ tag {opening} #late"))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert (turn.status, turn.finish) == ("halted", "interrupted:loop")
+    assert turn.node is not None and turn.node.text == "It is short."
+    assert outcomes(turn)[-1][1] == "LOOP"
+
+
+def test_the_answer_is_the_prose_of_the_last_round_that_has_any(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(
+        says(f"First I look.\n→ view {opening}\n"),
+        says(f"Here is my answer.\n→ tag {opening} #x\n→ view root\n"),
+        says("→ budget\n"),
+        says(f"→ tag {opening} #y"),
+    )
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert turn.node is not None and turn.node.text == "Here is my answer."
+    assert [one["prose"] for one in turn.rounds][:2] == ["First I look.", "Here is my answer."]
+
+
+def test_prose_names_by_number_what_its_lines_made(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    said = f'→ annotate {opening} "why?"\n→ tag {opening} #x\nMy note is {{1}}, not {{2}} or {{9}}.'
+    provider.script(says(said))
+    turn = went(asked(actor, tree, agent, node=opening))
+    note = Node.objects.get(kind="annotation")
+    assert turn.node is not None
+    assert turn.node.text == f"My note is {note.local_id}, not {{2}} or {{9}}."
+
+
+def test_a_round_is_assembled_once_priced_and_sent_from_the_same_value(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from agents import subject_prompt
+
+    made: list[int] = []
+    before = subject_prompt.assembled
+
+    def counting(*given: Any, **named: Any) -> Any:
+        sent = before(*given, **named)
+        made.append(sent.tokens)
+        return sent
+
+    monkeypatch.setattr(subject_prompt, "assembled", counting)
+    provider.script(says(f"→ view {opening}\n"), says("Done."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert len(made) == len(provider.seen) == 2
+    assert turn.prepared is None
+
+
+def test_text_that_is_excluded_after_a_round_was_priced_is_not_sent(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says("Done."))
+    turn = asked(actor, tree, agent, node=opening)
+    run_turn(turn.uid)
+    execute(actor, tree, Request(f"exclude {opening}"))
+    went(turn)
+    assert "Who is Marie?" not in str(provider.seen[0].json)
+
+
+def test_a_turn_keeps_the_scope_of_the_key_it_was_asked_for_with(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    actor.user.scope = "write"
+    turn = asked(actor, tree, agent, node=opening)
+    actor.user.scope = "owner"
+    found = Turn.objects.get(pk=turn.pk)
+    assert (found.scope, access.acting_in(found).role) == ("write", "writer")
 
 
 def test_undo_of_a_turn_takes_back_all_of_it(
