@@ -296,7 +296,7 @@ class Run:
     @property
     def _patience(self) -> float:
         """How many seconds the next attempt may be silent."""
-        return max(1.0, min(self._limits.first_s, SILENT_S - self._waited))
+        return max(0.1, min(self._limits.first_s, SILENT_S - self._waited))
 
     async def _hear(self, told: StreamEvent) -> None:
         if not isinstance(told, Delta | Finished) or told.index >= len(self._candidates):

@@ -83,6 +83,11 @@ class Order:
         return _order(self, replace(self.reading, window=window // 2))
 
 
+def too_long(long: TooLong) -> CommandError:
+    """The refusal of a path that is too long: the same for subjects and turns."""
+    return CommandError("LIMIT_EXCEEDED", str(long), hint="use a shorter path, or let it be cut")
+
+
 def order_of(generation: Generation) -> Order:
     """What a generation asks for, read now. Raises Refused (who asked may no longer, the key
     is another's, the path is too long) or Broken (no provider)."""
@@ -105,9 +110,7 @@ def order_of(generation: Generation) -> Order:
     try:
         return _order(made, reading)
     except TooLong as long:
-        raise CommandError(
-            "LIMIT_EXCEEDED", str(long), hint="Continue from a shorter path, or let it be cut."
-        ) from None
+        raise too_long(long) from None
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         try:
             kept = prepared_round(turn, actor)
         except TooLong as long:
-            raise CommandError("LIMIT_EXCEEDED", str(long), hint="Ask at a shorter path.") from None
+            raise too_long(long) from None
         turn_lifecycle.replace_request(turn, kept)
     sent = as_sent(kept)
     ask = Ask(

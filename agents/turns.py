@@ -11,7 +11,7 @@ from agents.context.truncation import TooLong
 from agents.output_grammar import language
 from agents.providers.exchange import Broken
 from agents.reply import Reply, read_reply
-from agents.subject_prompt import prepared_round
+from agents.subject_prompt import prepared_round, too_long
 from agents.turn_lines import next_line
 from loom import access
 from loom.commands import generation_lifecycle, turn_lifecycle
@@ -112,7 +112,7 @@ def _assemble(turn: Turn) -> bool:
     except CommandError as refused:
         return _fail(turn, refused)
     except TooLong as long:
-        return _fail(turn, CommandError("LIMIT_EXCEEDED", str(long), hint="ask at a shorter path"))
+        return _fail(turn, too_long(long))
     except Broken as broken:
         return _finish(turn, f"interrupted:{broken.failure.kind}", broken.failure.error)
     return False

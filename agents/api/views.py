@@ -15,6 +15,7 @@ from agents.agent_prompt import Place, assembled, next_place
 from agents.context.agent_request import Sent
 from agents.context.subject_request import RESERVE
 from agents.context.truncation import TooLong
+from agents.subject_prompt import too_long
 from loom import access
 from loom.commands import generation_lifecycle
 from loom.models import Generation, User
@@ -189,7 +190,7 @@ def context(request: Request, uid: str) -> Response:
         body = context_body(assembled(place), place, is_open=is_open)
         return Response(body.model_dump())
     except TooLong as long:
-        raise CommandError("LIMIT_EXCEEDED", str(long), hint="Look at a shorter path.") from None
+        raise too_long(long) from None
 
 
 @extend_schema(

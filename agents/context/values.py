@@ -112,11 +112,12 @@ class Action:
 class View:
     """What the sections of the WORKSPACE message are rendered from.
 
-    `tokens` by part; `others`: the kind, node and depth of who else is active; `notifications` a line
-    each; `actions` the last ones, oldest first; `shortened` names the sections that are stated
-    in brief because of the limit; `request` names the inviter's words, such as `[z3n7] from
-    Ada`. `title` and `mode` are those of the tree whose path is read; `home`, (title, mode),
-    those of the tree of the position where that is another one, which the rest describes.
+    `tokens` by part; `others`: the kind, node and depth of who else is active;
+    `notifications` a line each; `actions` the last ones, oldest first; `shortened` names the
+    sections that are stated in brief because of the limit; `request` names the inviter's
+    words, such as `[z3n7] from Ada`. `title` and `mode` are those of the tree whose path is
+    read; `home`, (title, mode), those of the tree of the position where that is another one,
+    which the rest then describes.
     """
 
     revision: int

@@ -242,7 +242,7 @@ def test_who_says_the_same_again_is_warned_and_then_halted(
                       for n in range(3)))  # fmt: skip
     turn = outside.turn(opening)
     assert turn["status"] == "halted"
-    assert "What you write is what you wrote in round 1." in last(provider)
+    assert "What you write is what you wrote in round 1." in str(provider.seen[-1].json)
 
 
 def test_bytes_that_were_sent_stand_in_the_call_without_the_key(
