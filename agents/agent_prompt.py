@@ -10,7 +10,7 @@ from typing import Any, Literal
 from django.utils import timezone
 
 from agents.context import agent_request
-from agents.context.agent_request import GO_ON, Message, Sent
+from agents.context.agent_request import GO_ON, Sent
 from agents.context.subject_request import RESERVE
 from agents.context.truncation import Counted, count
 from agents.context.values import (
@@ -33,13 +33,12 @@ from loom.events import announce
 from loom.grammar.printing import age, excerpt
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup
-from loom.queries.node_bodies import counted_below
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.path import path_of, withheld_from_models
 from loom.queries.trees import size_of
 from loom.queries.turns import budget_of, spent_of, turns
-from loom.queries.workspaces import outline, outline_of
+from loom.queries.workspaces import outline, outline_of, unfolded
 from loom.rules import addresses, budgets
 from loom.rules.addresses import STORED
 from loom.rules.errors import CommandError
@@ -47,8 +46,6 @@ from loom.rules.framing import plain
 from loom.rules.permissions import NAMES, Letter
 
 LINES = 30  # of the outline
-SIBLINGS = 12  # of the position that the outline shows
-ANCESTORS = 4  # above the position; of more the nearest ones, and how many are left out
 WORDS = 8  # of a node there, and of a text in the news
 STOPS = 12  # nodes at the end of the path; those with a mark have a line wherever they are
 ACTIONS = 10
@@ -76,84 +73,24 @@ def twigs(
     state = outline_of(workspace)
     root = lookup.root_of(tree)
     drawn = outline(actor, tree, workspace, root, depth=state["depth"], limit=LINES)
-    lines = [(line.row, _twig_of(line)) for line in drawn.lines]
-    lines = _unfolded(lines, path, workspace)
+    lines = unfolded(drawn.lines, path, workspace)
     here = path[-1].slot_id if path else 0
     hits = set(state["hits"])
-    withheld = withheld_from_models(row.id for row, _ in lines)
+    withheld = withheld_from_models(line.row.id for line in lines)
     return tuple(
-        twig
-        if twig.left_out
-        else replace(
-            twig,
-            words=excerpt(row.text, WORDS) if row.text and row.id not in withheld else "",
-            is_here=row.slot_id == here,
-            is_hit=row.local_id in hits,
+        Twig(
+            line.row.local_id,
+            excerpt(line.row.text, WORDS) if line.row.text and line.row.id not in withheld else "",
+            line.level,
+            line.is_last,
+            line.children,
+            line.shown,
+            is_here=line.row.slot_id == here and not line.left_out,
+            is_hit=line.row.local_id in hits,
+            left_out=line.left_out,
         )
-        for row, twig in lines
+        for line in lines
     )
-
-
-def _twig_of(line: Any) -> Twig:
-    return Twig(line.row.local_id, "", line.level, line.is_last, line.children, line.shown)
-
-
-Drawn = list[tuple[NodeRow, Twig]]
-
-
-def _unfolded(lines: Drawn, path: Sequence[NodeRow], workspace: Workspace) -> Drawn:
-    """The lines with those from the deepest node of the path that has one down to its end."""
-    at = {row.slot_id: place for place, (row, _) in enumerate(lines)}
-    deepest = max((n for n, row in enumerate(path) if row.slot_id in at), default=-1)
-    missing = path[deepest + 1 :]
-    if deepest < 0 or not missing:
-        return lines
-    place = at[path[deepest].slot_id]
-    level = lines[place][1].level
-    end = place + 1
-    while end < len(lines) and lines[end][1].level > level:
-        end += 1
-    above, siblings = missing[:-1], _siblings(missing[-1], path[-2].slot_id, workspace)
-    siblings = [row for row in siblings if row.slot_id not in at]
-    added = _chain(above, level + 1)
-    start = level + 1 + len(added)
-    counts = counted_below([row.slot_id for row in siblings])
-    for row in siblings:
-        below = counts.get((row.slot_id, "text"), 0)
-        is_last = row is siblings[-1]
-        added.append((row, Twig(row.local_id, "", start, is_last, below)))
-    before = [
-        (row, replace(twig, is_last=False) if twig.level == level + 1 else twig)
-        for row, twig in lines[place + 1 : end]
-    ]
-    direct = 1 if above else len(siblings)
-    own = lines[place][1]
-    opened = (lines[place][0], replace(own, shown=min(own.shown + direct, own.continuations)))
-    return [*lines[:place], opened, *before, *added, *lines[end:]]
-
-
-def _chain(above: Sequence[NodeRow], level: int) -> Drawn:
-    """A line for each of the nodes, each below the one before; of many the last ones."""
-    left_out = len(above) - ANCESTORS if len(above) > ANCESTORS else 0
-    lines: Drawn = []
-    if left_out:
-        lines.append((above[0], Twig("", "", level, True, left_out=left_out)))
-    counts = counted_below([row.slot_id for row in above[left_out:]])
-    for row in above[left_out:]:
-        below = counts.get((row.slot_id, "text"), 0)
-        lines.append((row, Twig(row.local_id, "", level + len(lines), True, below, min(below, 1))))
-    return lines
-
-
-def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[NodeRow]:
-    """The node with those beside it, in their order; of many the ones next to it."""
-    slots = list(lookup.slots_below(parent_slot).values_list("slot_id", flat=True))
-    place = slots.index(here.slot_id) if here.slot_id in slots else len(slots)
-    first = max(0, min(place - SIBLINGS // 2, len(slots) - SIBLINGS))
-    near = [slot for slot in slots[first : first + SIBLINGS] if slot != here.slot_id]
-    found = [lookup.selected_version(slot, workspace) for slot in near]
-    rows = rows_of([one.pk for one in found if one is not None])
-    return sorted([*rows, here], key=lambda row: row.slot_id)
 
 
 # -- PATH, MEMORY and news
@@ -353,38 +290,6 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             models=models,
             lists=(*LISTS, *sorted(STORED)),
         )
-    )
-
-
-def prepared(place: Place, sent: Sent) -> dict[str, Any]:
-    """A request as the row of its turn keeps it from the pricing of a round to its sending."""
-    asked = place.turn.input_node_id if place.turn else None
-    return {
-        "system": sent.system,
-        "messages": [[one.role, one.blocks, one.kept] for one in sent.messages],
-        "tokens": sent.tokens,
-        "note": sent.note,
-        "is_brief": sent.is_brief,
-        "workspace": sent.workspace,
-        "stated": dict(sent.stated),
-        "nodes": [row.local_id for row in place.read],
-        "read": [row.id for row in sent_of(place.read)] + ([asked] if asked else []),
-    }
-
-
-def as_sent(kept: Mapping[str, Any]) -> Sent:
-    """The request that `prepared` returned."""
-    messages = [
-        Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
-    ]
-    return Sent(
-        kept["system"],
-        tuple(messages),
-        (("ALL", kept["tokens"]),),
-        kept["note"],
-        kept["is_brief"],
-        kept["workspace"],
-        kept["stated"],
     )
 
 

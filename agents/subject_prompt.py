@@ -1,6 +1,6 @@
 """What a generation reads, and whom it asks: from rows to the plain values of a request."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -8,15 +8,9 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.utils import timezone
 
-from agents.agent_prompt import (
-    as_sent,
-    assembled,
-    demand_turn,
-    is_sent,
-    place_of,
-    prepared,
-    sent_of,
-)
+from agents.agent_prompt import Place, assembled, demand_turn, is_sent, place_of, sent_of
+from agents.context.agent_request import Message
+from agents.context.agent_request import Sent as AgentSent
 from agents.context.overlap import Seam
 from agents.context.sections import BY_EXAMPLE
 from agents.context.subject_request import RESERVE, Endpoint, Mode, Piece, Reading, arrange, way_of
@@ -133,6 +127,38 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
         counted=count_small if small else count,
     )
     return prepared(place, sent)
+
+
+def prepared(place: Place, sent: AgentSent) -> dict[str, Any]:
+    """A request as the row of its turn keeps it from the pricing of a round to its sending."""
+    asked = place.turn.input_node_id if place.turn else None
+    return {
+        "system": sent.system,
+        "messages": [[one.role, one.blocks, one.kept] for one in sent.messages],
+        "tokens": sent.tokens,
+        "note": sent.note,
+        "is_brief": sent.is_brief,
+        "workspace": sent.workspace,
+        "stated": dict(sent.stated),
+        "nodes": [row.local_id for row in place.read],
+        "read": [row.id for row in sent_of(place.read)] + ([asked] if asked else []),
+    }
+
+
+def as_sent(kept: Mapping[str, Any]) -> AgentSent:
+    """The request that `prepared` returned."""
+    messages = [
+        Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
+    ]
+    return AgentSent(
+        kept["system"],
+        tuple(messages),
+        (("ALL", kept["tokens"]),),
+        kept["note"],
+        kept["is_brief"],
+        kept["workspace"],
+        kept["stated"],
+    )
 
 
 def _order_of_round(turn: Turn, asked: Asked) -> Order:

@@ -20,7 +20,7 @@ class Turn(Item):
     `waits_for` the generations that one of its lines started and that have not been reported
     yet. `extension` is what the agent asks its people for: `{steps, why}`. `scope` is that of
     the API key the turn was asked for with. `prepared` is the request of the current round,
-    made once, priced and sent (agents.agent_prompt.prepared); None once the turn has ended.
+    made once, priced and sent (agents.subject_prompt.prepared); None once the turn has ended.
     """
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns")
