@@ -247,7 +247,7 @@ def place_of(actor: Actor, turn: Turn) -> Place:
 
 
 def next_place(member: Actor, workspace: Workspace) -> Place:
-    """Where an agent's workspace reads next: in its turn that goes on, else where it stands.
+    """Where an agent's workspace reads next: in its current turn, else at its position.
 
     REJECTED for a person's workspace, and for an agent that is sent text only.
     """

@@ -1,4 +1,4 @@
-"""One call, live: candidates grow, viewers see them, rows keep them, nodes come of them."""
+"""One running call: candidates grow, viewers see them, rows store them, nodes are made of them."""
 
 import asyncio
 import contextlib
@@ -77,7 +77,7 @@ class Candidate:
 
     @property
     def whole(self) -> str:
-        """How it finished where nothing broke it off: a round tells when it could be no longer."""
+        """How it finished where nothing broke it off; of a round also that it reached its limit."""
         is_cut = self.reason in ("length", "max_tokens") and self.generation.round
         return CUT_OFF if is_cut else "complete"
 
@@ -154,9 +154,6 @@ class Candidate:
         await self._show()
 
 
-# One call, live: candidates grow, viewers see them, rows keep them, nodes come of them.
-
-
 log = logging.getLogger("heddle.run")
 
 WRITE_S = 0.25  # rows of growing text are written at most so often
@@ -189,7 +186,7 @@ class Run:
             Candidate(one, index, stream=stream, seam=held.order.seam())
             for index, one in enumerate(held.generations)
         ]
-        # Of a round no more is heard than what its turn uses.
+        # A round is read no further than its turn uses it.
         self._cutter = Cutter(language()) if held.generations[0].round else None
         self._waited = 0.0  # for answers of which no text came
         self._attempt: Attempt | None = None
@@ -271,7 +268,7 @@ class Run:
             await in_thread(tell_wait, candidate.uid, self._lease, why)
 
     async def _try(self, attempt: Attempt) -> Failure | None:
-        """One attempt, from its call's row to the last thing told."""
+        """One attempt, from its call's row to its last event."""
         going = [one.generation for one in self._open]
         # The row is written while the request goes out: neither waits for the other, but
         # nothing is shown before the row is there.
@@ -344,7 +341,7 @@ class Run:
 
     async def _pay(self, candidate: Candidate) -> None:
         """Reserves more for a candidate that came to what is reserved for it; cuts it where
-        there is no more. Nothing is heard meanwhile."""
+        there is no more. Nothing is read meanwhile."""
         reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
         if reserved is None:
             self._land(candidate, error=used_up().body, finish="interrupted:money")
@@ -360,7 +357,7 @@ class Run:
     # -- the rows
 
     async def _beat(self) -> None:
-        """Writes what came and holds the lease; hears whether somebody asked to stop."""
+        """Writes what came, extends the lease, and ends what somebody asked to stop."""
         quiet = 0.0
         while self._open:
             await asyncio.sleep(WRITE_S)

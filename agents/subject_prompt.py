@@ -83,7 +83,7 @@ def too_long(long: TooLong) -> CommandError:
 
 
 def order_of(generation: Generation) -> Order:
-    """What a generation asks for, read now. Raises Refused (who asked may no longer, the key
+    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the key
     is another's, the path is too long) or Broken (no provider)."""
     participant = generation.participant
     provider, base_url, model = whom(participant)
@@ -293,7 +293,7 @@ def pieces_of(generation: Generation) -> tuple[Piece, ...]:
 
 
 def _asker(generation: Generation) -> Actor:
-    """Who asked, if he still may: rights are taken anew for every call. In a turn its agent
+    """Who asked, if they still may: rights are read again for every call. In a turn its agent
     asks, with what its inviter may do too."""
     if generation.turn is not None:
         actor = access.acting_in(generation.turn)

@@ -82,7 +82,7 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
 
 
 def _result(steps: Sequence[Step], seq: int) -> str:
-    """Under which number the answer of a step was told, such as `#14`; "" where it was told
+    """The number under which the answer of a step was sent, such as `#14`; "" where it was sent
     by itself."""
     step = next((one for one in steps if one.seq == seq and one.outcome == "ok"), None)
     if step is None or not step.canonical:
@@ -124,11 +124,8 @@ def _version(others: Sequence[datetime], at: datetime) -> tuple[tuple[str, str],
     return (("tree", str(bisect_right(others, at))),)
 
 
-# The lines of a round: each is guarded, run as the agent and its inviter may, and told.
-
-
 def next_line(turn: Turn, said: Reply) -> bool:
-    """Runs the next line of the round, or hears what a line was waiting for; stores it.
+    """Runs the next line of the round, or takes what a line was waiting for; stores it.
     False while it waits."""
     replies = list(turn.replies)
     if turn.waits_for:
@@ -147,8 +144,8 @@ def _ended(uids: list[str]) -> str:
 
 
 def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[str]]:
-    """What is told of a line, and the generations it waits for. A line that ran before a
-    worker was lost is told from its step, and not run again."""
+    """The reply to a line, and the generations it waits for. The reply to a line that ran
+    before a worker was lost is taken from its step; it is not run again."""
     place = f"{turn.round}.{number}"
     step = turn_lifecycle.step_at(turn, place)
     warning = ""
@@ -164,8 +161,8 @@ def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[
 def _run(turn: Turn, said: Command, place: str) -> str:
     """Runs a line; its warning. Afterwards its step is there, whatever came of it.
 
-    Raises Refused where who asked for the turn is no member any more: nobody is left to act
-    for, and no step is written.
+    Raises CommandError where the person who asked for the turn is not a member any more:
+    there is nobody to act for, and no step is written.
     """
     actor = access.acting_in(turn)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)

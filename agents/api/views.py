@@ -127,7 +127,7 @@ def generation_body(row: Generation) -> GenerationBody:
 # Generations and calls over the API: looking, stopping, and the evidence.
 
 
-STOP_S = 3.0  # a worker hears of a stop within about one second
+STOP_S = 3.0  # a worker notices a stop within about one second
 LOOK_S = 0.05
 
 
@@ -162,7 +162,7 @@ def stop(request: Request, uid: str) -> Response:
 
 
 def _ended(row: Generation) -> bool:
-    """Whether the generation has ended, waited for a moment; `row` is read anew."""
+    """Whether the generation has ended, after waiting for a moment; `row` is read again."""
     until = time.monotonic() + STOP_S
     while True:
         row.refresh_from_db()
@@ -181,7 +181,7 @@ def _ended(row: Generation) -> bool:
 )
 @api_view(["GET"])
 def context(request: Request, uid: str) -> Response:
-    """What an agent is sent next where it stands: of a turn that goes on, or of one that the
+    """What an agent is sent next at its position: in its current turn, or in one that the
     caller would ask for there."""
     member, workspace = access.get_workspace(_user(request), _id(uid, "This workspace"))
     try:

@@ -145,7 +145,7 @@ class Sent:
     """A request: system text and messages; the sizes of its sections in tokens, by name; a
     note on what did not fit; and whether its INSTRUCTIONS are the brief ones. `workspace` is
     its WORKSPACE message, which the next request of the turn repeats, and `stated` what the
-    reader has been told of each section with it."""
+    reader knows of each section with it."""
 
     system: str
     messages: tuple[Message, ...]

@@ -259,7 +259,7 @@ SHRINKING = sorted(
 )
 
 
-# INSTRUCTIONS: what a loom-aware agent is told about where it is and how it acts.
+# INSTRUCTIONS: what a loom-aware agent is taught about where it is and how it acts.
 
 
 WHERE = """\
