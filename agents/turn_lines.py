@@ -39,6 +39,14 @@ HALTED = CommandError(
 )
 
 
+MOST_LOOKS = 10  # results of one round; each is sent again with every later round
+TOO_MANY = CommandError(
+    "LIMIT_EXCEEDED",
+    f"At most {MOST_LOOKS} results are sent at once; this line was not run.",
+    hint="read these results first, then send the line again",
+)
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether a line may run: why not, what to warn of, and where the agent goes back to."""
@@ -57,6 +65,8 @@ def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verd
     over = budgets.refusal(budget_of(turn), spent, said.line.verb)
     if over is not None:
         return Verdict(over)
+    if makes_window(said.line) and sum(one["number"] > 0 for one in turn.replies) >= MOST_LOOKS:
+        return Verdict(TOO_MANY)
     if budgets.may_still_run(said.line.verb):
         return Verdict()
     return _looped(turn, workspace, said.line.canonical)
@@ -204,7 +214,7 @@ def _started(step: Step) -> list[str]:
 def _told(said: Command, step: Step, warning: str) -> dict[str, Any]:
     """What the row keeps of a line: `asks` for another round, `halts` the turn."""
     is_ok = step.outcome == "ok"
-    reply = step.message if is_ok else refusal_text(step)
+    reply = step.message if is_ok else refusal_text(step, _where(said, step))
     is_look = said.line is not None and makes_window(said.line)
     klass = registry.find(said.line.verb, said.line.form).klass if said.line else ""
     if klass == "silent" and is_ok:
@@ -230,7 +240,19 @@ def _made(step: Step) -> str:
     return Node.objects.values_list("local_id", flat=True).get(pk=keys[-1])
 
 
-def refusal_text(step: Step) -> str:
-    """The `✗` text of a step that was refused."""
-    head = f"✗ {step.outcome}: {step.message}"
+QUOTED = 80  # characters of a refused line
+
+
+def _where(said: Command, step: Step) -> str:
+    """`line 2: "tag zz99 #seen": `, of a line that was read; what could not be read says so."""
+    if said.bad is not None:
+        return ""
+    line = without_name(step.canonical or step.line).removeprefix("→").strip().partition("\n")[0]
+    quoted = line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
+    return f'line {step.turn_place.partition(".")[2]}: "{quoted}": '
+
+
+def refusal_text(step: Step, where: str = "") -> str:
+    """The `✗` text of a step that was refused, with the line that it was."""
+    head = f"✗ {step.outcome}: {where}{step.message}"
     return f"{head}\n  hint: {step.hint}" if step.hint else head

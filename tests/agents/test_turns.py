@@ -106,7 +106,8 @@ def test_a_refused_line_gives_one_more_round_that_shows_it(
     provider.script(says('→ annotate zz99 "why?"'), says("I see."))
     turn = went(asked(actor, tree, agent, node=opening))
     assert len(provider.seen) == 2
-    assert "✗ NOT_FOUND: [zz99] was not found." in provider.seen[1].json["messages"][-1]["content"]
+    last = provider.seen[1].json["messages"][-1]["content"]
+    assert '✗ NOT_FOUND: line 1: "annotate zz99 "why?"": [zz99] was not found.' in last
     assert turn.node is not None and turn.node.text == "I see."
 
 
@@ -367,3 +368,14 @@ def test_two_edits_of_one_node_in_one_batch_build_on_each_other(
     last = provider.seen[1].json["messages"][-1]["content"]
     current = Node.objects.get(text="What is it?").local_id
     assert (f"[{opening}] is now [{current}]" in last) is (mode == "buffer")
+
+
+def test_of_many_looks_in_one_batch_the_first_ten_run(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    looks = "".join(f'→ find "word{n}"\n' for n in range(14))
+    provider.script(says(looks), says("Done."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    found = [outcome for _, outcome in outcomes(turn)]
+    assert found == ["ok"] * 10 + ["LIMIT_EXCEEDED"] * 4
+    assert "send the line again" in provider.seen[1].json["messages"][-1]["content"]
