@@ -1,8 +1,9 @@
 """What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import chain, takewhile
 from typing import Any, Literal
 
@@ -27,6 +28,8 @@ from agents.context.values import (
 from loom import access
 from loom.access import Actor, items_of
 from loom.commands import node_writer, registry
+from loom.commands.view import LISTS
+from loom.events import announce
 from loom.grammar.printing import age, excerpt
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup
@@ -35,27 +38,43 @@ from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.path import path_of, withheld_from_models
 from loom.queries.trees import size_of
 from loom.queries.turns import budget_of, spent_of, turns
-from loom.queries.workspaces import outline, outline_of
+from loom.queries.workspaces import outline, outline_of, unfolded
 from loom.rules import addresses, budgets
+from loom.rules.addresses import STORED
 from loom.rules.errors import CommandError
 from loom.rules.framing import plain
-from loom.rules.permissions import LOOM, in_order
+from loom.rules.permissions import GENERATE, LOOM, in_order
 
 LINES = 30  # of the outline
 WORDS = 8  # of a node there, and of a text in the news
-STOPS = 12  # nodes at the end of the path; those with a mark are told wherever they are
+STOPS = 12  # nodes at the end of the path; those with a mark have a line wherever they are
 ACTIONS = 10
 NEWS = 10
+AGENTS = 20  # that INSTRUCTIONS name
 
 
-def twigs(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[Twig, ...]:
-    """The outline of a workspace, as far as it is unfolded."""
+def demand_turn(actor: Actor) -> None:
+    """Refuses PERMISSION_DENIED where an agent in a turn may not go on: it needs to be
+    loom-aware; whoever asked it needs the right to generate, and the agent does not."""
+    access.demand(actor, {LOOM}, "a turn")
+    access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
+
+
+# -- the outline
+
+
+def twigs(
+    actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow]
+) -> tuple[Twig, ...]:
+    """The outline of a tree as far as the workspace unfolds it, and from there down to the end
+    of `path`, the position, with its siblings."""
     state = outline_of(workspace)
     root = lookup.root_of(tree)
-    here = lookup.visible_at_or_above(workspace.position, workspace)
     drawn = outline(actor, tree, workspace, root, depth=state["depth"], limit=LINES)
+    lines = unfolded(drawn.lines, path, workspace)
+    here = path[-1].slot_id if path else 0
     hits = set(state["hits"])
-    withheld = withheld_from_models(line.row.id for line in drawn.lines)
+    withheld = withheld_from_models(line.row.id for line in lines)
     return tuple(
         Twig(
             line.row.local_id,
@@ -64,33 +83,50 @@ def twigs(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[Twig, ...]:
             line.is_last,
             line.children,
             line.shown,
-            is_here=line.row.slot_id == here.slot_id,
+            is_here=line.row.slot_id == here and not line.left_out,
             is_hit=line.row.local_id in hits,
+            left_out=line.left_out,
         )
-        for line in drawn.lines
+        for line in lines
     )
+
+
+# -- PATH, MEMORY and news
 
 
 def near(
-    tree: Tree, rows: Sequence[NodeRow], workspace: Workspace, now: datetime
+    tree: Tree, rows: Sequence[NodeRow], workspace: Workspace, now: datetime, *, prose: bool = False
 ) -> tuple[Near, ...]:
-    """What may have changed about the last nodes of a path, and about those with a mark."""
+    """What may have changed about the last nodes of a path, and about those with a mark; with
+    the ids of the nodes between that have no line. `prose`: with their first words."""
     marked = _marked(tree)
-    told = [row for at, row in enumerate(rows) if at >= len(rows) - STOPS or row.id in marked]
-    margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in told])
-    return tuple(
-        Near(
-            row.local_id,
-            row.author_name,
-            row.author_kind,
-            age(now, row.created_at),
-            margins[row.id].children,
-            len(margins[row.id].notes),
-            bool(margins[row.id].bookmarks),
-            tuple(margins[row.id].tags),
+    chosen = {row.id for at, row in enumerate(rows) if at >= len(rows) - STOPS or row.id in marked}
+    margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows if row.id in chosen])
+    withheld = withheld_from_models(chosen) if prose else set()
+    lines: list[Near] = []
+    skipped: list[str] = []
+    for row in rows:
+        if row.id not in chosen:
+            skipped.append(row.local_id)
+            continue
+        margin = margins[row.id]
+        lines.append(
+            Near(
+                row.local_id,
+                row.author_name,
+                row.author_kind,
+                age(now, row.created_at),
+                margin.children,
+                len(margin.notes),
+                bool(margin.bookmarks),
+                tuple(margin.tags),
+                sum(one.many for one in margin.links),
+                excerpt(row.text, WORDS) if prose and row.text and row.id not in withheld else "",
+                tuple(skipped),
+            )
         )
-        for row in told
-    )
+        skipped = []
+    return tuple(lines)
 
 
 def _marked(tree: Tree) -> set[int | None]:
@@ -100,7 +136,7 @@ def _marked(tree: Tree) -> set[int | None]:
 
 
 def actions(workspace: Workspace) -> tuple[Action, ...]:
-    """The last lines that were given in a workspace, oldest first; thoughts are not told."""
+    """The last lines that were run in a workspace, oldest first, without thoughts."""
     steps = list(
         workspace.steps.exclude(canonical__startswith="→ think").order_by("-seq")[:ACTIONS]
     )
@@ -108,10 +144,10 @@ def actions(workspace: Workspace) -> tuple[Action, ...]:
     every = chain.from_iterable(items.values())
     keys = {key for one in every if (key := addresses.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
-    return tuple(_deed(step, items[step.pk], names) for step in reversed(steps))
+    return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
 
 
-def _deed(step: Step, items: list[int], names: dict[int, str]) -> Action:
+def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     said = (step.canonical or step.line).removeprefix("→").split()
     nodes = (names.get(addresses.node_id(one) or 0) for one in items)
     first = next((one for one in nodes if one), "")
@@ -119,26 +155,30 @@ def _deed(step: Step, items: list[int], names: dict[int, str]) -> Action:
     return Action(verb, (first,) if first else (), step.outcome)
 
 
-def news(actor: Actor, tree: Tree, workspace: Workspace) -> tuple[str, ...]:
-    """What others wrote since the agent's last turn here ended, the last lines of it."""
-    if not workspace.checkpoint:
+def news(place: "Place") -> tuple[str, ...]:
+    """What others wrote since the agent's last turn here ended, the last lines of it; without
+    the request of the turn, which is sent by itself."""
+    if not place.workspace.checkpoint:
         return ()
     events = Event.objects.filter(
-        stream__name=f"tree:{tree.uid}", kind="node.added", seq__gt=workspace.checkpoint
+        stream__name=f"tree:{place.tree.uid}",
+        kind="node.added",
+        seq__gt=place.workspace.checkpoint,
     )
-    own = actor.participant.uid
+    own = place.actor.participant.uid
     found = events.exclude(actor=own).order_by("-seq").values_list("payload", "actor")[:NEWS]
     who = dict(
         Participant.objects.filter(uid__in={one for _, one in found}).values_list("uid", "name")
     )
-    rows = _rows_named(tree, [payload["node"]["id"] for payload, _ in found])
+    rows = _rows_named(place.tree, [payload["node"]["id"] for payload, _ in found])
     withheld = withheld_from_models(row.id for row in rows.values())
-    told = [
-        _told(rows[node["id"]], node["parent"], who.get(uid, "Somebody"), withheld)
+    asked = place.turn.input_node_id if place.turn else None
+    lines = [
+        _news_line(rows[node["id"]], node["parent"], who.get(uid, "Somebody"), withheld)
         for node, uid in ((payload["node"], uid) for payload, uid in found)
-        if node["id"] in rows
+        if node["id"] in rows and rows[node["id"]].id != asked
     ]
-    return tuple(one for one in reversed(told) if one)
+    return tuple(one for one in reversed(lines) if one)
 
 
 def _rows_named(tree: Tree, names: Sequence[str]) -> dict[str, NodeRow]:
@@ -146,29 +186,58 @@ def _rows_named(tree: Tree, names: Sequence[str]) -> dict[str, NodeRow]:
     return {row.local_id: row for row in rows_of(list(keys))}
 
 
-def _told(row: NodeRow, parent: str, who: str, withheld: Collection[int]) -> str:
+def _news_line(row: NodeRow, parent: str, who: str, withheld: Collection[int]) -> str:
     """`✓ Ada annotated [b3k9]: "…"`; without the words of what no model is sent."""
-    deed = {"text": "wrote", "annotation": "annotated"}.get(row.kind)
+    verb = {"text": "wrote", "annotation": "annotated"}.get(row.kind)
     at = parent if row.kind == "annotation" else row.local_id
     words = "" if row.id in withheld else f": {excerpt(row.text, WORDS)}"
-    return f"✓ {plain(who)} {deed} [{at}]{words}" if deed else ""
+    return f"✓ {plain(who)} {verb} [{at}]{words}" if verb else ""
 
 
-# What a loom-aware agent is sent, from rows to plain values; `agents.context` arranges them.
+# -- one request: for whom, where, and what it was made of
 
 
 ACTIVE = timedelta(seconds=60)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Place:
-    """For whom a request is assembled, and where: the node its path leads to."""
+    """For whom a request is assembled, and where: the node its path leads to. The position of
+    the workspace may be another node, in another tree too."""
 
     actor: Actor
     tree: Tree
     workspace: Workspace
     end: Node
     turn: Turn | None = None
+
+    @cached_property
+    def now(self) -> datetime:
+        """The instant from which ages count: within a turn its beginning, so that lines about
+        nodes stay the same from round to round."""
+        return self.turn.created_at if self.turn else timezone.now()
+
+    @cached_property
+    def home(self) -> Tree:
+        """The tree that the agent looks at: that of its position, where it may be seen."""
+        stands = self.workspace.position
+        if access.may_reach(self.actor, stands.tree_id, here=self.tree):
+            return Tree.objects.get(pk=stands.tree_id)
+        return self.tree
+
+    @cached_property
+    def path(self) -> list[NodeRow]:
+        """The path to the position, or to the root where the position may not be seen."""
+        stands = self.workspace.position
+        here = lookup.visible_at_or_above(stands, self.workspace)
+        if stands.tree_id != self.home.pk:
+            here = lookup.root_of(self.tree)
+        return path_of(self.actor, self.home, self.workspace, here)
+
+    @cached_property
+    def read(self) -> list[NodeRow]:
+        """The path that the agent reads, root first."""
+        return path_of(self.actor, self.tree, self.workspace, self.end)
 
 
 def place_of(actor: Actor, turn: Turn) -> Place:
@@ -178,7 +247,7 @@ def place_of(actor: Actor, turn: Turn) -> Place:
 
 
 def next_place(member: Actor, workspace: Workspace) -> Place:
-    """Where an agent's workspace reads next: in its turn that goes on, else where it stands.
+    """Where an agent's workspace reads next: in its current turn, else at its position.
 
     REJECTED for a person's workspace, and for an agent that is sent text only.
     """
@@ -201,28 +270,42 @@ def next_place(member: Actor, workspace: Workspace) -> Place:
 def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
     """The next request for a place. Raises TooLong where it cannot be made to fit."""
     agent, turn = place.actor.participant, place.turn
-    rounds = tuple(round_of(one) for one in turn.rounds) if turn else ()
     asks = _request(turn)
+    agents, models = _agents(place.actor)
     return agent_request.assemble(
         Aware(
             persona=agent.persona,
             system_context=place.tree.system_context,
             commands=_commands(place.actor),
             path=_stops(place),
-            rounds=rounds,
+            rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
             view=replace(_view(place), request=_named(asks)),
-            opening=GO_ON,
             closing=GO_ON,
             request=asks,
             truncation=place.tree.truncation,
             limit=limit or agent.context_limit - RESERVE,
             counted=counted,
+            stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
+            agents=agents,
+            models=models,
+            lists=(*LISTS, *sorted(STORED)),
         )
     )
 
 
+def _agents(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the other agents that may be asked to continue, and their models."""
+    if GENERATE not in actor.permissions:
+        return (), ()
+    others = Participant.objects.filter(
+        grove=actor.grove, kind="model", archived_at__isnull=True
+    ).exclude(pk=actor.participant.pk)
+    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
+    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
+
+
 def _request(turn: Turn | None) -> Request | None:
-    """The words with which the turn was asked for; None without any, and where they have been
+    """The words with which the turn was asked for; None without any, and where they were
     excluded or pruned since."""
     if turn is None or turn.input_node is None:
         return None
@@ -244,17 +327,18 @@ def _commands(actor: Actor) -> tuple[Syntax, ...]:
 def round_of(kept: dict[str, Any]) -> Round:
     """A round as the turn's row keeps it."""
     told = tuple(Told(one["line"], one["reply"], one["number"]) for one in kept["told"])
-    return Round(kept["text"], told, kept["dropped"], tuple(kept["notes"]))
+    return Round(
+        kept["text"], told, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
+    )
 
 
 # -- the path
 
 
 def _stops(place: Place) -> tuple[Stop, ...]:
-    rows = path_of(place.actor, place.tree, place.workspace, place.end)
     own = place.actor.participant.uid
     asked = place.turn.input_node_id if place.turn else None
-    return tuple(_stop(row, own) for row in sent_of(rows) if row.id != asked)
+    return tuple(_stop(row, own) for row in sent_of(place.read) if row.id != asked)
 
 
 def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
@@ -291,56 +375,107 @@ def _stop(row: NodeRow, own: str) -> Stop:
 # -- the view
 
 
+Collector = Callable[[Place], dict[str, Any]]
+_collectors: list[Collector] = []  # what each section is rendered from, as fields of View
+
+
+def _collects(collect: Collector) -> Collector:
+    _collectors.append(collect)
+    return collect
+
+
 def _view(place: Place) -> View:
-    now = timezone.now()
-    tree, actor = place.tree, place.actor
-    size = size_of(actor, tree)
-    mode: Literal["dialogue", "buffer"] = "buffer" if tree.mode == "buffer" else "dialogue"
-    stands = place.workspace.position
-    here = _seen(stands, place.workspace) if stands.tree_id == tree.pk else None
-    path = path_of(actor, tree, place.workspace, here)
-    whole = path_of(actor, tree, place.workspace, place.end)
-    read = [row for row in takewhile(_is_there, whole) if row.depth]
-    return View(
-        revision=place.workspace.revision,
-        title=tree.title,
-        mode=mode,
-        nodes=size.nodes,
-        branches=size.branches,
-        depth=size.depth,
-        position=tuple(row.local_id for row in path),
-        permissions=tuple(in_order(actor.permissions)),
-        others=_others(place, now),
-        budget=_budget(place, now),
-        notifications=news(actor, tree, place.workspace),
-        outline=twigs(actor, tree, place.workspace),
-        near=near(tree, read, place.workspace, now),
-        deeds=actions(place.workspace),
-    )
+    mode: Literal["dialogue", "buffer"] = "buffer" if place.tree.mode == "buffer" else "dialogue"
+    fields: dict[str, Any] = {"revision": place.workspace.revision, "mode": mode}
+    for collect in _collectors:
+        fields |= collect(place)
+    return View(**fields)
 
 
-def _budget(place: Place, now: datetime) -> str:
-    turn = place.turn
-    if turn is None:
+@_collects
+def _status(place: Place) -> dict[str, Any]:
+    if place.turn is None:
         budget = budgets.budget_of(place.actor.participant.budget)
-        return budgets.shown(budget, budgets.Spent())
-    return budgets.shown(budget_of(turn), spent_of(turn, now))
+        return {"budget": budgets.shown(budget, budgets.Spent())}
+    spent = spent_of(place.turn, timezone.now())
+    return {"budget": budgets.shown(budget_of(place.turn), spent)}
+
+
+@_collects
+def _outline(place: Place) -> dict[str, Any]:
+    return {"outline": twigs(place.actor, place.home, place.workspace, place.path)}
+
+
+@_collects
+def _path(place: Place) -> dict[str, Any]:
+    is_home = place.home.pk == place.tree.pk
+    rows = place.read if is_home else place.path
+    seen = [row for row in takewhile(_is_there, rows) if row.depth]
+    is_prose = is_home and place.tree.mode == "buffer"
+    return {"near": near(place.home, seen, place.workspace, place.now, prose=is_prose)}
+
+
+@_collects
+def _memory(place: Place) -> dict[str, Any]:
+    return {"actions": actions(place.workspace)}
+
+
+@_collects
+def _notifications(place: Place) -> dict[str, Any]:
+    return {"notifications": news(place)}
+
+
+@_collects
+def _loom(place: Place) -> dict[str, Any]:
+    size = size_of(place.actor, place.home)
+    is_home = place.home.pk == place.tree.pk
+    return {
+        "title": place.tree.title,
+        "home": None if is_home else (place.home.title, place.home.mode),
+        "nodes": size.nodes,
+        "branches": size.branches,
+        "depth": size.depth,
+        "position": tuple(row.local_id for row in place.path),
+        "permissions": tuple(in_order(place.actor.permissions)),
+        "others": _others(place, timezone.now()),
+    }
 
 
 def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
-    """Who else gave a line here within the last minute, and where each stands."""
-    recent = Step.objects.filter(workspace__tree=place.tree, at__gte=now - ACTIVE)
-    seen = recent.exclude(workspace=place.workspace).values_list("workspace_id", flat=True)
-    views = Workspace.objects.filter(pk__in=set(seen), position__tree=place.tree)
-    named = views.select_related("position", "participant").order_by("id")
-    stand = ((view.participant, _seen(view.position, view)) for view in named)
-    return tuple((_kind(who), at.local_id, at.depth) for who, at in stand)
+    """Who else is in the tree the agent looks at, each once, and where: people where their
+    pages are, others, and people without a page, where their lines of the last minute went."""
+    tree = place.home
+    pages, left = announce.places(f"tree:{tree.uid}")
+    recent = Step.objects.filter(workspace__tree=tree, at__gte=now - ACTIVE)
+    recent = recent.exclude(workspace=place.workspace).order_by("id")
+    lines = dict(recent.values_list("workspace_id", "at"))
+    views = Workspace.objects.filter(pk__in=lines, position__tree=tree)
+    where: dict[str, tuple[int, str, str, int]] = {}
+    for view in views.select_related("position", "participant"):
+        who = view.participant
+        if left.get(who.uid, 0.0) >= lines[view.pk].timestamp():
+            continue
+        at = _seen(view.position, view)
+        where[who.uid] = (who.pk, who.kind, at.local_id, at.depth)
+    where |= _on_pages(place, pages)
+    return tuple(
+        ("Human" if kind == "human" else "Model", at, depth)
+        for _, kind, at, depth in sorted(where.values())
+    )
+
+
+def _on_pages(place: Place, pages: Mapping[str, str]) -> dict[str, tuple[int, str, str, int]]:
+    """Where the pages of members are, by uid; what is hidden is left out."""
+    people = Participant.objects.filter(uid__in=pages, grove=place.home.grove, kind="human")
+    found = {}
+    for who in people:
+        node = lookup.find_node(place.home, pages[who.uid])
+        if node is not None:
+            at = lookup.visible_at_or_above(node, None)
+            found[who.uid] = (who.pk, who.kind, at.local_id, at.depth)
+    return found
 
 
 def _seen(node: Node, view: Workspace) -> Node:
-    """Where a view stands: what is hidden by now is left for the nearest node above it."""
+    """The position of a view; where that is hidden by now, the nearest node above it."""
     return lookup.visible_at_or_above(node, view)
-
-
-def _kind(who: Participant) -> str:
-    return "Human" if who.kind == "human" else "Model"

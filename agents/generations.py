@@ -1,11 +1,14 @@
-"""One call, live: candidates grow, viewers see them, rows keep them, nodes come of them."""
+"""One running call: candidates grow, viewers see them, rows store them, nodes are made of them."""
 
 import asyncio
 import contextlib
 import logging
+import time
+from dataclasses import replace
 from typing import Any
 
 import httpx
+from django.utils import timezone
 
 from agents.context.overlap import Seam
 from agents.event_loop import in_reading, in_thread
@@ -74,7 +77,7 @@ class Candidate:
 
     @property
     def whole(self) -> str:
-        """How it finished where nothing broke it off: a round tells when it could be no longer."""
+        """How it finished where nothing broke it off; of a round also that it reached its limit."""
         is_cut = self.reason in ("length", "max_tokens") and self.generation.round
         return CUT_OFF if is_cut else "complete"
 
@@ -92,6 +95,11 @@ class Candidate:
     def wrote(self) -> int:
         """About how many tokens came: a piece is one at least."""
         return max(self._pieces, -(-self._bytes // 4))
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens came, by their bytes alone: pieces may be single letters."""
+        return -(-self._bytes // 4)
 
     @property
     def lacks(self) -> int:
@@ -146,15 +154,16 @@ class Candidate:
         await self._show()
 
 
-# One call, live: candidates grow, viewers see them, rows keep them, nodes come of them.
-
-
 log = logging.getLogger("heddle.run")
 
 WRITE_S = 0.25  # rows of growing text are written at most so often
 HEARTBEAT_S = 1.0  # and so often where nothing came
 STOPPED = "interrupted:stopped"
+TOO_LONG = "interrupted:too long"
+TIME_OVER = "interrupted:time"
 TOLD_S = 2.0  # shorter pauses between attempts are not worth a word
+SILENT_S = 120.0  # all attempts together wait no longer for the first text
+OVER = 2  # times its max_tokens: a provider that pays no heed to them is cut there
 PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
 
 
@@ -177,8 +186,9 @@ class Run:
             Candidate(one, index, stream=stream, seam=held.order.seam())
             for index, one in enumerate(held.generations)
         ]
-        # Of a round no more is heard than what its turn uses.
+        # A round is read no further than its turn uses it.
         self._cutter = Cutter(language()) if held.generations[0].round else None
+        self._waited = 0.0  # for answers of which no text came
         self._attempt: Attempt | None = None
         self._call: Call | None = None
         self._landings: set[asyncio.Task[None]] = set()
@@ -244,7 +254,7 @@ class Run:
                 self._order, body = narrower, adapter.body(narrower.ask)
             else:
                 wait = wait_before_next(failure, made, self._backoff_s)
-                if wait is None:
+                if wait is None or self._waited >= SILENT_S:
                     return failure
                 await self._say(
                     f"{failure.error['message']} · tried again after {wait:.0f} s", wait
@@ -258,14 +268,16 @@ class Run:
             await in_thread(tell_wait, candidate.uid, self._lease, why)
 
     async def _try(self, attempt: Attempt) -> Failure | None:
-        """One attempt, from its call's row to the last thing told."""
+        """One attempt, from its call's row to its last event."""
         going = [one.generation for one in self._open]
         # The row is written while the request goes out: neither waits for the other, but
         # nothing is shown before the row is there.
         beginning = asyncio.create_task(in_thread(begin, self._order, attempt, going))
         self._attempt = attempt
+        began = time.monotonic()
         try:
-            async with contextlib.aclosing(attempt.told(self._transport, self._limits)) as telling:
+            limits = replace(self._limits, first_s=self._patience)
+            async with contextlib.aclosing(attempt.told(self._transport, limits)) as telling:
                 async for told in telling:
                     await asyncio.shield(beginning)
                     if isinstance(told, Failure):
@@ -274,8 +286,14 @@ class Run:
                     if not self._open:
                         return None
         finally:
+            self._waited += time.monotonic() - began
             self._call = await asyncio.shield(beginning)
         return None
+
+    @property
+    def _patience(self) -> float:
+        """How many seconds the next attempt may be silent."""
+        return max(0.1, min(self._limits.first_s, SILENT_S - self._waited))
 
     async def _hear(self, told: StreamEvent) -> None:
         if not isinstance(told, Delta | Finished) or told.index >= len(self._candidates):
@@ -288,9 +306,11 @@ class Run:
             if len(self._open) > 1:
                 self._land(candidate)
         elif candidate.is_open and not candidate.add(told.text):
-            self._land(candidate, finish="interrupted:too long")
+            self._land(candidate, finish=TOO_LONG)
         elif candidate.is_open and await self._is_enough(told.text):
             self._land(candidate, finish="complete")
+        elif candidate.is_open and self._is_over(candidate):
+            self._land(candidate, finish=CUT_OFF if candidate.generation.round else TOO_LONG)
         elif candidate.is_open and candidate.lacks:
             await self._pay(candidate)
 
@@ -304,13 +324,24 @@ class Run:
             return cutter.hear(piece)
         return await in_reading(cutter.hear, piece)
 
+    def _is_over(self, candidate: Candidate) -> bool:
+        """Whether a stream came to more than twice the tokens that were asked for."""
+        most = self._order.ask.max_tokens
+        return most is not None and candidate.tokens > OVER * most
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether the time of the turn is over."""
+        until = self._order.until
+        return until is not None and timezone.now() >= until
+
     def _let_others_go(self) -> None:
         if self._primes is not None:
             self._primes.set()
 
     async def _pay(self, candidate: Candidate) -> None:
         """Reserves more for a candidate that came to what is reserved for it; cuts it where
-        there is no more. Nothing is heard meanwhile."""
+        there is no more. Nothing is read meanwhile."""
         reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
         if reserved is None:
             self._land(candidate, error=used_up().body, finish="interrupted:money")
@@ -326,7 +357,7 @@ class Run:
     # -- the rows
 
     async def _beat(self) -> None:
-        """Writes what came and holds the lease; hears whether somebody asked to stop."""
+        """Writes what came, extends the lease, and ends what somebody asked to stop."""
         quiet = 0.0
         while self._open:
             await asyncio.sleep(WRITE_S)
@@ -334,7 +365,9 @@ class Run:
             due = quiet >= HEARTBEAT_S
             quiet = 0.0 if due else quiet
             for candidate in self._open:
-                if due or candidate.has_news:
+                if self._is_late:
+                    self._land(candidate, finish=TIME_OVER)
+                elif due or candidate.has_news:
                     await self._write(candidate)
 
     async def _write(self, candidate: Candidate) -> None:

@@ -88,7 +88,7 @@ def more_money(uid: str, lease: str, needed: int) -> int | None:
 
 
 def tell_wait(uid: str, lease: str, why: str) -> None:
-    """Says beside a generation why nothing comes yet."""
+    """Stores with a generation why nothing comes yet."""
     try:
         generation_lifecycle.set_note(uid, lease=lease, note=why)
     except OperationalError:  # a busy database is no reason to end a generation
@@ -96,7 +96,7 @@ def tell_wait(uid: str, lease: str, why: str) -> None:
 
 
 def put_back(uid: str, lease: str) -> None:
-    """Gives the lease up at once, so that another worker may begin anew."""
+    """Gives the lease up at once, so that another worker may begin again."""
     _persistently(
         lambda: generation_lifecycle.progress(uid, lease=lease, text="", chunk=0, seconds=0)
     )

@@ -1,12 +1,16 @@
 """What a generation reads, and whom it asks: from rows to the plain values of a request."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from django.conf import settings
+from django.utils import timezone
 
-from agents.agent_prompt import assembled, is_sent, place_of, sent_of
+from agents.agent_prompt import Place, assembled, demand_turn, is_sent, place_of, sent_of
+from agents.context.agent_request import Message
+from agents.context.agent_request import Sent as AgentSent
 from agents.context.overlap import Seam
 from agents.context.sections import BY_EXAMPLE
 from agents.context.subject_request import RESERVE, Endpoint, Mode, Piece, Reading, arrange, way_of
@@ -15,14 +19,14 @@ from agents.output_grammar import grammar_for
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.providers.stream_events import Ask, Blocks
-from agents.turns import demand_turn
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands import node_writer, turn_lifecycle
 from loom.commands.provider_keys import key_of
 from loom.models import ORDINAL_BITS, Generation, Participant, Turn
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
-from loom.queries.path import below_pruned, path_of
+from loom.queries.path import below_pruned, path_of, withheld_from_models
+from loom.queries.turns import budget_of
 from loom.rules import addresses, hashes
 from loom.rules.errors import CommandError
 from loom.rules.permissions import GENERATE
@@ -30,6 +34,7 @@ from loom.rules.permissions import GENERATE
 T = TypeVar("T")
 SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
 SMALLEST_WINDOW = 150
+CONCLUDE_S = 60
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Order:
     note: str = ""
     purpose: str = "continue"
     text: str = ""  # of a buffer, which a chat goes on with
+    until: datetime | None = None  # of a round: when the time of its turn is over
 
     @property
     def strategy(self) -> str:
@@ -72,8 +78,13 @@ class Order:
         return _order(self, replace(self.reading, window=window // 2))
 
 
+def too_long(long: TooLong) -> CommandError:
+    """The refusal of a path that is too long: the same for subjects and turns."""
+    return CommandError("LIMIT_EXCEEDED", str(long), hint="use a shorter path, or let it be cut")
+
+
 def order_of(generation: Generation) -> Order:
-    """What a generation asks for, read now. Raises Refused (who asked may no longer, the key
+    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the key
     is another's, the path is too long) or Broken (no provider)."""
     participant = generation.participant
     provider, base_url, model = whom(participant)
@@ -94,9 +105,7 @@ def order_of(generation: Generation) -> Order:
     try:
         return _order(made, reading)
     except TooLong as long:
-        raise CommandError(
-            "LIMIT_EXCEEDED", str(long), hint="Continue from a shorter path, or let it be cut."
-        ) from None
+        raise too_long(long) from None
 
 
 @dataclass(frozen=True)
@@ -108,19 +117,67 @@ class Asked:
     model: str
 
 
+def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
+    """The request of the turn's next round, assembled once: it is priced and sent as it is.
+    Raises TooLong, or Broken where there is no provider."""
+    provider, _, _ = whom(actor.participant)
+    small, place = provider.context, place_of(actor, turn)
+    sent = assembled(
+        place,
+        limit=small - SMALL_RESERVE if small else 0,
+        counted=count_small if small else count,
+    )
+    return prepared(place, sent)
+
+
+def prepared(place: Place, sent: AgentSent) -> dict[str, Any]:
+    """A request as the row of its turn keeps it from the pricing of a round to its sending."""
+    asked = place.turn.input_node_id if place.turn else None
+    return {
+        "system": sent.system,
+        "messages": [[one.role, one.blocks, one.kept] for one in sent.messages],
+        "tokens": sent.tokens,
+        "note": sent.note,
+        "is_brief": sent.is_brief,
+        "workspace": sent.workspace,
+        "stated": dict(sent.stated),
+        "nodes": [row.local_id for row in place.read],
+        "read": [row.id for row in sent_of(place.read)] + ([asked] if asked else []),
+    }
+
+
+def as_sent(kept: Mapping[str, Any]) -> AgentSent:
+    """The request that `prepared` returned."""
+    messages = [
+        Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
+    ]
+    return AgentSent(
+        kept["system"],
+        tuple(messages),
+        (("ALL", kept["tokens"]),),
+        kept["note"],
+        kept["is_brief"],
+        kept["workspace"],
+        kept["stated"],
+    )
+
+
 def _order_of_round(turn: Turn, asked: Asked) -> Order:
-    """The request of a turn's round: no tools, and no prefix of somebody's text to go on."""
+    """The request of a turn's round: no tools, and no prefix of somebody's text to go on.
+
+    What was prepared is sent as it is, unless a text of it was excluded or pruned since.
+    """
     actor = access.acting_in(turn)
     demand_turn(actor)
-    agent, tree, small = actor.participant, turn.tree, asked.provider.context
-    try:
-        sent = assembled(
-            place_of(actor, turn),
-            limit=small - SMALL_RESERVE if small else 0,
-            counted=count_small if small else count,
-        )
-    except TooLong as long:
-        raise CommandError("LIMIT_EXCEEDED", str(long), hint="Ask at a shorter path.") from None
+    agent, tree = actor.participant, turn.tree
+    kept = turn.prepared
+    if kept is None or withheld_from_models(kept["read"]):
+        try:
+            kept = prepared_round(turn, actor)
+        except TooLong as long:
+            raise too_long(long) from None
+        turn_lifecycle.replace_request(turn, kept)
+    sent = as_sent(kept)
     ask = Ask(
         base_url=asked.base_url,
         model=asked.model,
@@ -132,7 +189,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         grammar=grammar_for(
             actor,
             asked.provider,
-            _named(turn),
+            kept["nodes"],
             # The embedded model would never think of a line by itself (measured: 0 of 40).
             acts=asked.provider.grammar and not turn.rounds,
             verbs=BY_EXAMPLE if sent.is_brief else (),
@@ -142,14 +199,17 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
     )
     nothing = Reading("dialogue", "chat", ())
     made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
-    return Order(asked.provider, nothing, ask, made, sent.note, purpose="reply")
+    until = until_of(turn)
+    return Order(asked.provider, nothing, ask, made, sent.note, purpose="reply", until=until)
 
 
-def _named(turn: Turn) -> list[str]:
-    """The nodes of the path, which lines of a grammar may be about."""
-    view = node_writer.workspace_of(turn.participant, turn.tree)
-    rows = path_of(access.acting_in(turn), turn.tree, view, turn.stands_at)
-    return [row.local_id for row in rows]
+def until_of(turn: Turn) -> datetime:
+    """When the current round of a turn has to end: with the time of the turn; the round in
+    which it may conclude has CONCLUDE_S more."""
+    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
+    if turn.is_concluding:
+        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
+    return end
 
 
 def _order(order: Order, reading: Reading) -> Order:
@@ -234,7 +294,7 @@ def pieces_of(generation: Generation) -> tuple[Piece, ...]:
 
 
 def _asker(generation: Generation) -> Actor:
-    """Who asked, if he still may: rights are taken anew for every call. In a turn its agent
+    """Who asked, if they still may: rights are read again for every call. In a turn its agent
     asks, with what its inviter may do too."""
     if generation.turn is not None:
         actor = access.acting_in(generation.turn)

@@ -1,4 +1,4 @@
-"""What was forgotten: generations whose worker is gone, and those the broker never handed on."""
+"""What was forgotten: generations whose worker is gone, and those the broker never delivered."""
 
 import logging
 import threading
@@ -74,7 +74,7 @@ def delete_old() -> int:
 
 
 class Sweeper(threading.Thread):
-    """Sweeps every few seconds until told to stop; survives a database or broker that is down."""
+    """Sweeps every few seconds until asked to stop; survives a database or broker that is down."""
 
     def __init__(self) -> None:
         super().__init__(name="sweeper", daemon=True)

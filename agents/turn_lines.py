@@ -21,7 +21,7 @@ from loom.grammar.batches import Command
 from loom.grammar.lines import read
 from loom.grammar.printing import shortened, without_name
 from loom.grammar.tokens import ParseError
-from loom.models import Event, Generation, Step, Turn, Workspace
+from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.queries import lookup
 from loom.queries.turns import budget_of, spent_of
 from loom.rules import budgets, loops
@@ -30,6 +30,21 @@ from loom.rules.loops import Past
 
 MOST_EVENTS = 1_000
 OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
+
+
+HALTED = CommandError(
+    "LOOP",
+    "This turn was halted because it repeated itself.",
+    hint="write your answer now, without further lines",
+)
+
+
+MOST_LOOKS = 10  # results of one round; each is sent again with every later round
+TOO_MANY = CommandError(
+    "LIMIT_EXCEEDED",
+    f"At most {MOST_LOOKS} results are sent at once; this line was not run.",
+    hint="read these results first, then send the line again",
+)
 
 
 @dataclass(frozen=True)
@@ -44,10 +59,14 @@ class Verdict:
 def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verdict:
     """What is to be done with a line that was read."""
     assert said.line is not None
+    if turn.finish and not budgets.may_still_run(said.line.verb):
+        return Verdict(HALTED)
     spent = spent_of(turn, turn_lifecycle.now())
     over = budgets.refusal(budget_of(turn), spent, said.line.verb)
     if over is not None:
         return Verdict(over)
+    if makes_window(said.line) and sum(one["number"] > 0 for one in turn.replies) >= MOST_LOOKS:
+        return Verdict(TOO_MANY)
     if budgets.may_still_run(said.line.verb):
         return Verdict()
     return _looped(turn, workspace, said.line.canonical)
@@ -73,7 +92,7 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
 
 
 def _result(steps: Sequence[Step], seq: int) -> str:
-    """Under which number the answer of a step was told, such as `#14`; "" where it was told
+    """The number under which the answer of a step was sent, such as `#14`; "" where it was sent
     by itself."""
     step = next((one for one in steps if one.seq == seq and one.outcome == "ok"), None)
     if step is None or not step.canonical:
@@ -115,11 +134,8 @@ def _version(others: Sequence[datetime], at: datetime) -> tuple[tuple[str, str],
     return (("tree", str(bisect_right(others, at))),)
 
 
-# The lines of a round: each is guarded, run as the agent and its inviter may, and told.
-
-
 def next_line(turn: Turn, said: Reply) -> bool:
-    """Runs the next line of the round, or hears what a line was waiting for; stores it.
+    """Runs the next line of the round, or takes what a line was waiting for; stores it.
     False while it waits."""
     replies = list(turn.replies)
     if turn.waits_for:
@@ -138,8 +154,8 @@ def _ended(uids: list[str]) -> str:
 
 
 def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[str]]:
-    """What is told of a line, and the generations it waits for. A line that ran before a
-    worker was lost is told from its step, and not run again."""
+    """The reply to a line, and the generations it waits for. The reply to a line that ran
+    before a worker was lost is taken from its step; it is not run again."""
     place = f"{turn.round}.{number}"
     step = turn_lifecycle.step_at(turn, place)
     warning = ""
@@ -155,8 +171,8 @@ def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[
 def _run(turn: Turn, said: Command, place: str) -> str:
     """Runs a line; its warning. Afterwards its step is there, whatever came of it.
 
-    Raises Refused where who asked for the turn is no member any more: nobody is left to act
-    for, and no step is written.
+    Raises CommandError where the person who asked for the turn is not a member any more:
+    there is nobody to act for, and no step is written.
     """
     actor = access.acting_in(turn)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
@@ -198,7 +214,7 @@ def _started(step: Step) -> list[str]:
 def _told(said: Command, step: Step, warning: str) -> dict[str, Any]:
     """What the row keeps of a line: `asks` for another round, `halts` the turn."""
     is_ok = step.outcome == "ok"
-    reply = step.message if is_ok else refusal_text(step)
+    reply = step.message if is_ok else refusal_text(step, _where(said, step))
     is_look = said.line is not None and makes_window(said.line)
     klass = registry.find(said.line.verb, said.line.form).klass if said.line else ""
     if klass == "silent" and is_ok:
@@ -212,11 +228,32 @@ def _told(said: Command, step: Step, warning: str) -> dict[str, Any]:
         "near": said.near,
         "asks": not is_ok or klass.startswith("look"),
         "changed": is_ok and bool(step.events) and klass != "silent",
+        "made": _made(step) if is_ok else "",
         "halts": step.outcome == "LOOP" and step.hint.startswith("the turn was halted"),
     }
 
 
-def refusal_text(step: Step) -> str:
-    """The `✗` text of a step that was refused."""
-    head = f"✗ {step.outcome}: {step.message}"
+def _made(step: Step) -> str:
+    """The local id of the first node that a line made; "" where it made none."""
+    keys = [op["node"] for op in step.inverse or [] if op.get("op") == "made"]
+    if not keys:
+        return ""
+    return Node.objects.values_list("local_id", flat=True).get(pk=keys[-1])
+
+
+QUOTED = 80  # characters of a refused line
+
+
+def _where(said: Command, step: Step) -> str:
+    """`line 2: "tag zz99 #seen": `, of a line that was read; what could not be read says so."""
+    if said.bad is not None:
+        return ""
+    line = without_name(step.canonical or step.line).removeprefix("→").strip().partition("\n")[0]
+    quoted = line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
+    return f'line {step.turn_place.partition(".")[2]}: "{quoted}": '
+
+
+def refusal_text(step: Step, where: str = "") -> str:
+    """The `✗` text of a step that was refused, with the line that it was."""
+    head = f"✗ {step.outcome}: {where}{step.message}"
     return f"{head}\n  hint: {step.hint}" if step.hint else head

@@ -1,16 +1,19 @@
-"""The machine of a turn: moves it from one stored state to the next until it waits or ends."""
+"""Moves a turn from one stored state to the next until it waits or ends (docs/model.md §7)."""
 
 import logging
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from agents.agent_prompt import assembled, place_of
+from agents.agent_prompt import demand_turn
 from agents.context.truncation import TooLong
 from agents.output_grammar import language
+from agents.providers.exchange import Broken
 from agents.reply import Reply, asks_again, read_reply
+from agents.subject_prompt import prepared_round, too_long
 from agents.turn_lines import next_line
 from loom import access
-from loom.access import Actor
 from loom.commands import generation_lifecycle, turn_lifecycle
 from loom.models import Generation, Turn
 from loom.models.base import new_uid
@@ -19,21 +22,11 @@ from loom.queries.turns import turns as rows
 from loom.rules import budgets, loops
 from loom.rules.errors import CommandError
 from loom.rules.loops import Said
-from loom.rules.permissions import GENERATE, LOOM
-
-
-def demand_turn(actor: Actor) -> None:
-    """Refuses PERMISSION_DENIED where an agent in a turn may not go on: it needs to be
-    loom-aware, and whoever asked it the right to generate, which the agent needs not."""
-    access.demand(actor, {LOOM}, "a turn")
-    access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
-
-
-# The machine of a turn: moves it from one stored state to the next until it waits or ends.
-
 
 log = logging.getLogger("heddle.turns")
 STOPPED = "interrupted:stopped"
+# A round whose lines run: it ended by itself, or where it could be no longer.
+RUNS = ("complete", generation_lifecycle.CUT_OFF)
 
 
 def run_turn(uid: str) -> None:
@@ -48,7 +41,7 @@ def run_turn(uid: str) -> None:
         except turn_lifecycle.LostError:
             return
         turn_lifecycle.release(turn)
-        # What ended just before was told while the turn was held: look once more.
+        # What ended just before was reported while the turn was held: look once more.
         if turn_lifecycle.is_generating(turn):
             # Who asked it to stop before its round was stored found nothing to stop.
             if turn_lifecycle.is_stopping(turn):
@@ -114,11 +107,14 @@ def _assemble(turn: Turn) -> bool:
     try:
         actor = access.acting_in(turn)
         demand_turn(actor)
-        turn_lifecycle.begin_round(turn, tokens=assembled(place_of(actor, turn)).tokens)
+        request = prepared_round(turn, actor)
+        turn_lifecycle.begin_round(turn, request=request, tokens=request["tokens"])
     except CommandError as refused:
         return _fail(turn, refused)
     except TooLong as long:
-        return _fail(turn, CommandError("LIMIT_EXCEEDED", str(long), hint="ask at a shorter path"))
+        return _fail(turn, too_long(long))
+    except Broken as broken:
+        return _finish(turn, f"interrupted:{broken.failure.kind}", broken.failure.error)
     return False
 
 
@@ -130,7 +126,7 @@ def _hear(turn: Turn) -> bool:
     if said.status in generation_lifecycle.OPEN_STATUSES:
         return False
     tokens = turn.tokens + said.tokens_in + said.tokens_out
-    if said.finish in ("complete", generation_lifecycle.CUT_OFF):
+    if said.finish in RUNS:
         return turn_lifecycle.keep(turn, status="executing", replies=[], tokens=tokens)
     if (said.error or {}).get("reason") == "empty" and turn.rounds:
         return turn_lifecycle.keep(turn, status="finishing", tokens=tokens)
@@ -162,25 +158,78 @@ def _execute(turn: Turn) -> bool:
             return next_line(turn, said)
         except CommandError as refused:
             return _fail(turn, refused)
-    told = turn.replies
-    asks = asks_again(told, [one["told"] for one in turn.rounds])
-    kept = {
-        "generation": turn.generation.uid,
-        "text": said.text.rstrip(),
-        "prose": said.prose,
-        "told": told,
-        "dropped": said.dropped,
-        "notes": [budgets.not_run(over, budget_of(turn))] if over > 0 else [],
-        "changed": any(one["changed"] for one in told),
-    }
-    rounds = [*turn.rounds, kept]
+    asks = asks_again(turn.replies, [one["told"] for one in turn.rounds])
+    notes = [budgets.not_run(over, budget_of(turn))] if over > 0 else []
+    if is_halted and left > 0:
+        notes.append(f"({left:,} {'line' if left == 1 else 'lines'} after it were not run)")
+    rounds = [*map(_old, turn.rounds), _round(turn, said, notes)]
     if is_halted or _repeats(rounds):
-        return turn_lifecycle.keep(
-            turn, rounds=rounds, replies=[], status="finishing", finish="interrupted:loop"
-        )
-    if not asks:
+        return _halt(turn, rounds)
+    if turn.finish or not asks:
         return turn_lifecycle.keep(turn, rounds=rounds, replies=[], status="finishing")
     return _next_round(turn, rounds)
+
+
+def _old(kept: dict[str, Any]) -> dict[str, Any]:
+    """A round that is no longer the last one: what was stated with it is in a later one."""
+    return {key: value for key, value in kept.items() if key != "stated"}
+
+
+def _round(turn: Turn, said: Reply, notes: list[str]) -> dict[str, Any]:
+    """What the row of the turn keeps of a round: what the next request is made of."""
+    assert turn.generation is not None
+    sent = turn.prepared or {}
+    return {
+        "generation": turn.generation.uid,
+        "text": said.text.rstrip(),
+        "prose": with_ids(said.prose, [one["made"] for one in turn.replies]),
+        "told": turn.replies,
+        "dropped": said.dropped,
+        "notes": notes,
+        "changed": any(one["changed"] for one in turn.replies),
+        "workspace": sent.get("workspace", ""),
+        "stated": sent.get("stated", {}),
+    }
+
+
+_MADE = re.compile(r"\{([1-9][0-9]?)\}")
+
+
+def with_ids(text: str, made: Sequence[str]) -> str:
+    """The prose with `{1}` replaced by the id that the first line made, `{2}` the second's;
+    a number whose line made nothing stays."""
+
+    def named(found: re.Match[str]) -> str:
+        place = int(found[1]) - 1
+        return (made[place] if place < len(made) else "") or found[0]
+
+    return _MADE.sub(named, text)
+
+
+def _halt(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
+    """One last round to conclude, with the results so far; after that, or where the budget
+    leaves no time for it, the end."""
+    turn.rounds = rounds
+    spent = spent_of(turn, turn_lifecycle.now())
+    if turn.is_concluding or budgets.is_late(budget_of(turn), spent):
+        return turn_lifecycle.keep(
+            turn, rounds=rounds, replies=[], status="finishing", finish=HALTED
+        )
+    rounds[-1]["notes"].append(f"! The turn was halted: it walks in circles. {LAST}")
+    return turn_lifecycle.keep(
+        turn,
+        rounds=rounds,
+        replies=[],
+        status="assembling",
+        round=turn.round + 1,
+        is_concluding=True,
+        generation=None,
+        finish=HALTED,
+    )
+
+
+HALTED = "interrupted:loop"
+LAST = "This is the last round: write your answer now."
 
 
 def _repeats(rounds: list[dict[str, Any]]) -> bool:
@@ -199,7 +248,7 @@ def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
         return turn_lifecycle.keep(turn, rounds=rounds, replies=[], status="finishing")
     if what == "conclude":
         over = budgets.what_is_over(budget, spent)
-        rounds[-1]["notes"].append(f"! {over} This is the last round: write your answer now.")
+        rounds[-1]["notes"].append(f"! {over} {LAST}")
     return turn_lifecycle.keep(
         turn,
         rounds=rounds,
@@ -212,10 +261,10 @@ def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
 
 
 def prose(turn: Turn) -> str:
-    """All prose of the turn: of the rounds that ended, and of one that was cut off."""
+    """The answer: the prose of the last round that has any, which may be one that was cut off.
+    What earlier rounds wrote stays with them."""
     parts = [one["prose"] for one in turn.rounds]
     last = turn.generation
     if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
         parts.append(reply_of(last).prose)
-    text = "\n\n".join(part for part in parts if part)
-    return text if text.strip() else ""
+    return next((part for part in reversed(parts) if part.strip()), "")

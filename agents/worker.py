@@ -1,4 +1,4 @@
-"""The runs of this process: begun from tasks, ended together when the worker is told to stop."""
+"""The runs of this process: begun from tasks, ended together when the worker is asked to stop."""
 
 import asyncio
 import logging

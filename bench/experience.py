@@ -124,7 +124,7 @@ def replay(name: str, rounds: tuple[Round, ...]) -> tuple[Counter[str], list[str
     from agents.output_grammar import language
     from agents.reply import read_reply
     from bench.trees import grow, make_owner
-    from loom.commands.execute import Request, execute
+    from loom.commands.execute import Request, execute_line
     from loom.rules.errors import CommandError
 
     actor = make_owner(re.sub(r"\W", "", name))
@@ -132,7 +132,7 @@ def replay(name: str, rounds: tuple[Round, ...]) -> tuple[Counter[str], list[str
     ids = {"a": end.local_id, "b": "", "c": ""}
     for key, text in (("b", "A cold harbour at night."), ("c", "She waited.")):
         line = f'respond {ids["a"]} "{text}"'
-        ids[key] = str(execute(actor, tree, Request(line)).body["refs"][0])
+        ids[key] = str(execute_line(actor, tree, Request(line)).body["refs"][0])
     counts: Counter[str] = Counter()
     notes: list[str] = []
     for one in rounds:
@@ -146,7 +146,7 @@ def replay(name: str, rounds: tuple[Round, ...]) -> tuple[Counter[str], list[str
                 outcomes.append(REFUSED)
                 continue
             try:
-                execute(actor, tree, Request(said.text.strip()))
+                execute_line(actor, tree, Request(said.text.strip()))
                 outcomes.append(said.line.canonical.removeprefix("→ "))
             except CommandError as refused:
                 outcomes.append(REFUSED)

@@ -103,6 +103,8 @@ def acting_in(turn: Turn) -> Actor:
     """
     user = turn.invoked_by.user
     agent = Participant.objects.get(pk=turn.participant_id)
+    if user is not None:
+        user.scope = turn.scope  # type: ignore[assignment]  # it was asked for with such a key
     try:
         inviter = get_actor(user if user is not None else AnonymousUser(), turn.tree.grove)
     except CommandError:

@@ -15,6 +15,7 @@ from agents.agent_prompt import Place, assembled, next_place
 from agents.context.agent_request import Sent
 from agents.context.subject_request import RESERVE
 from agents.context.truncation import TooLong
+from agents.subject_prompt import too_long
 from loom import access
 from loom.commands import generation_lifecycle
 from loom.models import Generation, User
@@ -127,7 +128,7 @@ def generation_body(row: Generation) -> GenerationBody:
 # Generations and calls over the API: looking, stopping, and the evidence.
 
 
-STOP_S = 3.0  # a worker hears of a stop within about one second
+STOP_S = 3.0  # a worker notices a stop within about one second
 LOOK_S = 0.05
 
 
@@ -162,7 +163,7 @@ def stop(request: Request, uid: str) -> Response:
 
 
 def _ended(row: Generation) -> bool:
-    """Whether the generation has ended, waited for a moment; `row` is read anew."""
+    """Whether the generation has ended, after waiting for a moment; `row` is read again."""
     until = time.monotonic() + STOP_S
     while True:
         row.refresh_from_db()
@@ -181,7 +182,7 @@ def _ended(row: Generation) -> bool:
 )
 @api_view(["GET"])
 def context(request: Request, uid: str) -> Response:
-    """What an agent is sent next where it stands: of a turn that goes on, or of one that the
+    """What an agent is sent next at its position: in its current turn, or in one that the
     caller would ask for there."""
     member, workspace = access.get_workspace(_user(request), _id(uid, "This workspace"))
     try:
@@ -190,7 +191,7 @@ def context(request: Request, uid: str) -> Response:
         body = context_body(assembled(place), place, is_open=is_open)
         return Response(body.model_dump())
     except TooLong as long:
-        raise CommandError("LIMIT_EXCEEDED", str(long), hint="Look at a shorter path.") from None
+        raise too_long(long) from None
 
 
 @extend_schema(

@@ -1,14 +1,15 @@
-"""What a loom-aware agent is sent, to the byte. Pure. Source: docs/model.md §6.1."""
+"""What a loom-aware agent is sent, to the byte. Pure. See docs/model.md §6.1."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from agents.context.sections import framed, instructions, rendered
+from agents.context.sections import SHRINKING, Teaching, framed, instructions, rendered, stated
 from agents.context.subject_request import JOINT
 from agents.context.truncation import GAP, KEPT_AT_THE_END, Counted, Fitted, Part, fit, total
 from agents.context.values import Aware, Round, Stop, Told
+from loom.grammar.printing import parts_of
 from loom.rules.framing import escaped, frames_escaped, plain
 
 STEP = 8  # nodes by which it grows, so that what is cached changes seldom
@@ -18,7 +19,7 @@ _END = re.compile(r"(?<=[.!?…。！？])\s|\n")
 
 @dataclass(frozen=True)
 class Earlier:
-    """The section ("": nothing), how many nodes it stands for, and a note."""
+    """The section ("": nothing), how many nodes it summarises, and a note."""
 
     text: str = ""
     nodes: int = 0
@@ -33,15 +34,17 @@ def earlier_of(path: Sequence[Stop], room: int, counted: Counted) -> Earlier:
         nodes = found.nodes + STEP
         if nodes > len(path) - KEPT_AT_THE_END:
             return found
-        found = _told(path[:nodes])
+        found = _earlier(path[:nodes])
     return found
 
 
-def _told(path: Sequence[Stop]) -> Earlier:
+def _earlier(path: Sequence[Stop]) -> Earlier:
     lines = [f"[{stop.local_id}] {first_sentence(stop.text)}" for stop in path]
     more = f" [{path[0].local_id}–{path[-1].local_id}] {len(path)} nodes"
     text = framed("EARLIER", frames_escaped("\n".join(lines)), more=more)
-    return Earlier(text, len(path), f"the first {len(path):,} nodes are told by a sentence each")
+    return Earlier(
+        text, len(path), f"the first {len(path):,} nodes of the path, to a sentence each"
+    )
 
 
 def first_sentence(text: str) -> str:
@@ -50,18 +53,23 @@ def first_sentence(text: str) -> str:
     return line if len(line) <= MOST else f"{line[:MOST]}…"
 
 
-# RESULTS: the answers to the lines of a round, in their order. PURE. See docs/model.md §6.4.
+# RESULTS: the answers to the lines of a round, in their order. See docs/model.md §6.4.
 
 
-THRESHOLD = 1000  # tokens of a result that are given whole
-HEAD, TAIL = 20, 5  # lines of a longer one
-MOST_IN_A_LINE = 400  # characters of a line of a shortened result
+THRESHOLD = 4_000  # tokens of a result that are given whole wherever there is room for them
+SHARE = 10  # of what can be read: a tenth is given whole where that is more
 CUT = "…"
 
 
-def results(done: Round, counted: Counted, *, can_show: bool = False) -> str:
+def threshold_of(limit: int, taken: int) -> int:
+    """How many tokens a result may have to be given whole: a tenth of the limit, at least
+    THRESHOLD, and at most half of what is still free."""
+    return min(max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
+
+
+def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str:
     """The section for one round; "" where nothing was asked."""
-    parts = [_answer(one, counted, can_show) for one in done.told if one.reply or one.number]
+    parts = [_answer(one, counted, threshold) for one in done.told if one.reply or one.number]
     parts += done.notes
     if done.dropped:
         parts.append(
@@ -70,28 +78,43 @@ def results(done: Round, counted: Counted, *, can_show: bool = False) -> str:
     return framed("RESULTS", "\n".join(parts)) if parts else ""
 
 
-def _answer(told: Told, counted: Counted, can_show: bool) -> str:
+def _answer(told: Told, counted: Counted, threshold: int) -> str:
     if not told.number:
         return frames_escaped(told.reply)
-    body = frames_escaped(_shortened(told, counted, can_show))
-    line = frames_escaped(told.line.removeprefix("→").strip().partition("\n")[0])
+    body = frames_escaped(_shortened(told, counted, threshold))
+    line = frames_escaped(_line_of(told))
     return f"---RESULT #{told.number} {line}\n{body}\n---RESULT_END #{told.number}"
 
 
-def _shortened(told: Told, counted: Counted, can_show: bool) -> str:
-    """The result itself, or where it is long its first and last lines and its size."""
+def _line_of(told: Told) -> str:
+    return told.line.removeprefix("→").strip().partition("\n")[0]
+
+
+def _shortened(told: Told, counted: Counted, threshold: int) -> str:
+    """The result itself; of one that is too long its first part, how much that is, and the
+    line that shows the next part."""
     tokens = counted(told.reply)
-    if tokens <= THRESHOLD:
+    if tokens <= threshold:
         return told.reply
-    lines = told.reply.split("\n")
-    if len(lines) > HEAD + TAIL:
-        lines = [*lines[:HEAD], CUT, *lines[-TAIL:]]
-    short = [one if len(one) <= MOST_IN_A_LINE else f"{one[:MOST_IN_A_LINE]}{CUT}" for one in lines]
-    how = f" · → show #{told.number} full" if can_show else ""
-    return "\n".join([*short, f"({tokens:,} tokens{how})"])
+    pieces = parts_of(told.reply)
+    first = pieces[0]
+    if counted(first) > threshold:
+        first = first[: 4 * threshold]
+        while first and counted(first) > threshold:
+            first = first[: len(first) * 3 // 4]
+        return f"{first}{CUT}\n({_shown(first, told.reply, tokens)} · view a smaller slice)"
+    rest = f"→ {_line_of(told)} part:2" if told.line.startswith("→ view") else NARROWER
+    return f"{first}{CUT}\n({_shown(first, told.reply, tokens)} · {rest})"
 
 
-# What a loom-aware agent is sent, to the byte. PURE. See docs/model.md §6.1.
+NARROWER = "narrow the command to see the rest"
+
+
+def _shown(first: str, whole: str, tokens: int) -> str:
+    return f"{len(first):,} of {len(whole):,} characters, {tokens:,} tokens in all"
+
+
+# What a loom-aware agent is sent, to the byte. See docs/model.md §6.1.
 
 
 GO_ON = "Continue."
@@ -104,12 +127,12 @@ BOUNDARY, OWN = "︱", "︱›"
 
 @dataclass(frozen=True)
 class Message:
-    """One message: its role, and its blocks. What stands up to the `kept`th block, where one
-    is named, is sent again as it is: a provider may keep it."""
+    """One message: its role, and its blocks. `kept` names blocks, from 1: everything up to
+    such a block is sent again as it is, so a provider may cache it."""
 
     role: str
     blocks: tuple[str, ...]
-    kept: int = 0
+    kept: tuple[int, ...] = ()
 
     @property
     def body(self) -> dict[str, str]:
@@ -120,13 +143,17 @@ class Message:
 @dataclass(frozen=True)
 class Sent:
     """A request: system text and messages; the sizes of its sections in tokens, by name; a
-    note on what did not fit; and whether its INSTRUCTIONS are the brief ones."""
+    note on what did not fit; and whether its INSTRUCTIONS are the brief ones. `workspace` is
+    its WORKSPACE message, which the next request of the turn repeats, and `stated` what the
+    reader knows of each section with it."""
 
     system: str
     messages: tuple[Message, ...]
     sections: tuple[tuple[str, int], ...]
     note: str = ""
     is_brief: bool = False
+    workspace: str = ""
+    stated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def bodies(self) -> tuple[dict[str, str], ...]:
@@ -140,15 +167,45 @@ class Sent:
 
 
 def assemble(aware: Aware) -> Sent:
-    """The request. Raises TooLong where it cannot be made to fit."""
+    """The request. Raises TooLong where it cannot be made to fit.
+
+    Each request of a turn begins with the one before it, to the byte: earlier WORKSPACE
+    messages stay, and the last one states only what differs. Where that does not fit, they
+    are left out and the last one states everything.
+    """
     system, is_brief = system_of(aware)
     if is_brief:
         view = replace(aware.view, outline=(), near=aware.view.near[-NEAR_IN_BRIEF:])
         aware = replace(aware, view=view)
-    rounds = _rounds(aware)
-    asked = _request(aware)
-    taken = aware.counted(system) + total([*asked, *rounds], aware.counted)
+    return _grown(aware, system, is_brief) or _fresh(aware, system, is_brief)
+
+
+def _grown(aware: Aware, system: str, is_brief: bool) -> Sent | None:
+    """The request that only adds to the one before it; None where there is none, or where
+    something has to be shortened."""
+    if not aware.rounds or not aware.stated or not all(one.workspace for one in aware.rounds):
+        return None
+    room = aware.limit - aware.counted(system)
+    fixed = total([*_request(aware), *_rounds(aware, whole=True)], aware.counted)
+    earlier, path = _path(aware, room - fixed - NOTE - aware.counted(_workspace(aware)))
+    needed = aware.counted(earlier.text) + total(path, aware.counted)
+    if fixed + needed + aware.counted(_workspace(aware)) + NOTE > room:
+        return None
+    return _made(aware, system, is_brief, earlier, Fitted(tuple(path)))
+
+
+def _fresh(aware: Aware, system: str, is_brief: bool) -> Sent:
+    """The request that states everything once."""
+    rounds = tuple(replace(one, workspace="") for one in aware.rounds)
+    aware = replace(aware, rounds=rounds, stated={})
+    taken = aware.counted(system) + total([*_request(aware), *_rounds(aware)], aware.counted)
     aware, earlier, fitted = _fitted(aware, aware.limit - taken)
+    return _made(aware, system, is_brief, earlier, fitted)
+
+
+def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: Fitted) -> Sent:
+    asked = _request(aware)
+    rounds = _rounds(aware, whole=bool(aware.stated))
     note = _note(aware, earlier, fitted)
     sizes = (
         ("PROMPT", aware.counted(system)),
@@ -159,49 +216,54 @@ def assemble(aware: Aware) -> Sent:
     )
     view = replace(aware.view, tokens=sizes, limit=aware.limit)
     if note:
-        view = replace(view, notifications=(*view.notifications, f"pruned: {note}"))
-    last = _workspace(replace(aware, view=view))
+        view = replace(view, notifications=(*view.notifications, f"shortened: {note}"))
+    aware = replace(aware, view=view)
+    last = _workspace(aware)
     begun = [Part("user", earlier.text)] if earlier.text else []
-    frozen = [*begun, *fitted.parts, *asked]
-    parts = [*frozen, *rounds, Part("user", last), Part("user", aware.closing)]
+    frozen = [*begun, *fitted.parts]
+    parts = [*frozen, *asked, *rounds, Part("user", last), Part("user", aware.closing)]
     sections = (*sizes, ("WORKSPACE", aware.counted(last)))
-    return Sent(system, _messages(parts, len(frozen)), sections, note, is_brief)
+    messages = _messages(parts, len(frozen))
+    now = dict(rendered(view))
+    return Sent(system, messages, sections, note, is_brief, last, now)
 
 
 def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
-    """What is made to fit, in this order: EARLIER grows, the trace is told by its number and
-    the outline left out, the tree's truncation cuts the path. See docs/model.md §6.3."""
-    left = room - aware.counted(_workspace(aware)) - NOTE
-    earlier, path = _path(aware, left)
-    if aware.counted(earlier.text) + total(path, aware.counted) > left:
-        short = replace(aware.view, outline=(), is_short=True)
-        aware = replace(aware, view=short)
+    """What is made to fit, in this order: EARLIER grows, the sections that can shrink do so by
+    their priority, the tree's truncation cuts the path. See docs/model.md §6.3."""
+    shrinking = iter(SHRINKING)
+    while True:
         left = room - aware.counted(_workspace(aware)) - NOTE
         earlier, path = _path(aware, left)
-    left -= aware.counted(earlier.text)
-    return aware, earlier, fit(path, aware.truncation, max(left, 0), aware.counted)
+        left -= aware.counted(earlier.text)
+        section = next(shrinking, None) if total(path, aware.counted) > left else None
+        if section is None:
+            return aware, earlier, fit(path, aware.truncation, max(left, 0), aware.counted)
+        aware = replace(aware, view=section.shrunk(aware.view))
 
 
 def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
-    short = "the outline and the trace" if aware.view.is_short else ""
+    short = f"the sections {' and '.join(aware.view.shortened)}" if aware.view.shortened else ""
     return "; ".join(one for one in (earlier.note, short, fitted.note) if one)
 
 
 def system_of(aware: Aware) -> tuple[str, bool]:
     """Persona, tree context, INSTRUCTIONS: what changes only when they do; and whether the
     INSTRUCTIONS are the brief ones."""
-    whole = instructions(aware.commands)
+    teaching = Teaching(aware.commands, aware.view.mode, aware.agents, aware.models, aware.lists)
+    whole = instructions(teaching)
     is_brief = aware.counted(whole) * BRIEF_OVER > aware.limit
     if is_brief:
-        whole = instructions(aware.commands, brief=True)
+        whole = instructions(teaching, brief=True)
     texts = [escaped(aware.persona), escaped(aware.system_context), whole]
     return JOINT.join(text for text in texts if text), is_brief
 
 
 def _workspace(aware: Aware) -> str:
-    """The last message: how things stand now, rebuilt every round."""
-    body = "\n".join(text for _, text in rendered(aware.view))
-    return framed("WORKSPACE", body, more=f" revision {aware.view.revision}")
+    """The last message: the current state, or what of it differs from the last statement."""
+    told = stated(rendered(aware.view), aware.stated)
+    more = " · only what changed" if aware.stated else ""
+    return framed("WORKSPACE", told, more=f" revision {aware.view.revision}{more}")
 
 
 # -- the path
@@ -266,40 +328,48 @@ class Asked(Part):
 # -- the rounds
 
 
-def _rounds(aware: Aware) -> list[Part]:
-    """From round 2: what closed the first round, then each round's text and its results."""
-    if not aware.rounds:
-        return []
-    parts = [Part("user", aware.opening)]
-    for done in aware.rounds:
+def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
+    """The rounds that ended: each one's text and its results. Before the first one the closing
+    line of its request; with `whole` before each what its request ended with."""
+    parts: list[Part] = []
+    taken = total([Part("user", stop.text) for stop in aware.path], aware.counted)
+    for place, done in enumerate(aware.rounds):
+        if whole:
+            parts.append(Part("user", done.workspace))
+        if whole or not place:
+            parts.append(Part("user", aware.closing))
         parts.append(Part("assistant", done.text))
-        told = results(done, aware.counted, can_show=aware.can_show)
+        threshold = threshold_of(aware.limit, taken + total(parts, aware.counted))
+        told = results(done, aware.counted, threshold=threshold)
         parts += [Part("user", told)] if told else []
     return parts
 
 
 def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
-    """Messages of alternating roles, the first `frozen` parts kept; the names of own texts
-    begin the next user block. A block of blanks alone is left out: some providers refuse it."""
+    """Messages of alternating roles; a provider may cache what goes up to the first `frozen`
+    parts, and up to the end. The names of own texts begin the next user block. A block of
+    blanks alone is left out: some providers refuse it."""
     named: list[str] = []
     blocks: list[tuple[str, str, bool]] = []
     for at, part in enumerate(parts):
         role = "user" if part.role == GAP else part.role
         text = part.text
         if role == "user" and named:
-            named, before = [], named
+            named, names = [], named
             if isinstance(part, Asked):
-                blocks.append((role, "\n".join(before), at < frozen))
+                blocks.append((role, "\n".join(names), at < frozen))
             else:
-                text = "\n".join([*before, text])
+                text = "\n".join([*names, text])
         if isinstance(part, Own):
             named.append(part.named)
         if text.strip():
             blocks.append((role, text, at < frozen))
-    kept = sum(is_frozen for _, _, is_frozen in blocks)
+    marks = {sum(is_frozen for _, _, is_frozen in blocks), len(blocks)}
     made: list[Message] = []
+    before = 0
     for role, run in groupby(blocks, key=lambda block: block[0]):
         texts = tuple(text for _, text, _ in run)
-        made.append(Message(role, texts, kept if 0 < kept <= len(texts) else 0))
-        kept -= len(texts)
+        kept = sorted(one - before for one in marks if before < one <= before + len(texts))
+        made.append(Message(role, texts, tuple(kept)))
+        before += len(texts)
     return tuple(made)

@@ -1,7 +1,7 @@
 """Where an answer meets the text it goes on with: what it repeats of the text's end is taken
-off, and the blanks between the two are made right. PURE.
+off, and the blanks between the two are made right. Pure.
 
-Only the answer is touched, never the text. What was done is told in one sentence.
+Only the answer is touched, never the text. One sentence says what was done.
 """
 
 from dataclasses import dataclass, field

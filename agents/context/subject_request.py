@@ -73,7 +73,7 @@ def _model(text: str) -> dict[str, str]:
     return {"role": "assistant", "content": text}
 
 
-# What a subject is sent: text only, no header, no section, no tool. PURE.
+# What a subject is sent: text only, no header, no section, no tool. Pure.
 
 
 RESERVE = 1024  # tokens of the context limit that are kept for the answer
@@ -87,7 +87,7 @@ Endpoint = Literal["chat", "completion"]
 @dataclass(frozen=True)
 class Piece:
     """A node of the path: its text, whether a person wrote it, and its context and
-    instruction sources. `key` tells nodes of the same text apart."""
+    instruction sources. `key` distinguishes nodes of the same text."""
 
     key: int
     text: str

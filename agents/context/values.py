@@ -1,6 +1,7 @@
-"""Plain values from which a request to a loom-aware agent is made. PURE."""
+"""Plain values from which a request to a loom-aware agent is made. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.context.truncation import Counted, count
@@ -43,12 +44,14 @@ class Told:
 @dataclass(frozen=True)
 class Round:
     """A round that ended: what was said, the answers to its lines, and how many characters
-    after them were dropped."""
+    after them were dropped. `workspace` is the WORKSPACE message that the round was sent, so
+    that the next request repeats it to the byte; "" where none is kept."""
 
     text: str
     told: tuple[Told, ...] = ()
     dropped: int = 0
     notes: tuple[str, ...] = ()
+    workspace: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class Syntax:
 @dataclass(frozen=True)
 class Twig:
     """A line of OUTLINE: a node with its first words, how deep it lies, how many
-    `continuations` it has and how many of them are `shown` below it."""
+    `continuations` it has and how many of them are `shown` below it. With `left_out` the line
+    stands for so many nodes between the one above it and the one below it."""
 
     local_id: str
     words: str
@@ -73,11 +77,14 @@ class Twig:
     shown: int = 0
     is_here: bool = False
     is_hit: bool = False
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
 class Near:
-    """A line of PATH: what changes about a node that was read; `age` in words."""
+    """A line of PATH: what changes about a node that was read; `age` in words. `words`, its
+    first ones in quotes, name it in a buffer, where no header does. `skipped`: the ids of the
+    nodes between this one and the line before that have no line."""
 
     local_id: str
     author: str
@@ -87,11 +94,14 @@ class Near:
     annotations: int = 0
     is_bookmarked: bool = False
     tags: tuple[str, ...] = ()
+    links: int = 0
+    words: str = ""
+    skipped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Action:
-    """A line that the reader gave: its verb, the nodes it touched, and what came of it."""
+    """A line that the reader gave: its verb, the nodes it touched, and its outcome."""
 
     verb: str
     nodes: tuple[str, ...] = ()
@@ -100,10 +110,15 @@ class Action:
 
 @dataclass(frozen=True)
 class View:
-    """What the sections of the WORKSPACE message are rendered from. `tokens` by part;
-    `others`: kind, node and depth of who else is active; `notifications` a line each;
-    `deeds` the last ones, oldest first, told only by their number where `is_short`; `request`
-    names the inviter's words, such as `[z3n7] from Ada`."""
+    """What the sections of the WORKSPACE message are rendered from.
+
+    `tokens` by part; `others`: the kind, node and depth of who else is active;
+    `notifications` a line each; `actions` the last ones, oldest first; `shortened` names the
+    sections that are stated in brief because of the limit; `request` names the inviter's
+    words, such as `[z3n7] from Ada`. `title` and `mode` are those of the tree whose path is
+    read; `home`, (title, mode), those of the tree of the position where that is another one,
+    which the rest then describes.
+    """
 
     revision: int
     title: str
@@ -120,15 +135,18 @@ class View:
     notifications: tuple[str, ...] = ()
     outline: tuple[Twig, ...] = ()
     near: tuple[Near, ...] = ()
-    deeds: tuple[Action, ...] = ()
-    is_short: bool = False
+    actions: tuple[Action, ...] = ()
+    shortened: tuple[str, ...] = ()
     request: str = ""
+    home: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class Aware:
-    """Everything a request to a loom-aware agent is made from. `closing` ends the last
-    message, `opening` ended that of the first round; `request` is not in `path`."""
+    """Everything a request to a loom-aware agent is made from. `closing` ends the message of
+    every round; `request` is not in `path`. `stated` holds the sections as they were last
+    stated to the reader, by name. `agents` and `models` may be named in `continue`,
+    `lists` are the types of `list`."""
 
     persona: str
     system_context: str
@@ -136,10 +154,12 @@ class Aware:
     path: tuple[Stop, ...]
     rounds: tuple[Round, ...]
     view: View
-    opening: str
     closing: str
     request: Request | None = None
     truncation: str = "truncateMiddle"
     limit: int = 3072
-    can_show: bool = False
     counted: Counted = count
+    stated: Mapping[str, str] = field(default_factory=dict)
+    agents: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ _COUNTS = (
     "cache_creation_input_tokens",
     "cache_read_input_tokens",
 )
-_KEPT: Body = {"type": "ephemeral"}  # the provider keeps what stands up to here
+_KEPT: Body = {"type": "ephemeral"}  # the provider caches everything up to here
 
 
 class Anthropic:
@@ -104,10 +104,10 @@ class Anthropic:
 
 
 def _in_blocks(message: Blocks) -> dict[str, Any]:
-    """A message whose blocks go one by one, the last one that stays marked."""
+    """A message whose blocks are sent one by one; those that end a prefix to keep are marked."""
     content: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message.texts]
-    if message.kept:
-        content[message.kept - 1]["cache_control"] = _KEPT
+    for place in message.kept:
+        content[place - 1]["cache_control"] = _KEPT
     return {"role": message.role, "content": content}
 
 
@@ -140,7 +140,7 @@ class _Teller:
         self._has_begun = False
 
     def read(self, data: str) -> Iterator[StreamEvent]:
-        """What one event tells. Thinking is no text; it stands in the bytes that are kept."""
+        """The events that one chunk reports. Thinking is no text; the kept bytes hold it."""
         value = value_of(data)
         if not isinstance(value, dict):
             yield Failure("server", "an event of the answer is not a JSON object")
@@ -195,7 +195,7 @@ class _Teller:
             yield Finished(0, "length" if reason == "max_tokens" else reason)
 
     def end(self) -> Iterator[StreamEvent]:
-        """What the end of the answer tells, where it did not say that it ended."""
+        """The end of the answer, where the answer did not report it."""
         if self._has_ended:
             return
         if rest := self._cleaner.rest():

@@ -1,4 +1,4 @@
-"""One attempt at a provider: what it tells, and the record of what went out and came back."""
+"""One attempt at a provider: what it reports, and the record of what was sent and received."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -41,7 +41,7 @@ class Attempt:
     async def told(
         self, transport: httpx.AsyncBaseTransport, limits: Limits
     ) -> AsyncGenerator[StreamEvent, None]:
-        """What the provider tells; a failure, of whatever kind, is the last thing told."""
+        """The events of the answer; a failure, of whatever kind, is the last one."""
         try:
             async with exchange(transport, self.outgoing, limits) as came:
                 self.came = came
@@ -54,7 +54,7 @@ class Attempt:
             yield self._without_key(broken.failure)
 
     def _is_believed(self, told: StreamEvent) -> bool:
-        """Not a candidate that nobody asked for, nor counts that no answer can have."""
+        """Whether an event names a candidate that was asked for, and counts that are possible."""
         if isinstance(told, Usage):
             return all(0 <= count <= MOST_TOKENS for count in told.counts.values())
         return not isinstance(told, Delta | Finished) or 0 <= told.index < self.ask.many

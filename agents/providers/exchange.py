@@ -278,7 +278,7 @@ class Exchange:
 
     @property
     def is_framed(self) -> bool:
-        """Whether a whole body can be told from one that broke off."""
+        """Whether a whole body can be distinguished from one that broke off."""
         return "transfer-encoding" in self.headers or "content-length" in self.headers
 
     async def chunks(self) -> AsyncIterator[bytes]:

@@ -21,7 +21,7 @@ from agents.providers.stream_events import (
 )
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-# How vLLM, SGLang and llama.cpp are told that the last message has only begun.
+# How vLLM, SGLang and llama.cpp are asked to go on with the last message.
 GOES_ON: Body = {"continue_final_message": True, "add_generation_prompt": False}
 # Reasons that mean the answer was cut off rather than ended.
 _FILTERS = ("content_filter", "safety", "moderation")
@@ -111,7 +111,7 @@ class _Teller:
         self._ended: set[int] = set()
 
     def read(self, data: str) -> Iterator[StreamEvent]:
-        """What one event tells."""
+        """The events that one chunk reports."""
         value = value_of(data)
         if not isinstance(value, dict):
             yield Failure("server", "an event of the answer is not a JSON object")
@@ -145,7 +145,7 @@ class _Teller:
                 yield Finished(index, str(reason))
 
     def end(self, *, is_framed: bool) -> Iterator[StreamEvent]:
-        """What the end of the answer tells of candidates that did not say they ended."""
+        """The end of those candidates that did not report it."""
         for index, cleaner in self._cleaners.items():
             rest = cleaner.rest()
             if rest:

@@ -1,6 +1,6 @@
 """The providers by name: which shape each speaks, and where it is when no base_url is given.
 
-Another shape registers itself here; nobody asks for a vendor by an if.
+Another shape registers itself here; no code compares the name of a vendor.
 """
 
 from collections.abc import Callable, Sequence

@@ -171,16 +171,17 @@ def error_of(value: Any) -> tuple[str, str]:
     return whole(text), whole(" ".join(str(code) for code in codes if code))
 
 
-# What an adapter is asked, and what it tells while an answer comes.
+# What an adapter is asked, and what it reports while an answer comes.
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """A message by its blocks: up to the `kept`th it stays as it is in later requests."""
+    """A message by its blocks. `kept` names blocks, from 1: everything up to such a block
+    stays as it is in later requests."""
 
     role: str
     texts: tuple[str, ...]
-    kept: int = 0
+    kept: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ Shape = Literal["openai"]
 
 
 class Adapter(Protocol):
-    """One shape of API. A failure is told as the last thing, never raised."""
+    """One shape of API. A failure is reported as the last event, never raised."""
 
     name: str
     is_exact: bool  # whether the bytes that come are the provider's own
@@ -248,7 +249,7 @@ class Adapter(Protocol):
         ...
 
     def told(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
-        """What the answer tells, piece by piece. May raise Broken."""
+        """The events of the answer, piece by piece. May raise Broken."""
         ...
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:

@@ -9,8 +9,8 @@ from loom.commands.resolve import get_node, tree_of
 from loom.commands.view import counted
 from loom.grammar.printing import excerpt
 from loom.grammar.refs import Ref, parse_ref
-from loom.models import Node, Tree
-from loom.queries import lookup, search
+from loom.models import Node, Tree, Turn
+from loom.queries import lookup, node_context, search
 from loom.queries.path import withheld
 from loom.queries.workspaces import Line, outline, outline_of
 from loom.rules.errors import CommandError
@@ -54,8 +54,9 @@ def tree(context: Context, args: TreeArgs) -> Reply:
 
 
 def _start(context: Context, ref: Ref | None) -> Node:
-    if ref is None:
-        return get_node(context, Ref("root"))
+    if ref is None:  # of the tree of the position, which `switch` may have changed
+        here = context.here
+        return here if here.parent_slot_id is None else lookup.root_of(here.tree)
     if ref.kind == "tree":
         own = tree_of(context, ref)
         return lookup.root_of(own)
@@ -100,14 +101,27 @@ def find(context: Context, args: FindArgs) -> Reply:
     """Searches for text, anywhere in a word and in every script; best matches first."""
     if args.open:
         raise CommandError("UNAVAILABLE", "Windows are not supported yet.", hint="leave out open")
-    found = _found(context, args)
+    found = _without_request(context, _found(context, args))
     _mark(context, args.query, found)
     lines = [f"{counted(found.total, 'hit')} for {excerpt(args.query)}"]
+    ids = [hit.node.id for hit in found.hits if hit.node is not None]
+    places = node_context.places_of(ids, context.workspace)
     for hit in found.hits:
-        lines.append(_hit(context.tree, hit, args.context))
+        where = places[hit.node.id] if hit.node is not None else []
+        lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
     items = touched(*dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree))
     refs = tuple(_ref(context.tree, hit) for hit in found.hits)
     return Reply("\n".join(lines), refs=refs, items=items)
+
+
+def _without_request(context: Context, found: search.Found) -> search.Found:
+    """The hits of a turn without the words with which it was asked for: they are sent to the
+    agent anyway, and it looks for something else."""
+    if not context.turn:
+        return found
+    asked = Turn.objects.filter(uid=context.turn).values_list("input_node_id", flat=True).first()
+    hits = [hit for hit in found.hits if hit.node is None or hit.node.id != asked]
+    return found._replace(hits=hits, total=found.total - (len(found.hits) - len(hits)))
 
 
 def _ref(here: Tree, hit: search.Hit) -> str:

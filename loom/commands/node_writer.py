@@ -16,7 +16,17 @@ from loom.events.streams import Writer
 from loom.grammar.refs import Slice
 from loom.grammar.slices import put
 from loom.grammar.tokens import ParseError
-from loom.models import ORDINAL_BITS, Item, Node, NodeSource, Participant, Tree, Workspace
+from loom.models import (
+    ORDINAL_BITS,
+    Item,
+    Node,
+    NodeSource,
+    Participant,
+    Step,
+    Tree,
+    Turn,
+    Workspace,
+)
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, trees
 from loom.queries.node_bodies import event_body, without_text
@@ -240,10 +250,35 @@ def with_slice(text: str, part: Slice | None, new: str) -> str:
     """`text` with one slice replaced by `new`; all of it where there is not a slice."""
     if part is None:
         return new
+    if part.kind == "part":  # as `view` counts them, which begins with the header
+        raise CommandError(
+            "REJECTED", "part: is read-only.", hint="use lines:a-b, or replace:… with:…"
+        )
     try:
         return put(text, part, new)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+
+
+def edited_in_batch(turn_uid: str, node: Node) -> Node:
+    """The node, or what the lines of the current round of a turn made of it before: two edits
+    of one node in one batch build on each other. Two queries, none outside of a turn."""
+    if not turn_uid:
+        return node
+    number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
+    steps = Step.objects.filter(
+        turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
+    )
+    made = [
+        op["node"]
+        for inverse in steps.order_by("id").values_list("inverse", flat=True)
+        for op in inverse or []
+        if op.get("op") == "made"
+    ]
+    for found in lookup.rows().filter(pk__in=made):  # oldest first
+        if found.edited_from_id == node.pk:
+            node = found
+    return node
 
 
 def replaced(text: str, old: str, new: str) -> str:

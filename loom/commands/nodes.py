@@ -118,28 +118,33 @@ class EditReplace(Args):
 @command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def edit(context: Context, args: EditText) -> Reply:
     """Changes a node: as a new version in its slot, or as a branch beside it."""
-    node = _editable(context, args.ref)
+    node, is_again = _editable(context, args.ref)
     text = node_writer.with_slice(node.text, args.ref.slice, args.content)
-    return _edited(context, node, text, args.way)
+    return _edited(context, node, text, args.way, is_again=is_again)
 
 
 @command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def edit_replace(context: Context, args: EditReplace) -> Reply:
     """Replaces one passage, quoted exactly, that occurs exactly once."""
-    node = _editable(context, args.ref)
-    return _edited(context, node, node_writer.replaced(node.text, args.old, args.new), args.way)
+    node, is_again = _editable(context, args.ref)
+    text = node_writer.replaced(node.text, args.old, args.new)
+    return _edited(context, node, text, args.way, is_again=is_again)
 
 
-def _editable(context: Context, ref: RefField) -> Node:
+def _editable(context: Context, ref: RefField) -> tuple[Node, bool]:
+    """The node to edit, and whether it is what an earlier line of the batch made of it."""
     node = get_own_node(context, ref, slices=True)
     demand_not_root(node, "edited")
     if node.kind not in ("text", "annotation"):
         raise CommandError("REJECTED", f"A {node.kind} can't be edited.", hint="write a new one")
     demand_visible(node)
-    return node
+    latest = node_writer.edited_in_batch(context.turn, node)
+    return latest, latest.pk != node.pk
 
 
-def _edited(context: Context, node: Node, text: str, way: str | None) -> Reply:
+def _edited(
+    context: Context, node: Node, text: str, way: str | None, *, is_again: bool = False
+) -> Reply:
     demand_text(text)
     draft_commands.demand_free(context.actor, node)
     if text == node.text:
@@ -154,6 +159,8 @@ def _edited(context: Context, node: Node, text: str, way: str | None) -> Reply:
                 "An annotation can only have versions, not forks.",
                 hint="use as:version",
             )
+        way = "version"
+    if is_again and way is None:  # another wording of what an earlier line of the batch made
         way = "version"
     way = way or ("version" if context.tree.mode == "buffer" else "fork")
     return _version(context, node, text) if way == "version" else _fork(context, node, text)

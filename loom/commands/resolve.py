@@ -11,6 +11,7 @@ from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import CROSS_TREE
 
+MOST_TREES = 10  # that the refusal of an unknown id names
 LATER = {
     "document": "Documents",
     "window": "Windows",
@@ -114,17 +115,17 @@ def _unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
     """CROSS_TREE where the id lies in another tree the caller may see, else NOT_FOUND."""
     if tree.pk == context.tree.pk:
         elsewhere = (
-            Node.objects.filter(local_id=ref.id, tree__in=access.trees_for(context.actor))
-            .exclude(tree=tree)
-            .select_related("tree")
-            .first()
+            access.trees_for(context.actor)
+            .filter(nodes__local_id=ref.id)
+            .exclude(pk=tree.pk)
+            .order_by("id")[:MOST_TREES]
         )
-        if elsewhere is not None:
-            title = elsewhere.tree.title or elsewhere.tree.uid
+        names = [f'in tree:"{one.title or one.uid}"' for one in elsewhere]
+        if names:
             return CommandError(
                 "CROSS_TREE",
                 f"[{ref.id}] is in another tree.",
-                hint=f'add in tree:"{title}"',
+                hint=f"add {' or '.join(names)}",
             )
     return not_found(f"[{ref.id}]", "→ find or → tree shows what is here")
 

@@ -80,6 +80,7 @@ def _start(change: Change, args: Wanted) -> Turn:
         invoked_at=point,
         stands_at=point,
         form=args.form,
+        scope=getattr(actor.user, "scope", "owner"),
         status="leased" if args.form == "continuation" else "queued",
         preset=preset,
     )
@@ -219,7 +220,7 @@ def end(
     must be locked by `writer`."""
     turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
     turn.ended_at = turn.moved_at = timezone.now()
-    turn.leased_until, turn.lease, turn.waits_for = None, "", []
+    turn.leased_until, turn.lease, turn.waits_for, turn.prepared = None, "", [], None
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
     move.set_checkpoint(
@@ -262,8 +263,9 @@ def keep(turn: Turn, **changed: Any) -> bool:
     return True
 
 
-def begin_round(turn: Turn, *, tokens: int) -> Generation:
-    """Queues the generation of the turn's round, and lets it be generating.
+def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generation:
+    """Queues the generation of the turn's round, stores the request it is to send, and lets
+    the turn be generating.
 
     Raises CommandError LIMIT_EXCEEDED where the day's money does not reach for `tokens` read.
     """
@@ -289,12 +291,18 @@ def begin_round(turn: Turn, *, tokens: int) -> Generation:
             reading=share.reading,
             reserved=share.reserved,
         )
-        if not keep(turn, status="generating", generation=made):
+        if not keep(turn, status="generating", generation=made, prepared=request):
             raise LostError
         writer.append("generation.started", {"generation": started_body(made)})
         writer.flush()
         enqueue("agents.tasks.run_generation", [made.uid], queue="continue")
     return made
+
+
+def replace_request(turn: Turn, request: dict[str, Any]) -> None:
+    """Stores another request for the current round: a text of the one before is no longer
+    sent to models."""
+    Turn.objects.filter(pk=turn.pk, status="generating").update(prepared=request)
 
 
 def now() -> datetime:

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -11,8 +12,8 @@ from loom.access import Actor
 from loom.commands.context import Context, Reply, touched
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.resolve import get_node, tree_of
-from loom.grammar.printing import age, excerpt, without_name
-from loom.grammar.refs import Ref
+from loom.grammar.printing import age, excerpt, parts_of, without_name
+from loom.grammar.refs import Ref, Slice, print_ref
 from loom.grammar.slices import get
 from loom.grammar.tokens import ParseError
 from loom.models import Node, Participant, Tree
@@ -157,6 +158,30 @@ class View(Args):
 @command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read", "show"))
 def view(context: Context, args: View) -> Reply:
     """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
+    part = args.ref.slice
+    if part is None or part.kind != "part":
+        return _viewed(context, args)
+    whole = args.model_copy(update={"ref": replace(args.ref, slice=None)})
+    return _part(_viewed(context, whole), part, print_ref(whole.ref), args.length)
+
+
+def _part(reply: Reply, part: Slice, name: str, length: str | None) -> Reply:
+    """One or several parts of a long reply, as they are counted where it is shortened."""
+    parts = parts_of(reply.text)
+    if part.first > len(parts):
+        raise CommandError(
+            "NOT_FOUND",
+            f"There is no part {part.first}; this has {counted(len(parts), 'part')}.",
+            hint=f"→ view {name} part:{len(parts)}",
+        )
+    text = "".join(parts[part.first - 1 : part.last])
+    rest = ""
+    if part.last < len(parts):
+        rest = f" · → view {' '.join(filter(None, (name, length)))} part:{part.last + 1}"
+    return replace(reply, text=f"{text}\n(part {part.first} of {len(parts)}{rest})")
+
+
+def _viewed(context: Context, args: View) -> Reply:
     if args.ref.kind == "tree":
         return view_tree(context, args.ref)
     if is_stretch(args.ref):
@@ -167,6 +192,9 @@ def view(context: Context, args: View) -> Reply:
         notes = list(node_context.annotations_of(node))
         gone = withheld(context.actor, [one.pk for one in notes])
         lines += [line_of(one, context.now, withheld=gone) for one in notes]
+    current = lookup.selected_version(node.slot_id, context.workspace)
+    if current is not None and current.pk != node.pk:
+        lines.append(f"[{node.local_id}] is now [{current.local_id}]")
     lines.append(_foot(context, node))
     refs = (lookup.node_ref(node, context.tree.pk),)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
@@ -214,12 +242,17 @@ def _diff(node: Node) -> str:
 def _foot(context: Context, node: Node) -> str:
     counts = node_context.counts_of(context.actor, node)
     parts = [
+        *node_context.places_of([node.pk], context.workspace)[node.pk],
         counted(counts.continuations, "continuation"),
         counted(counts.annotations, "annotation"),
         counted(counts.links, "link"),
     ]
     if counts.versions > 1:
         parts.append(counted(counts.versions, "version"))
+    if counts.sources:
+        parts.append(counted(counts.sources, "source"))
+    if counts.merges:
+        parts.append(f"a source of {counted(counts.merges, 'node')}")
     return " · ".join(parts)
 
 
@@ -327,7 +360,16 @@ def _shortened(pieces: list[str], *, is_first: bool = False, is_last: bool = Fal
     return "".join([*head, *([" … "] if is_cut else []), *tail])
 
 
-LISTS = ("continuations", "annotations", "links", "versions", "siblings", "claims")
+LISTS = (
+    "continuations",
+    "annotations",
+    "links",
+    "versions",
+    "siblings",
+    "sources",
+    "merges",
+    "claims",
+)
 
 
 class List(Args):
@@ -355,6 +397,8 @@ def list_(context: Context, args: List) -> Reply:
         "annotations": lambda: node_context.annotations_of(node),
         "versions": lambda: node_context.versions_of(node),
         "siblings": lambda: node_context.siblings_of(node),
+        "sources": lambda: node_context.sources_of(context.actor, node),
+        "merges": lambda: node_context.merges_of(context.actor, node),
     }
     if kind not in rows:
         raise CommandError(
@@ -447,4 +491,8 @@ def _affordances(context: Context, node: Node) -> Reply:
         parts.append(f"annotations {counts.annotations}")
     if counts.versions > 1:
         parts.append(f"versions {counts.versions}")
+    if counts.sources:
+        parts.append(f"sources {counts.sources}")
+    if counts.merges:
+        parts.append(f"merges {counts.merges}")
     return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

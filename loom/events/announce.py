@@ -5,7 +5,8 @@ import atexit
 import logging
 import os
 import threading
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -189,3 +190,34 @@ def present(streams: Iterable[str]) -> dict[str, list[str]]:
 
 def _key(stream: str) -> str:
     return f"present:{stream}"
+
+
+LEFT_S = 60.0  # for so long it is kept who went away
+
+
+def tell_places(stream: str, places: Mapping[str, str]) -> None:
+    """Stores at which node (local id) the pages of each participant are, by uid, and when
+    those who are missing now were last seen. Replaces what was stored before."""
+    try:
+        before, left = _places(stream)
+        now = time.time()
+        left = {uid: at for uid, at in left.items() if now - at < LEFT_S and uid not in places}
+        left |= {uid: now for uid in before if uid not in places}
+        django_cache.set(f"places:{stream}", [dict(places), left], LEFT_S)
+    except Exception as error:  # without the broker nobody is seen, which is no harm
+        present_log.warning("could not store who is where in %s: %s", stream, error)
+
+
+def places(stream: str) -> tuple[dict[str, str], dict[str, float]]:
+    """(the node of each participant who has a page open, by uid; when those who went away in
+    the last minute did, in seconds since 1970)."""
+    try:
+        return _places(stream)
+    except Exception as error:
+        present_log.warning("could not see who is where: %s", error)
+        return {}, {}
+
+
+def _places(stream: str) -> tuple[dict[str, str], dict[str, float]]:
+    here, left = django_cache.get(f"places:{stream}") or ({}, {})
+    return here, left

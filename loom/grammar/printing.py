@@ -150,3 +150,23 @@ def excerpt(text: str, words: int = SUMMARY_WORDS) -> str:
 def words(count: int) -> str:
     """`1 word`, `1,247 words`."""
     return f"{count:,} {'word' if count == 1 else 'words'}"
+
+
+PART_CHARACTERS = 12_000  # of a part of a long reply: about 3,000 tokens
+_NEAR = 2_000  # characters before the end of a part in which a line or word end is looked for
+
+
+def parts_of(text: str) -> list[str]:
+    """A long reply in parts of at most PART_CHARACTERS, which joined are the text; each ends
+    after a line where one ends near, else after a word."""
+    parts, start = [], 0
+    while len(text) - start > PART_CHARACTERS:
+        end = start + PART_CHARACTERS
+        for mark in ("\n", " "):
+            at = text.rfind(mark, end - _NEAR, end)
+            if at >= 0:
+                end = at + 1
+                break
+        parts.append(text[start:end])
+        start = end
+    return [*parts, text[start:]]

@@ -290,3 +290,5 @@ class Feed:
         if self.tree_uid and not asks:  # who asks has not heard yet of the others
             here = [place["participant"] for place in self.here.places()]
             self._spawn(asyncio.to_thread(announce.set_present, self.stream, here))
+            nodes = {place["participant"]: place["node"] for place in self.here.places()}
+            self._spawn(asyncio.to_thread(announce.tell_places, self.stream, nodes))

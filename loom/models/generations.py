@@ -15,10 +15,12 @@ class Turn(PublicIdentity):
     """One turn. `form` is continuation or aside; `invoked_at` the node it was asked at, whose
     slot is leased while it goes on; `stands_at` the node it answers below.
 
-    `rounds` are those that ended, each `{generation, text, prose, results, asks, changed}`;
-    `replies` those of the lines of the round in hand that ran; `waits_for` the generations
-    that one of its lines started and that have not been reported yet. `extension` is what
-    the agent asks its people for: `{steps, why}`.
+        `rounds` are those that ended, each `{generation, text, prose, told, dropped, notes,
+    changed, workspace}`; `replies` those of the lines of the current round that ran;
+    `waits_for` the generations that one of its lines started and that have not been reported
+    yet. `extension` is what the agent asks its people for: `{steps, why}`. `scope` is that of
+    the API key the turn was asked for with. `prepared` is the request of the current round,
+    made once, priced and sent (agents.subject_prompt.prepared); None once the turn has ended.
     """
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns")
@@ -31,6 +33,8 @@ class Turn(PublicIdentity):
     status = models.CharField(max_length=12, default="queued")
     stop_asked = models.BooleanField(default=False)
     preset = models.CharField(max_length=12)
+    scope = models.CharField(max_length=8, default="owner")
+    prepared = models.JSONField(null=True)
     more_steps = models.IntegerField(default=0)  # granted beyond the preset
     extension = models.JSONField(null=True)
     round = models.IntegerField(default=0)

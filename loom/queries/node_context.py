@@ -8,31 +8,105 @@ from typing import NamedTuple
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from loom.access import Actor, trees_for
-from loom.models import Link, Node, Tree
+from loom.models import Link, Node, NodeSource, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.links import ERASED, erased_among
 from loom.queries.node_rows import fetch, listed
+from loom.queries.path import selected_versions
 from loom.rules import addresses
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How much hangs at a node: visible continuations, annotations, links, versions."""
+    """How much belongs to a node: visible continuations, annotations, links, versions, the
+    `sources` it was made from, and the nodes it is a source of (`merges`)."""
 
     continuations: int
     annotations: int
     links: int
     versions: int
+    sources: int = 0
+    merges: int = 0
 
 
 def counts_of(actor: Actor, node: Node) -> Counts:
-    """The counts of one node; four queries."""
+    """The counts of one node; eight queries at most."""
     return Counts(
         continuations=lookup.slots_below(node.slot_id).count(),
         annotations=annotations_of(node).count(),
         links=sum(not one.is_broken for one in links_of(actor, node)),
         versions=Node.objects.filter(slot=node.slot_id).count(),
+        sources=sources_of(actor, node).count(),
+        merges=merges_of(actor, node).count(),
     )
+
+
+def sources_of(actor: Actor, node: Node) -> QuerySet[Node]:
+    """The nodes that a node was made from (`respond … from:`), in trees the actor may see."""
+    items = NodeSource.objects.filter(node=node).values_list("item", flat=True)
+    keys = [key for item in items if (key := addresses.node_id(item)) is not None]
+    return _seen_nodes(actor, node, keys)
+
+
+def merges_of(actor: Actor, node: Node) -> QuerySet[Node]:
+    """The nodes that were made from a node, in trees the actor may see."""
+    made = NodeSource.objects.filter(item=addresses.of_node(node.pk))
+    return _seen_nodes(actor, node, list(made.values_list("node_id", flat=True)))
+
+
+def _seen_nodes(actor: Actor, node: Node, keys: list[int]) -> QuerySet[Node]:
+    trees = trees_for(actor) if "X" in actor.letters else trees_for(actor).filter(pk=node.tree_id)
+    return lookup.rows().filter(pk__in=keys, tree__in=trees) if keys else lookup.rows().none()
+
+
+MOST_NOTES = 20  # annotations on annotations that are followed up to a text
+
+
+def places_of(ids: Sequence[int], workspace: Workspace | None) -> dict[int, list[str]]:
+    """Where each of the nodes is, in words, by row id: `below x2a3 → r2v9`, the notes it answers
+    up to the first text above; and `pruned`, `version pruned` or `below pruned [a7x2]`.
+
+    One query, three for each step up, and two for each node in a tree where something is
+    pruned.
+    """
+    nodes = list(Node.objects.filter(pk__in=ids).defer("text"))
+    above: dict[int, tuple[str, int | None]] = {}
+    asked = {one.parent_slot_id for one in nodes if one.parent_slot_id is not None}
+    names: dict[int, str] = {}
+    for _ in range(MOST_NOTES):
+        if not asked:
+            break
+        rows = Node.objects.filter(pk__in=asked).values_list("pk", "kind", "parent_slot_id")
+        found = {key: (kind, parent) for key, kind, parent in rows}
+        above |= found
+        names |= {slot: name for slot, (_, name) in selected_versions(found, workspace).items()}
+        asked = {
+            parent
+            for kind, parent in found.values()
+            if kind != "text" and parent is not None and parent not in above
+        }
+    return {one.pk: [*_chain_of(one, above, names), *_hiding(one)] for one in nodes}
+
+
+def _chain_of(
+    node: Node, above: dict[int, tuple[str, int | None]], names: dict[int, str]
+) -> list[str]:
+    chain: list[str] = []
+    slot = node.parent_slot_id
+    while slot is not None and slot in names and len(chain) < MOST_NOTES:
+        chain.append(names[slot])
+        kind, parent = above[slot]
+        slot = None if kind == "text" else parent
+    return [f"below {' → '.join(chain)}"] if chain else []
+
+
+def _hiding(node: Node) -> list[str]:
+    found = ["version pruned"] if node.version_pruned else []
+    hiding = lookup.hidden_by(node)
+    if hiding is not None:
+        own = hiding.pk == node.slot_id
+        found.append("pruned" if own else f"below pruned [{hiding.local_id}]")
+    return found
 
 
 def annotations_of(node: Node) -> QuerySet[Node]:

@@ -29,8 +29,9 @@ WITH = (
 
 
 def turns() -> QuerySet[Turn]:
-    """Turns with the rows that their body needs."""
-    return Turn.objects.select_related(*WITH)
+    """Turns with the rows that their body needs; the request of the current round is read when
+    it is asked for."""
+    return Turn.objects.select_related(*WITH).defer("prepared")
 
 
 def budget_of(turn: Turn) -> Budget:
@@ -57,9 +58,11 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
 
 
 def spent_of(turn: Turn, now: datetime) -> Spent:
-    """What the turn has used by now."""
-    used = lines_of(turn).aggregate(
-        steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True)
+    """What the turn has used by now. A line that was refused is no step of it."""
+    used = (
+        lines_of(turn)
+        .filter(outcome="ok")
+        .aggregate(steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True))
     )
     end = turn.ended_at or now
     return Spent(

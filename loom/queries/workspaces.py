@@ -1,10 +1,12 @@
 """A workspace as the API shows it: position, versions, outline, drafts."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from loom.access import Actor
 from loom.models import Draft, Node, Tree, VersionChoice, Workspace
+from loom.queries import lookup
 from loom.queries.node_bodies import counted_below
 from loom.queries.node_rows import NodeRow, fetch, rows_of, walked
 from loom.queries.path import selected_versions
@@ -38,7 +40,9 @@ def text_at(workspace: Workspace, node: Node, kind: str) -> str:
     return rows.values_list("text", flat=True).first() or ""
 
 
-OUTLINE_DEPTH = 2  # levels shown by default
+OUTLINE_DEPTH = 2  # levels shown before anything was said
+SIBLINGS = 12  # of a position that an outline is unfolded to
+ANCESTORS = 4  # above it; of more the nearest ones, and how many are left out
 
 
 def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
@@ -96,8 +100,9 @@ _DOWN = """
 
 
 class Line(NamedTuple):
-    """One line of an outline. `level` starts at 0; `children` and `annotations` are the visible
-    ones; `shown` of the children are lines below it; `is_last` among its siblings shown."""
+    """One line of an outline. `level` from 0; `children` and `annotations` that are seen;
+    `shown` of the children are lines below it; `is_last` among its siblings shown. With
+    `left_out` the line stands for so many nodes, each below the one before."""
 
     row: NodeRow
     level: int
@@ -105,6 +110,7 @@ class Line(NamedTuple):
     annotations: int
     shown: int
     is_last: bool
+    left_out: int = 0
 
 
 class Outline(NamedTuple):
@@ -156,3 +162,58 @@ def _lines(
         for place, child in enumerate(reversed(children)):
             stack.append((child, level + 1, place == 0))
     return lines
+
+
+def unfolded(lines: list[Line], path: Sequence[NodeRow], workspace: Workspace) -> list[Line]:
+    """The lines, with those from the deepest node of the path that has one down to its end,
+    which gets its siblings beside it. Nothing is added where the end has a line."""
+    at = {line.row.slot_id: place for place, line in enumerate(lines)}
+    deepest = max((n for n, row in enumerate(path) if row.slot_id in at), default=-1)
+    missing = path[deepest + 1 :]
+    if deepest < 0 or not missing:
+        return lines
+    place = at[path[deepest].slot_id]
+    opened = lines[place]
+    end = place + 1
+    while end < len(lines) and lines[end].level > opened.level:
+        end += 1
+    added = _chain(missing[:-1], opened.level + 1)
+    beside = [
+        row for row in _siblings(missing[-1], path[-2].slot_id, workspace) if row.slot_id not in at
+    ]
+    level = opened.level + 1 + len(added)
+    counts = counted_below([row.slot_id for row in beside])
+    for row in beside:
+        below = counts.get((row.slot_id, "text"), 0)
+        notes = counts.get((row.slot_id, "annotation"), 0)
+        added.append(Line(row, level, below, notes, 0, row is beside[-1]))
+    before = [
+        line._replace(is_last=False) if line.level == opened.level + 1 else line
+        for line in lines[place + 1 : end]
+    ]
+    direct = 1 if missing[:-1] else len(beside)
+    opened = opened._replace(shown=min(opened.shown + direct, opened.children))
+    return [*lines[:place], opened, *before, *added, *lines[end:]]
+
+
+def _chain(above: Sequence[NodeRow], level: int) -> list[Line]:
+    """A line for each of the nodes, each below the one before; of many the last ones."""
+    left_out = len(above) - ANCESTORS if len(above) > ANCESTORS else 0
+    lines = [Line(above[0], level, 0, 0, 0, True, left_out)] if left_out else []
+    counts = counted_below([row.slot_id for row in above[left_out:]])
+    for row in above[left_out:]:
+        below = counts.get((row.slot_id, "text"), 0)
+        notes = counts.get((row.slot_id, "annotation"), 0)
+        lines.append(Line(row, level + len(lines), below, notes, min(below, 1), True))
+    return lines
+
+
+def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[NodeRow]:
+    """The node with those beside it, in their order; of many the ones next to it."""
+    slots = list(lookup.slots_below(parent_slot).values_list("slot_id", flat=True))
+    place = slots.index(here.slot_id) if here.slot_id in slots else len(slots)
+    first = max(0, min(place - SIBLINGS // 2, len(slots) - SIBLINGS))
+    near = [slot for slot in slots[first : first + SIBLINGS] if slot != here.slot_id]
+    found = selected_versions(near, workspace)
+    rows = rows_of([key for key, _ in found.values()])
+    return sorted([*rows, here], key=lambda row: row.slot_id)

@@ -97,6 +97,11 @@ def what_is_over(budget: Budget, spent: Spent) -> str | None:
     return None
 
 
+def is_late(budget: Budget, spent: Spent) -> bool:
+    """Whether the time of a turn is over."""
+    return spent.milliseconds >= budget.milliseconds
+
+
 def may_still_run(verb: str) -> bool:
     """Whether a verb runs though the budget is used up."""
     return verb in ALWAYS
@@ -137,12 +142,14 @@ def next_round(budget: Budget, spent: Spent, *, concluding: bool) -> Next:
 
 
 def shown(budget: Budget, spent: Spent) -> str:
-    """`steps 6/100 · depth 2/10 · items 9/50 · 0:21/5:00`, as STATUS and the page write it."""
+    """`steps 6/100 · depth 2/10 · items 9/50 · rounds 1/12 · 0:21/5:00`, as STATUS and the page
+    show it."""
     return " · ".join(
         (
             f"steps {spent.steps}/{budget.steps}",
             f"depth {spent.depth}/{budget.depth}",
             f"items {spent.items}/{budget.items}",
+            f"rounds {spent.rounds}/{budget.rounds}",
             f"{clock(spent.milliseconds)}/{clock(budget.milliseconds)}",
         )
     )

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.agent_request import assemble, results
+from agents.context.agent_request import assemble, results, threshold_of
 from agents.context.truncation import TooLong, count
-from agents.context.values import Aware, Request, Round, Stop, Syntax, Told, View
+from agents.context.values import Aware, Near, Request, Round, Stop, Syntax, Told, View
+from loom.grammar.printing import parts_of
 from loom.rules.framing import escaped
 
 VIEW = View(
@@ -30,7 +31,6 @@ AWARE = Aware(
     path=(ADA,),
     rounds=(),
     view=VIEW,
-    opening="Continue.",
     closing="Continue.",
     limit=49_000,
 )
@@ -84,19 +84,50 @@ def test_a_path_that_begins_with_own_text_is_preceded_by_a_user_block() -> None:
 
 def test_later_rounds_only_append_to_what_was_sent() -> None:
     first = assemble(AWARE)
-    done = Round("→ view a7x2", (Told("→ view a7x2", "text", 14),), dropped=12)
-    second = assemble(replace(AWARE, rounds=(done,)))
+    done = Round(
+        "→ view a7x2", (Told("→ view a7x2", "text", 14),), dropped=12, workspace=first.workspace
+    )
+    second = assemble(replace(AWARE, rounds=(done,), stated=first.stated))
     assert second.system == first.system
     opening, said, last = second.messages
-    assert opening.blocks == (first.messages[0].blocks[0], "Continue.")
+    assert opening.blocks == first.messages[0].blocks
     assert (said.role, said.blocks) == ("assistant", ("→ view a7x2",))
     assert last.blocks[0] == (
         "---RESULTS\n---RESULT #14 view a7x2\ntext\n---RESULT_END #14\n"
         "(12 characters after your commands were dropped: results come first)\n---RESULTS_END"
     )
-    third = assemble(replace(AWARE, rounds=(done, done)))
-    assert third.messages[:2] == second.messages[:2]
-    assert third.messages[2].blocks == (last.blocks[0],)
+    # All that differs from the first statement is what is used.
+    assert last.blocks[1].startswith("---WORKSPACE revision 118 · only what changed\n---STATUS\n")
+    assert "---LOOM" not in last.blocks[1]
+    again = replace(done, workspace=second.workspace)
+    third = assemble(replace(AWARE, rounds=(done, again), stated=second.stated))
+    assert [one.blocks for one in third.messages[:3]] == [one.blocks for one in second.messages]
+
+
+def test_what_an_earlier_workspace_stated_is_stated_again_only_where_it_changed() -> None:
+    near = (Near("a7x2", "Ada", "human", "now"), Near("b3k9", "Marie", "model", "now"))
+    view = replace(VIEW, near=near, notifications=("✓ Ada wrote [a7x2]",))
+    first = assemble(replace(AWARE, view=view))
+    done = Round("x", workspace=first.workspace)
+    now = replace(view, near=(near[0], replace(near[1], annotations=1)), notifications=())
+    second = assemble(replace(AWARE, view=now, rounds=(done,), stated=first.stated))
+    assert "---PATH · new lines\n[b3k9] Marie (model) · now · 1 annotation\n---PATH_END" in (
+        second.workspace
+    )
+    assert "---NOTIFICATIONS\n(empty now)\n---NOTIFICATIONS_END" in second.workspace
+    third = assemble(
+        replace(AWARE, view=now, rounds=(done, Round("y")), stated=second.stated)
+    )  # a round whose statement was not kept: everything is stated
+    assert "only what changed" not in third.workspace and "---LOOM" in third.workspace
+
+
+def test_where_earlier_statements_do_not_fit_everything_is_stated_once() -> None:
+    first = assemble(AWARE)
+    done = Round("x", workspace=first.workspace + "\n" + "more " * 3_000)
+    aware = replace(AWARE, rounds=(done,), stated=first.stated, limit=3_000)
+    sent = assemble(aware)
+    assert "---LOOM" in sent.workspace and sent.tokens <= 3_000
+    assert "more more" not in "".join(block for one in sent.messages for block in one.blocks)
 
 
 def test_a_buffer_is_one_text_with_marks_where_nodes_meet() -> None:
@@ -128,11 +159,45 @@ def test_no_text_of_others_can_forge_a_frame(forged: str) -> None:
     assert lines.count(forged) == "\n".join(plain).split("\n").count(forged)
 
 
-def test_a_long_result_is_shortened_and_says_its_size() -> None:
-    told = Told("→ tree", "\n".join(f"line {n} " + "x" * 100 for n in range(100)), 7)
-    said = results(Round("x", (told,)), count)
-    assert "line 19 " in said and "line 20 " not in said and "line 99 " in said
-    assert "tokens)\n---RESULT_END #7" in said
+def test_a_long_result_is_shortened_and_says_how_much_and_what_shows_the_rest() -> None:
+    text = "\n".join(f"line {n} " + "x" * 100 for n in range(300))
+    said = results(Round("x", (Told("→ view w3d5 full", text, 7),)), count)
+    whole = said.split("\n", 2)[2].rpartition("…\n")[0]
+    assert text.startswith(whole) and whole == parts_of(text)[0]
+    assert said.endswith(
+        f"…\n({len(whole):,} of {len(text):,} characters, {count(text):,} tokens in all · "
+        "→ view w3d5 full part:2)\n---RESULT_END #7\n---RESULTS_END"
+    )
+    short = results(Round("x", (Told("→ view w3d5 full", text[:15_000], 7),)), count)
+    assert text[:15_000] in short and "part:2" not in short
+
+
+def test_how_much_is_given_whole_follows_what_can_be_read() -> None:
+    assert threshold_of(50_000, 10_000) == 5_000
+    assert threshold_of(20_000, 5_000) == 4_000
+    assert threshold_of(8_000, 6_000) == 1_000
+    text = "word " * 2_000
+    said = results(Round("x", (Told("→ view w3d5 full", text, 7),)), count, threshold=500)
+    assert "word" in said and count(said) < 600
+
+
+def test_instructions_teach_what_the_table_leaves_open() -> None:
+    forms = ("list REF [TYPE]", "edit REF CONTENT", "continue [using agent:NAME]")
+    aware = replace(
+        AWARE,
+        commands=tuple(Syntax("Make", form, "Does it") for form in forms),
+        agents=("Muse",),
+        models=("openai:muse",),
+        lists=("continuations", "links"),
+    )
+    system = assemble(aware).system
+    for taught in ("branch:a7x2", "r2d4-a7x2", "\n←\n", "{1}", "as:fork is the default"):
+        assert taught in system
+    assert "continuations, links" in system
+    assert 'using one or several of agent:"Muse"' in system and "openai:muse" in system
+    assert "︱" not in system
+    prose = assemble(replace(aware, view=replace(VIEW, mode="buffer"))).system
+    assert "︱ stands where one node ends" in prose and "as:version is the default" in prose
 
 
 def test_a_long_path_is_told_by_its_first_sentences_in_steps_of_eight() -> None:
@@ -142,7 +207,7 @@ def test_a_long_path_is_told_by_its_first_sentences_in_steps_of_eight() -> None:
     sent = assemble(replace(AWARE, path=path, limit=5_000))
     first = sent.messages[0].blocks[0]
     assert first.startswith("---EARLIER [a0–a15] 16 nodes\n[a0] Sentence 0.\n[a1] Sentence 1.\n")
-    assert "---NOTIFICATIONS\npruned: the first " in sent.messages[-1].blocks[-2]
+    assert "---NOTIFICATIONS\nshortened: the first " in sent.messages[-1].blocks[-2]
     assert sent.tokens <= 5_000
 
 
@@ -195,10 +260,11 @@ def test_the_request_is_a_block_of_its_own_after_the_path_and_frozen(mode: str) 
     at = said.index("---REQUEST from Ada (human) in [z3n7]\nAnd now?\n---REQUEST_END")
     assert said[at + 1].startswith("---WORKSPACE")
     assert "\nrequest: [z3n7] from Ada\n---STATUS_END" in said[at + 1]
-    frozen = sent.messages[-1]
-    assert frozen.blocks[frozen.kept - 1] == said[at]
-    done = Round("→ view a7x2", (Told("→ view a7x2", "text", 14),))
-    assert _blocks(replace(aware, rounds=(done,)))[: at + 1] == said[: at + 1]
+    marked = [one.blocks[place - 1] for one in sent.messages for place in one.kept]
+    assert marked == [said[at - 2] if mode == "dialogue" else said[at - 1], "Continue."]
+    done = Round("→ view a7x2", (Told("→ view a7x2", "text", 14),), workspace=sent.workspace)
+    later = _blocks(replace(aware, rounds=(done,), stated=sent.stated))
+    assert later[: len(said)] == said
     assert "---REQUEST" in sent.system and "instructions to you" in sent.system
 
 

@@ -1,4 +1,4 @@
-"""What a provider may keep of a turn's requests only grows: to the byte, over rounds and turns."""
+"""What a provider may cache of a turn's requests only grows, to the byte, over rounds and turns."""
 
 import json
 from dataclasses import replace
@@ -58,10 +58,11 @@ def flat(body: dict[str, Any]) -> list[tuple[str, str, bool]]:
 
 
 def kept(body: dict[str, Any]) -> list[tuple[str, str]]:
-    """What stands up to the last mark."""
+    """What is before the mark at the end of the path; all before the first mark where the path
+    is empty."""
     blocks = flat(body)
-    last = max(at for at, (_, _, marked) in enumerate(blocks) if marked)
-    return [(role, text) for role, text, _ in blocks[: last + 1]]
+    marks = [at for at, (_, _, marked) in enumerate(blocks) if marked]
+    return [(role, text) for role, text, _ in blocks[: marks[-2] + 1]]
 
 
 def unmarked(body: dict[str, Any]) -> list[tuple[str, str]]:
@@ -73,23 +74,23 @@ def test_over_rounds_what_is_kept_stays_to_the_byte_and_the_rest_is_appended_to(
     path: list[Stop], rounds: list[Round]
 ) -> None:
     aware = replace(AWARE, path=tuple(path), limit=1_000_000)
-    sent = [
-        assemble(
-            replace(
-                aware,
-                rounds=tuple(rounds[:done]),
-                view=replace(aware.view, revision=done, budget=f"steps {done}/100"),
-            )
+    sent: list[Sent] = []
+    done: list[Round] = []
+    for number in range(len(rounds) + 1):
+        now = replace(
+            aware,
+            rounds=tuple(done),
+            stated=sent[-1].stated if sent else {},
+            view=replace(aware.view, revision=number, budget=f"steps {number}/100"),
         )
-        for done in range(len(rounds) + 1)
-    ]
+        sent.append(assemble(now))
+        if number < len(rounds):
+            done.append(replace(rounds[number], workspace=sent[-1].workspace))
     bodies = [body_of(one) for one in sent]
     for before, after in pairwise(bodies):
         assert kept(before) == kept(after)
         assert json.dumps(before["system"]) == json.dumps(after["system"])
-    for before, after in pairwise(bodies[1:]):
-        # All but the last two blocks, the WORKSPACE and the closing line, stay as they are.
-        old = unmarked(before)[:-2]
+        old = unmarked(before)  # each request begins with all of the one before
         assert unmarked(after)[: len(old)] == old
 
 
@@ -102,7 +103,7 @@ def test_over_turns_the_blocks_of_the_path_only_grow(path: list[Stop], more: lis
 
 
 @given(STOPS, ROUNDS)
-def test_there_are_two_marks_one_block_a_node_and_roles_alternate(
+def test_there_are_three_marks_one_block_a_node_and_roles_alternate(
     path: list[Stop], rounds: list[Round]
 ) -> None:
     sent = assemble(replace(AWARE, path=tuple(path), rounds=tuple(rounds), limit=1_000_000))
@@ -110,7 +111,7 @@ def test_there_are_two_marks_one_block_a_node_and_roles_alternate(
     marks = sum(marked for _, _, marked in flat(body))
     written = [one for one in path if not one.is_own or one.text.strip()]
     begins = path[0].is_own
-    assert marks == (2 if written or begins else 1)
+    assert marks == (3 if written or begins else 2)
     assert len(kept(body)) == 1 + begins + len(written)
     roles = [one["role"] for one in body["messages"]]
     assert roles[0] == "user" and roles[-1] == "user"

@@ -43,15 +43,27 @@ def test_the_path_says_what_changes_about_nodes() -> None:
     )
 
 
+def test_the_path_says_which_nodes_have_no_line_and_names_those_of_a_buffer() -> None:
+    last = replace(NEAR[0], skipped=("r2d4", "c4m2", "d5n7"), links=2, words='"Who is…"')
+    assert path(replace(VIEW, near=(replace(last, skipped=("r2d4",)), last))).split("\n") == [
+        "… [r2d4]",
+        '[a7x2] Ada (human) · "Who is…" · 3m ago · 2 continuations · 1 annotation · 2 links'
+        " · bookmarked · #good",
+        "… [r2d4]–[d5n7], 3 nodes",
+        '[a7x2] Ada (human) · "Who is…" · 3m ago · 2 continuations · 1 annotation · 2 links'
+        " · bookmarked · #good",
+    ]
+
+
 def test_memory_tells_neighbouring_deeds_together() -> None:
-    assert memory(replace(VIEW, deeds=DEEDS)) == (
+    assert memory(replace(VIEW, actions=DEEDS)) == (
         "Recent actions: viewed a7x2, b3k9 · annotated b3k9 · continued from b3k9 (2) · "
         "searched · ✗ prune (PERMISSION_DENIED)"
     )
 
 
 def test_sections_stand_in_the_order_of_the_contract_and_empty_ones_are_left_out() -> None:
-    full = replace(VIEW, outline=TWIGS, near=NEAR, deeds=DEEDS, notifications=("✓ x",))
+    full = replace(VIEW, outline=TWIGS, near=NEAR, actions=DEEDS, notifications=("✓ x",))
     names = [name for name, _ in rendered(full)]
     assert names == ["STATUS", "OUTLINE", "PATH", "MEMORY", "NOTIFICATIONS", "LOOM"]
     assert [name for name, _ in rendered(VIEW)] == ["STATUS", "LOOM"]
@@ -68,7 +80,7 @@ def _sent(*, limit: int, view: View, stops: int) -> Sent:
     return assemble(replace(AWARE, view=view, path=path, limit=limit))
 
 
-WIDE = replace(VIEW, outline=TWIGS * 8, near=NEAR, deeds=DEEDS)
+WIDE = replace(VIEW, outline=TWIGS * 8, near=NEAR, actions=DEEDS)
 
 
 @pytest.mark.parametrize("limit", range(1_700, 5_000, 150))
@@ -79,9 +91,9 @@ def test_what_is_cut_comes_in_order_and_what_must_stay_stays(limit: int) -> None
     assert sent.system.startswith("You are Marie.\n\nA study.\n\n---INSTRUCTIONS\n")
     assert "---LOOM\nTree: " in text and "---STATUS\n" in text
     earlier, short, cut = "---EARLIER" in text, "Recent actions: 7" in text, "[…]" in text
-    assert (earlier or not short) and (short or not cut)  # each only after the one before
-    assert ("---OUTLINE" in text) is not short
-    assert ("pruned: " in text) is (earlier or short or cut)
+    unfolded = "---OUTLINE" in text
+    assert (earlier or unfolded) and (not unfolded or not short) and (short or not cut)
+    assert ("shortened: " in text) is (earlier or not unfolded or cut)
     assert "Sentence 23. more" in text
 
 

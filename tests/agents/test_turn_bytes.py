@@ -72,13 +72,14 @@ def test_a_session_is_sent_to_the_byte(
 ---WORKSPACE revision {{revision}}
 ---STATUS
 {{status}}
-steps {{steps}}/100 · depth 0/10 · items {{steps}}/50 · 0:00/5:00
+steps {{steps}}/100 · depth 0/10 · items {{steps}}/50 · rounds {{steps}}/12 · 0:00/5:00
 request: [{c}] from {owner}
 ---STATUS_END
 ---OUTLINE
 - [{root}]
 └─ - [{a}] "Who is Marie?"
-   └─ + [{b}] "Cold." [1+]
+   └─ - [{b}] "Cold."
+      └─ · [{c}]* "And now?"
 ---OUTLINE_END
 ---PATH
 [{a}] {owner} (human) · now · 1 continuation · bookmarked
@@ -87,7 +88,6 @@ request: [{c}] from {owner}
 ---PATH_END
 {{memory}}---NOTIFICATIONS
 ✓ {owner} annotated [{b}]: "Too cold?"
-✓ {owner} wrote [{c}]: "And now?"
 ---NOTIFICATIONS_END
 ---LOOM
 Tree: "Marie Character Study" (dialogue mode)
@@ -111,10 +111,19 @@ Human active at [{a}], depth:1
     sizes = said[-2][1].split("\n")[2]
     assert " | RESULTS 0" in sizes
     shown = step(turn, "1.1")
-    memory = f"---MEMORY\nRecent actions: listed {a}\n---MEMORY_END\n"
+    changed = f"""\
+---WORKSPACE revision {revision - 1} · only what changed
+---STATUS
+{sizes}
+steps 1/100 · depth 0/10 · items 1/50 · rounds 1/12 · 0:00/5:00
+request: [{c}] from {owner}
+---STATUS_END
+---MEMORY
+Recent actions: listed {a}
+---MEMORY_END
+---WORKSPACE_END"""
     assert said == [
-        *path,
-        ("user", "Continue."),
+        *texts(two),  # the request of round 1 to the byte, and what came after it
         ("assistant", f"Let me look.\n→ list {a}"),
         (
             "user",
@@ -122,7 +131,7 @@ Human active at [{a}], depth:1
             f"---RESULT_END #{shown.seq}\n(12 characters after your commands were dropped: "
             "results come first)\n---RESULTS_END",
         ),
-        ("user", workspace.format(revision=revision - 1, status=sizes, steps=1, memory=memory)),
+        ("user", changed),
         ("user", "Continue."),
     ]
     marked = [
@@ -132,10 +141,10 @@ Human active at [{a}], depth:1
         for part in message["content"]
         if "cache_control" in part
     ]
-    assert marked == [path[3][1]] * 2
+    assert marked == [path[1][1], "Continue."] * 2
 
 
-def test_path_tells_the_last_twelve_nodes_and_every_marked_one(
+def test_path_shows_the_last_twelve_nodes_and_every_marked_one_and_says_what_is_between(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
     ids = [opening]
@@ -146,5 +155,7 @@ def test_path_tells_the_last_twelve_nodes_and_every_marked_one(
     went(asked(actor, tree, agent, node=ids[-1]))
     said = texts(provider.seen[-1].json)[-2][1]
     section = said.partition("---PATH\n")[2].partition("\n---PATH_END")[0].split("\n")
-    assert [line[1:5] for line in section] == [ids[3], *ids[-12:]]
-    assert section[0].endswith("(human) · now · 1 continuation · #turning")
+    assert section[0] == f"… [{ids[0]}]–[{ids[2]}], 3 nodes"
+    assert section[2] == f"… [{ids[4]}]–[{ids[8]}], 5 nodes"
+    assert [line[1:5] for line in (section[1], *section[3:])] == [ids[3], *ids[-12:]]
+    assert section[1].endswith("(human) · now · 1 continuation · #turning")

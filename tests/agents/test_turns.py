@@ -71,7 +71,7 @@ def test_a_look_ends_the_reply_and_its_answer_comes_in_the_next_round(
     turn = went(asked(actor, tree, agent, node=opening))
     assert turn.status == "done"
     assert turn.node is not None
-    assert turn.node.text == "Let me look.\n\nThere is nothing below."
+    assert turn.node.text == "There is nothing below."
     assert outcomes(turn) == [(f"→ list {opening}", "ok")]
     assert len(provider.seen) == 2
     *_, before, last = provider.seen[1].json["messages"]
@@ -106,7 +106,8 @@ def test_a_refused_line_gives_one_more_round_that_shows_it(
     provider.script(says('→ annotate zz99 "why?"'), says("I see."))
     turn = went(asked(actor, tree, agent, node=opening))
     assert len(provider.seen) == 2
-    assert "✗ NOT_FOUND: [zz99] was not found." in provider.seen[1].json["messages"][-1]["content"]
+    last = provider.seen[1].json["messages"][-1]["content"]
+    assert '✗ NOT_FOUND: line 1: "annotate zz99 "why?"": [zz99] was not found.' in last
     assert turn.node is not None and turn.node.text == "I see."
 
 
@@ -227,8 +228,47 @@ def test_a_model_that_repeats_its_line_is_warned_refused_and_halted(
     provider.default = says(f"→ view {opening}\n")
     turn = went(asked(actor, tree, agent, node=opening))
     assert turn.status == "halted"
-    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "ok", "LOOP", "LOOP"]
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "ok", "LOOP", "LOOP", "LOOP"]
     assert "! This is step" in provider.seen[2].json["messages"][-1]["content"]
+    last = provider.seen[4].json["messages"][-1]["content"]  # the results, and a last round
+    assert "✗ LOOP: " in last and "This is the last round: write your answer now." in last
+    assert len(provider.seen) == 5
+
+
+def test_a_halted_turn_concludes_with_the_answer_of_its_last_round(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    looks = says(f"I look.\n→ view {opening}\n→ tag {opening} #seen\n→ view root\n")
+    provider.script(*[looks] * 4, says(f"It is short.\n→ tag {opening} #late"))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert (turn.status, turn.finish) == ("halted", "interrupted:loop")
+    assert turn.node is not None and turn.node.text == "It is short."
+    assert outcomes(turn)[-1][1] == "LOOP"
+
+
+def test_the_answer_is_the_prose_of_the_last_round_that_has_any(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(
+        says(f"First I look.\n→ view {opening}\n"),
+        says(f"Here is my answer.\n→ tag {opening} #x\n→ view root\n"),
+        says("→ budget\n"),
+        says(f"→ tag {opening} #y"),
+    )
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert turn.node is not None and turn.node.text == "Here is my answer."
+    assert [one["prose"] for one in turn.rounds][:2] == ["First I look.", "Here is my answer."]
+
+
+def test_prose_names_by_number_what_its_lines_made(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    said = f'→ annotate {opening} "why?"\n→ tag {opening} #x\nMy note is {{1}}, not {{2}} or {{9}}.'
+    provider.script(says(said))
+    turn = went(asked(actor, tree, agent, node=opening))
+    note = Node.objects.get(kind="annotation")
+    assert turn.node is not None
+    assert turn.node.text == f"My note is {note.local_id}, not {{2}} or {{9}}."
 
 
 def test_undo_of_a_turn_takes_back_all_of_it(
@@ -306,3 +346,36 @@ def test_a_turn_is_asked_for_told_and_ended_over_the_api(
     kinds = [one.kind for one in events if one.kind.startswith("turn.")]
     assert kinds == ["turn.started", "turn.ended"]
     assert events.get(kind="turn.ended").payload["turn"]["node"] == ended["node"]
+
+
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_two_edits_of_one_node_in_one_batch_build_on_each_other(
+    mode: str,
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+) -> None:
+    Tree.objects.filter(pk=tree.pk).update(mode=mode)
+    edits = (
+        f'→ edit {opening} replace:"Who" with:"What"\n→ edit {opening} replace:"Marie" with:"it"'
+    )
+    provider.script(says(f"{edits}\n→ view {opening}\n"), says("Done."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "ok", "ok"]
+    assert Node.objects.filter(text="What is it?", author=agent).count() == 1
+    last = provider.seen[1].json["messages"][-1]["content"]
+    current = Node.objects.get(text="What is it?").local_id
+    assert (f"[{opening}] is now [{current}]" in last) is (mode == "buffer")
+
+
+def test_of_many_looks_in_one_batch_the_first_ten_run(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    looks = "".join(f'→ find "word{n}"\n' for n in range(14))
+    provider.script(says(looks), says("Done."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    found = [outcome for _, outcome in outcomes(turn)]
+    assert found == ["ok"] * 10 + ["LIMIT_EXCEEDED"] * 4
+    assert "send the line again" in provider.seen[1].json["messages"][-1]["content"]

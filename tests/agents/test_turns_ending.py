@@ -78,7 +78,7 @@ def test_a_turn_whose_worker_is_lost_between_two_states_goes_on_with_nothing_dou
     assert sweeper.sweep() >= 0
     turn = went(turn)
     assert turn.status == "done"
-    assert turn.node is not None and turn.node.text == "One.\n\nTwo."
+    assert turn.node is not None and turn.node.text == "Two."
     assert _texts("annotation") == ["a", "b"]
     assert [outcome for _, outcome in outcomes(turn)] == ["ok", "ok", "ok"]
     assert len(provider.seen) == 2

@@ -1,11 +1,11 @@
-"""Turns that make no progress for two minutes: they hold nothing, and what they have is kept."""
+"""Turns without progress, or whose time is over: they hold nothing, and keep what they have."""
 
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from agents import sweeper, worker
+from agents import generations, sweeper, worker
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -13,8 +13,9 @@ from loom.models import Generation, Node, Participant, Tree, Turn
 from loom.queries.turns import turns as rows
 from loom.rules.errors import CommandError
 from tests.agents.acting import asked, went
+from tests.agents.conftest import Running
 from tests.providers.scripted import ScriptedProvider
-from tests.providers.scripts import says
+from tests.providers.scripts import HOLD, never_ends, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAID = 'One.\n→ annotate here "a"\n'
@@ -82,3 +83,43 @@ def test_a_turn_that_cannot_even_be_finished_ends_without_an_answer(
         sweeper.sweep()
     turn = rows().get(pk=turn.pk)
     assert (turn.status, turn.node) == ("interrupted", None)
+
+
+def test_a_stream_ends_with_the_time_of_its_turn_and_what_came_is_kept(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
+) -> None:
+    provider.script(says("One and", HOLD, " more."))
+    turn = asked(actor, tree, agent, input="Begin.", budget="quick")
+    Turn.objects.filter(pk=turn.pk).update(created_at=timezone.now() - timedelta(seconds=58))
+    run_turn(turn.uid)
+    Running(Generation.objects.get(turn=turn)).ended()
+    turn = went(turn)
+    assert (turn.status, turn.finish) == ("interrupted", "interrupted:time")
+    assert turn.node is not None
+    assert (turn.node.text, turn.node.finish) == ("One and", "interrupted:time")
+
+
+def test_a_stream_ends_at_twice_the_tokens_that_were_asked_for(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
+) -> None:
+    Participant.objects.filter(pk=agent.pk).update(max_tokens=10)
+    provider.script(never_ends(word="word "))
+    turn = went(asked(actor, tree, agent, input="Begin."))
+    row = Generation.objects.get(turn=turn)
+    assert row.finish == "length"
+    assert turn.status == "done" and turn.node is not None
+    assert 16 <= len(turn.node.text.split()) <= 60
+
+
+def test_a_silent_provider_is_not_waited_for_longer_because_it_is_tried_again(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(generations, "SILENT_S", 0.3)
+    provider.default = says(HOLD, "late")
+    turn = went(asked(actor, tree, agent, input="Begin."))
+    assert (turn.status, turn.error["reason"] if turn.error else "") == ("failed", "timeout")
+    assert len(provider.seen) == 1

@@ -8,7 +8,8 @@ import pytest
 from loom.access import Actor, get_actor
 from loom.commands import node_writer, registry
 from loom.commands.execute import Request, execute_line
-from loom.models import Event, Grove, Participant, Step, Tree, User
+from loom.models import Event, Grove, Node, Participant, Step, Tree, User
+from loom.rules import ids
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
 from tests.commands.conftest import Say
@@ -21,9 +22,11 @@ def test_view_shows_head_text_and_counts(say: Say, write: Write) -> None:
     a = write("She waited.")
     write("x", a)
     say(f'annotate {a} "note"')
+    root = Node.objects.get(local_id=a).parent_slot
+    assert root is not None
     assert say(f"view {a}").reply == (
         f'[{a}] Owner (human) · now · depth:1\n"She waited."\n'
-        "1 continuation · 1 annotation · 0 links"
+        f"below {root.local_id} · 1 continuation · 1 annotation · 0 links"
     )
     assert "note" in say(f"view {a} with-annotations").reply
 
@@ -165,3 +168,51 @@ def test_an_outsider_has_no_actor(tree: Tree, outsider: User) -> None:
     with pytest.raises(CommandError) as refused:
         get_tree(outsider, tree.uid)
     assert refused.value.code == "NOT_FOUND"
+
+
+def test_view_says_where_a_note_is_that_it_is_hidden_and_which_version_is_current(
+    say: Say, write: Write
+) -> None:
+    a = write("She waited.")
+    note = say(f'annotate {a} "Why?"').body["refs"][0]
+    answer = say(f'annotate {note} "Because."').body["refs"][0]
+    assert f"\nbelow {note} → {a} · " in say(f"view {answer}").reply
+    new = say(f'edit {note} "Why so?"').body["refs"][0]
+    shown = say(f"view {note}").reply
+    assert f"\n[{note}] is now [{new}]\n" in shown
+    assert "is now" not in say(f"view {new}").reply
+    say(f"prune {a}")
+    assert " · pruned · " in say(f"view {a}").reply
+    assert f" · below pruned [{a}] · " in say(f"view {answer}").reply
+
+
+def test_the_sources_of_a_node_and_the_nodes_made_from_it_are_listed(
+    say: Say, write: Write
+) -> None:
+    a, b = write("one"), write("two")
+    c = say(f'respond {a} "both" from:{a},{b}').body["refs"][0]
+    assert say(f"list {c} sources").body["refs"] == [a, b]
+    assert say(f"list {b} merges").body["refs"] == [c]
+    assert "sources 2" in say(f"list {c}").reply and "merges 1" in say(f"list {b}").reply
+    assert "a source of 1 node" in say(f"view {b}").reply
+
+
+def test_a_part_that_is_not_there_is_refused_and_parts_are_read_only(
+    say: Say, write: Write
+) -> None:
+    a = write("She waited.")
+    for line, code in ((f"view {a} part:2", "NOT_FOUND"), (f'edit {a} part:1 "x"', "REJECTED")):
+        with pytest.raises(CommandError) as refused:
+            say(line)
+        assert refused.value.code == code
+
+
+def test_an_id_of_other_trees_names_them_all(
+    say: Say, write: Write, actor: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = [node_writer.make_tree(actor, title=title) for title in ("A", "B")]
+    monkeypatch.setattr(ids, "draw", lambda *_: "z9z9")
+    assert [write("x", into=other) for other in others] == ["z9z9", "z9z9"]
+    with pytest.raises(CommandError) as refused:
+        say("view z9z9")
+    assert refused.value.hint == 'add in tree:"A" or in tree:"B"'

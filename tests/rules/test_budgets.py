@@ -104,7 +104,9 @@ def test_windows_too_deep_refuse_a_line_but_do_not_end_the_turn() -> None:
 
 def test_the_status_line_has_the_form_of_the_model() -> None:
     spent = Spent(steps=6, depth=2, items=9, milliseconds=21_400)
-    assert shown(STANDARD, spent) == "steps 6/100 · depth 2/10 · items 9/50 · 0:21/5:00"
+    assert (
+        shown(STANDARD, spent) == "steps 6/100 · depth 2/10 · items 9/50 · rounds 0/12 · 0:21/5:00"
+    )
     assert clock(4_509_000) == "75:09"
 
 

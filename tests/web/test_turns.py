@@ -90,8 +90,8 @@ def test_a_working_turn_shows_text_lines_answers_and_steps(
     say(actor, turn, '→ bookmark here "turn"', "1.3")
     round_of(turn, 2, status="running", text="And now", chunk=3)
     page = part(visitor(owner), tree, point)
-    assert "step 3 of 100" in page
-    assert "steps 3/100 · depth 0/10" in page
+    assert "step 2 of 100" in page  # the refused line is no step
+    assert "steps 2/100 · depth 0/10" in page
     assert "I look." in page
     assert "✗ PERMISSION_DENIED: " in page and "hint:" in page
     assert "✓ bookmarked" in page

@@ -1,0 +1,14 @@
+"""A turn keeps the scope of the key it was asked for with, and the request of its round."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("loom", "0022_sizes_of_trees"),
+    ]
+
+    operations = [
+        migrations.AddField("turn", "scope", models.CharField(default="owner", max_length=8)),
+        migrations.AddField("turn", "prepared", models.JSONField(null=True)),
+    ]
