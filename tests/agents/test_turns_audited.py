@@ -59,10 +59,10 @@ def test_a_stop_that_comes_while_a_round_is_being_queued_is_heard(
 ) -> None:
     before = turn_lifecycle.begin_round
 
-    def stopped_meanwhile(turn: Turn, *, tokens: int) -> Generation:
+    def stopped_meanwhile(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generation:
         # Who stops looks for what writes, and the round is not stored yet.
         Turn.objects.filter(pk=turn.pk).update(stop_asked=True)
-        return before(turn, tokens=tokens)
+        return before(turn, request=request, tokens=tokens)
 
     monkeypatch.setattr(turn_lifecycle, "begin_round", stopped_meanwhile)
     turn = asked(actor, tree, agent, node=opening)

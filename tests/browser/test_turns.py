@@ -70,7 +70,7 @@ def test_two_people_watch_a_turn_to_its_end_and_it_is_taken_back(
     expect(mine.locator("article.node")).to_have_count(2)
     expect(hers.locator("article.node")).to_have_count(1)
     expect(hers.locator(".turn [data-state]")).to_have_text("done")
-    expect(hers.locator(".turn footer")).to_contain_text("steps 3/100")
+    expect(hers.locator(".turn footer")).to_contain_text("steps 2/100")
     expect(hers.locator(".turn").get_by_role("button")).to_have_count(0)
     mine.locator(".turn").get_by_role("button", name="Undo turn").click()
     expect(hers.locator(".card")).to_have_count(0)
