@@ -24,10 +24,10 @@ def test_a_changed_secret_or_a_broken_seal_is_refused() -> None:
     sealed = seal("sk-secret", "https://api.example.com/v1")
     with (
         override_settings(SECRET_KEY="another secret of thirty-two characters"),
-        pytest.raises(CommandError, match="cannot be opened"),
+        pytest.raises(CommandError, match="can't be decrypted"),
     ):
         open_sealed(sealed, "https://api.example.com/v1")
-    with pytest.raises(CommandError, match="cannot be opened"):
+    with pytest.raises(CommandError, match="can't be decrypted"):
         open_sealed("rubbish", "https://api.example.com/v1")
 
 

@@ -98,7 +98,7 @@ def test_the_texts_of_many_events_take_one_query(
 def test_the_same_key_and_line_answer_the_same_again(actor: Actor, tree: Tree) -> None:
     body = _respond(actor, tree, LONG, key="once")
     assert _respond(actor, tree, LONG, key="once") == {**body, "repeated": True}
-    with pytest.raises(CommandError, match="another line"):
+    with pytest.raises(CommandError, match="another command"):
         _respond(actor, tree, LONG[:-2] + "!", key="once")
     assert Node.objects.filter(tree=tree).count() == 2
 
