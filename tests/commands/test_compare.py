@@ -50,7 +50,7 @@ def test_compare_withholds_what_models_are_not_sent(
     a, b = write("Secret."), write("Open.")
     say(f"exclude {a}")
     muse.permissions = ["loom_aware"]
-    answer = execute(acting_as(actor, muse), tree, Request(f"compare {a} {b}"))
+    answer = execute_line(acting_as(actor, muse), tree, Request(f"compare {a} {b}"))
     assert "Secret" not in answer.reply and "Open." in answer.reply
     assert "excluded or pruned" in answer.reply
     with pytest.raises(CommandError) as caught:
