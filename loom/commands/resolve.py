@@ -5,7 +5,7 @@ from dataclasses import replace
 from loom import access
 from loom.access import Actor
 from loom.commands.context import Context
-from loom.grammar.refs import Ref, print_ref
+from loom.grammar.refs import WORDS, Ref, print_ref
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
@@ -39,7 +39,7 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
             hint="name a node, such as a7x2 or here",
         )
     if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
-        return get_node(context, replace(ref, kind=ref.id, id=""))
+        return get_node(context, replace(ref, kind=WORDS[ref.id], id=""))
     if ref.kind == "here":
         return context.here
     if ref.kind == "parent":
