@@ -5,7 +5,7 @@ from dataclasses import replace
 from loom import access
 from loom.access import Actor
 from loom.commands.context import Context
-from loom.grammar.refs import Kind, Ref, print_ref
+from loom.grammar.refs import WORDS, Ref, print_ref
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
@@ -24,9 +24,6 @@ LATER = {
 }
 
 
-BRANCH_ENDS: dict[str, Kind] = {"here": "here", "parent": "parent", "root": "root"}
-
-
 def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
     """The node that `ref` names (None: here), in whatever tree the caller may reach."""
     if ref is None:
@@ -43,8 +40,8 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
             f"{LATER[ref.kind]} are not supported yet.",
             hint="name a node, such as a7x2 or here",
         )
-    if ref.kind == "branch" and ref.id in BRANCH_ENDS:
-        return get_node(context, replace(ref, kind=BRANCH_ENDS[ref.id], id=""))
+    if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
+        return get_node(context, replace(ref, kind=WORDS[ref.id], id=""))
     if ref.kind == "here":
         return context.here
     if ref.kind == "parent":
