@@ -9,9 +9,10 @@ from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute
-from loom.live import feed as live_feed
 from loom.live import frames
+from loom.live import reads as live_reads
 from loom.models import Event, Generation, Tree, User
+from loom.queries.node_context import Spot
 from loom.web import live_parts
 from loom.web.avatars import cast_from
 from loom.web.node_parts import drawn_of
@@ -79,7 +80,7 @@ def everything(tree: Tree) -> dict[str, str]:
     """Every version of every text, drawn for everybody, by its id."""
     nodes = list(tree.nodes.filter(kind="text").order_by("id"))
     cast = cast_from(tree.grove.participants.order_by("id"))
-    spots = [live_parts.Spot(node.pk, node.slot_id) for node in nodes]
+    spots = [Spot(node.pk, node.slot_id) for node in nodes]
     return {one.id: one.element() for one in drawn_of(tree, spots, cast)}
 
 
@@ -117,6 +118,7 @@ def known(tree: Tree, local_id: str) -> str:
 def test_a_generation_without_a_node_changes_where_it_was_asked(actor: Actor, tree: Tree) -> None:
     ids = grow(actor, tree, 2)
     point = known_node(tree, ids[1])
+    assert point is not None
     lost = Generation.objects.create(
         tree=tree,
         participant=actor.participant,
@@ -205,13 +207,13 @@ async def test_many_sockets_cost_one_drawing(
     for line in lines:
         await line.until("heartbeat")
     drawings: list[object] = []
-    original = live_feed.reads.drawn
+    original = live_reads.drawn
 
     def noting(*args: Any) -> Any:
         drawings.append(args)
         return original(*args)
 
-    monkeypatch.setattr(live_feed.reads, "drawn", noting)
+    monkeypatch.setattr(live_reads, "drawn", noting)
     node = await in_db(said)(actor, tree, 'respond root "One."')
     for line in lines:
         frame = await line.until("drawn")

@@ -74,7 +74,8 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_every_event(
     node = shutil.which("node")
     assert node, "Node.js is needed, as for script/build.mjs"
     actor = get_actor(owner, grove)
-    first, steps, kinds = skeleton(actor, tree), [], set()
+    first, kinds = skeleton(actor, tree), set()
+    steps: list[dict[str, Any]] = []
     every = [*(line for many in LINES.values() for line in many), *MORE]
     for line in every:
         said = line.replace("{last}", str(tree.nodes.latest("id").local_id))
