@@ -130,6 +130,33 @@ def slots_below(slot_id: int, *, pruned: bool = False) -> QuerySet[Node]:
     return below if pruned else below.filter(pruned=False)
 
 
+_ONLY_WAY = """
+    WITH RECURSIVE down(id, steps) AS (
+        SELECT CAST(%s AS BIGINT), 0
+        UNION ALL
+        SELECT (SELECT CASE WHEN COUNT(*) = 1 THEN MIN(x.id) END FROM (
+            SELECT n.id FROM loom_node n WHERE n.parent_slot_id = down.id AND n.kind = 'text'
+                AND n.slot_id = n.id AND NOT n.pruned LIMIT 2
+        ) x), down.steps + 1
+        FROM down WHERE down.id IS NOT NULL AND down.steps < %s
+    ) SELECT down.id, CASE WHEN s.sandbox THEN 1 ELSE 0 END
+    FROM down JOIN loom_node s ON s.id = down.id ORDER BY down.steps
+"""
+
+
+def first_fork(root: Node, *, most: int, sandboxes: bool = True) -> Node:
+    """As far down from the root as there is only one way to go, at most so many steps, and not
+    into a sandbox where those are not read. The first version of the slot; two queries."""
+    end = root.slot_id
+    with connection.cursor() as cursor:
+        cursor.execute(_ONLY_WAY, [root.slot_id, most])
+        for key, is_sandbox in cursor.fetchall()[1:]:
+            if is_sandbox and not sandboxes:
+                break
+            end = key
+    return root if end == root.pk else _of(root.tree, by_id(end))
+
+
 def hidden_by(node: Node, changed: Mapping[int, bool] | None = None) -> Node | None:
     """The highest pruned slot at or above the node, which hides it; None if it is visible.
     `changed` overrides which slots are pruned."""

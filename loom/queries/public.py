@@ -64,13 +64,8 @@ def _found(tree: Tree, local_id: str) -> Node:
 
 
 def _first_fork(tree: Tree) -> Node:
-    """As far down as there is only one way."""
-    node = lookup.root_of(tree)
-    for _ in range(DEEP):
-        below = list(lookup.slots_below(node.slot_id)[:2])
-        if len(below) != 1 or below[0].sandbox:
-            break
-        node = below[0]
+    """As far down as there is only one way to go."""
+    node = lookup.first_fork(lookup.root_of(tree), most=DEEP, sandboxes=False)
     return lookup.selected_version(node.slot_id, None) or node
 
 

@@ -33,7 +33,7 @@ def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Plac
         position = lookup.root_of(tree)
     visible = lookup.visible_at_or_above(position, workspace)
     if workspace.revision == 0 and visible.parent_slot_id is None:
-        visible = _first_fork(visible)
+        visible = lookup.first_fork(visible, most=MOST_STEPS)
     return Place(
         actor, tree, workspace, lookup.selected_version(visible.slot_id, workspace) or visible
     )
@@ -50,17 +50,6 @@ def node_named(tree: Tree, local_id: str) -> Node:
         node = lookup.newest_version(node.parent_slot)
         node = lookup.rows().get(pk=node.pk)
     raise not_found(f"[{local_id}]", "Open the tree without it.")
-
-
-def _first_fork(root: Node) -> Node:
-    """Where somebody new begins to read: as far down as there is only one way to go."""
-    node = root
-    for _ in range(MOST_STEPS):
-        below = list(lookup.slots_below(node.slot_id)[:2])
-        if len(below) != 1:
-            break
-        node = below[0]
-    return node
 
 
 def known_node(tree: Tree, local_id: str) -> Node | None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -159,6 +160,7 @@ def _answer(step: Step) -> str:
 
 
 MAX_ENDED = 3
+MAX_HERE = 100  # that ended in the last day or work, at one node
 MAX_ASIDES = 12
 SHOWN_FOR = timedelta(days=1)
 WORDS = {
@@ -222,13 +224,16 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _at(tree: Tree, node: Node) -> list[Turn]:
-    """Those that work here, and the latest that ended here, oldest first."""
+    """Those that work here, and the latest that ended here, oldest first. One query: a turn that
+    ends between two would be in both."""
     slot = node.slot_id
     rows = all_turns().filter(tree=tree, form="continuation")
     rows = rows.filter(stands_at__slot=slot) | rows.filter(node__slot=slot)
-    working = list(rows.filter(status__in=OPEN_TURN).order_by("id"))
-    ended = rows.exclude(status__in=OPEN_TURN).filter(ended_at__gt=timezone.now() - SHOWN_FOR)
-    return [*reversed(ended.order_by("-id")[:MAX_ENDED]), *working]
+    lately = Q(status__in=OPEN_TURN) | Q(ended_at__gt=timezone.now() - SHOWN_FOR)
+    found = list(rows.filter(lately).order_by("-id")[:MAX_HERE])
+    ended = [one for one in found if one.status not in OPEN_TURN][:MAX_ENDED]
+    working = [one for one in found if one.status in OPEN_TURN]
+    return [*reversed(ended), *reversed(working)]
 
 
 def _asides(tree: Tree) -> Sequence[Turn]:

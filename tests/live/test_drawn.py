@@ -9,7 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute_line
-from loom.live import frames, reads
+from loom.live import frames
+from loom.live import reads as live_reads
 from loom.models import Event, Generation, Tree, User
 from loom.queries.node_context import Spot
 from loom.web import live_parts
@@ -206,13 +207,13 @@ async def test_many_sockets_cost_one_drawing(
     for line in lines:
         await line.until("heartbeat")
     drawings: list[object] = []
-    original = reads.drawn
+    original = live_reads.drawn
 
     def noting(*args: Any) -> Any:
         drawings.append(args)
         return original(*args)
 
-    monkeypatch.setattr(reads, "drawn", noting)
+    monkeypatch.setattr(live_reads, "drawn", noting)
     node = await in_db(said)(actor, tree, 'respond root "One."')
     for line in lines:
         frame = await line.until("drawn")

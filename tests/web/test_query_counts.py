@@ -44,7 +44,7 @@ PAGES = {
     "grove": ("/groves/{grove}", 14),
     "its settings": ("/groves/{grove}/settings", 6),
     "its members": ("/groves/{grove}/people", 8),
-    "its money": ("/groves/{grove}/money", 14),
+    "its money": ("/groves/{grove}/money", 15),
     "its participants": ("/groves/{grove}/participants", 7),
     "own settings": ("/settings", 3),
     "guide": ("/guide", 2),
@@ -152,7 +152,7 @@ def test_a_public_page_costs_no_more_for_a_longer_path(
 ) -> None:
     grow(actor, tree, length)
     _, secret = make_public_link(actor, tree, days=1)
-    with at_most(14):
+    with at_most(17):
         answer = visitor().get(f"/public/{secret}")
     assert answer.status_code == 200
 
