@@ -67,7 +67,7 @@ def _key(key: ApiKey) -> dict[str, object]:
     }
 
 
-@operation("GET", "account keys", "API keys", answers=responses.KeyPage, asks=PAGES)
+@operation("GET", "account keys", "API keys", answers=responses.Page[responses.Key], asks=PAGES)
 @operation(
     "POST",
     "account make_key",
@@ -99,7 +99,11 @@ def api_key(request: Request, uid: str) -> Response:
 
 
 @operation(
-    "GET", "account sessions", "Signed-in browsers", answers=responses.SessionPage, asks=PAGES
+    "GET",
+    "account sessions",
+    "Signed-in browsers",
+    answers=responses.Page[responses.Session],
+    asks=PAGES,
 )
 @api_view(["GET"])
 def sessions(request: Request) -> Response:
