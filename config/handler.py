@@ -21,7 +21,7 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MIB = 1024 * 1024
-# The interfaces bound what they read themselves and say so better; this is for what never ends.
+# The interfaces have their own, smaller limits with better messages; these stop endless bodies.
 FILE_BYTES, BODY_BYTES = 257 * MIB, 32 * MIB
 FILES = ("/api/import",)
 
@@ -37,7 +37,7 @@ _SAID = json.dumps(
 
 
 class _TooBig(Exception):
-    """More came than is taken."""
+    """The body is over its limit."""
 
 
 async def bounded(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +68,7 @@ async def bounded(application: Application, scope: Scope, receive: Receive, send
 
 
 def _announced(scope: Scope) -> int:
-    """What Content-Length says; 0 where it says nothing that can be read."""
+    """The value of Content-Length; 0 where it is missing or not a number."""
     found = dict(scope["headers"]).get(b"content-length", b"")
     return int(found) if found.isdigit() and len(found) < 20 else 0
 
@@ -111,7 +111,7 @@ class Pages(GZipMiddleware):
 
 class Fresh(WhiteNoiseMiddleware):  # type: ignore[misc]
     """WhiteNoise remembers each file's length from the start, and would cut a longer one
-    short after a build. Here a changed file is looked at anew: one stat a request."""
+    short after a build. Here a changed file is looked at again: one stat a request."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._seen: dict[str, tuple[str, int, int]] = {}

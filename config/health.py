@@ -1,4 +1,4 @@
-"""`GET /healthz`: the state of each process, for script/server, Docker and whoever watches."""
+"""`GET /healthz`: the state of each process, for script/server, Docker and monitoring."""
 
 import shutil
 import socket

@@ -1,4 +1,4 @@
-"""Which languages the page can speak: English, and each that has a compiled catalogue."""
+"""The languages of the pages: English, and each that has a compiled catalogue."""
 
 from pathlib import Path
 

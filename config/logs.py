@@ -3,7 +3,7 @@
 import logging
 import re
 
-# Whoever has such an address or key may come in, so nobody finds one in a log: links to sign in,
+# Such an address or key admits anybody who has it, so none is logged: links to sign in,
 # invitations, public links, and our own API keys.
 _SECRET = re.compile(r"(/(?:signin|invitations|public)/)[^\s/?#\"']+|\bhd_[A-Za-z0-9_-]{16,}")
 

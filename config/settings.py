@@ -13,7 +13,7 @@ SECRET_KEY = ENV.secret
 DEBUG = ENV.debug
 
 ORIGINS = ENV.origins or ("http://127.0.0.1:8000", "http://localhost:8000")
-# Besides the origins' own: programs on this machine come by loopback, whatever browsers do.
+# In addition to the origins' hosts: programs on this machine connect by loopback.
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 ALLOWED_HOSTS = sorted({*(env.host_of(origin) for origin in ORIGINS), *LOOPBACK})
 CSRF_TRUSTED_ORIGINS = list(ORIGINS)
@@ -163,7 +163,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = True
-# What whoever runs this Heddle puts beside the data comes before what the program brings.
+# Catalogues beside the data override those of the program.
 LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
 LANGUAGES = languages.found(*LOCALE_PATHS)
 

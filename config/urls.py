@@ -1,4 +1,4 @@
-"""Addresses of the whole program: each door brings its own."""
+"""Addresses of the whole program: each interface has its own urls.py."""
 
 from django.urls import include, path
 

@@ -1,4 +1,4 @@
-"""The connection: stands in line before a transaction or a single statement that writes."""
+"""The connection: waits in line before a transaction or a single statement that writes."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     _entered: Queue | None = None
 
     def create_cursor(self, name: str | None = None) -> Any:
-        """A cursor whose single statements stand in line too."""
+        """A cursor whose single statements wait in line too."""
         cursor = self.connection.cursor(factory=Cursor)
         cursor.wrapper = self
         return cursor

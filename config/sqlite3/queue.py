@@ -1,7 +1,7 @@
 """Who may write next in an SQLite file: first come, first served.
 
 SQLite lets writers try again after pauses that grow, so under load the one who has waited
-longest has the worst chance. Here threads of a process stand in line; the first of each line
+longest has the worst chance. Here threads of a process wait in line; the first of each line
 takes two locks on files beside the database, which the kernel drops when a process dies. It
 waits for the second, `-writer`, while it holds the first, `-next`: so no process that has just
 written goes past one that waits.

@@ -207,7 +207,7 @@ class Keeper:
         _signal(child, signal.SIGKILL)
 
     def stop_all(self) -> None:
-        """Ends every child: first the askers, then what they ask; whoever lingers is killed."""
+        """Ends every child, those that use others first; what is left is killed."""
         askers = [child for child in self.children if child.name != "broker"]
         self._stop(askers, GRACE_S)
         self._stop([child for child in self.children if child.name == "broker"], 2.0)
@@ -341,7 +341,7 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             "--no-proxy-headers",
             *("--http", "config.http:Limited", "--timeout-keep-alive", "15"),
             # A client's frame holds at most a working buffer. Compressing each frame for
-            # each socket anew would cost more than it saves; a proxy may do it.
+            # each socket again would cost more than it saves; a proxy may do it.
             *("--ws-max-size", "524288", "--ws-per-message-deflate", "false"),
             *("--lifespan", "on"),
         ),

@@ -25,7 +25,7 @@ from loom.rules.hashes import instant
 @operation("GET", "account me", "Who calls", answers=responses.Me)
 @api_view(["GET"])
 def me(request: Request) -> Response:
-    """The caller and his groves."""
+    """The caller and their groves."""
     user = user_of(request)
     groves = access.visible_groves(user)
     return Response(
@@ -131,7 +131,7 @@ def session(request: Request, uid: str) -> Response:
     return Response({"ok": True})
 
 
-# The caller's own settings over the API: name, theme, language, how he likes the page.
+# The caller's own settings over the API: name, theme, language, how the page looks.
 
 
 class Settings(BaseModel):

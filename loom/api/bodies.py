@@ -179,7 +179,7 @@ def read(request: Request, model: type[B]) -> B:
         raise _refusal(error.errors(include_url=False)[0], model) from None
 
 
-# What pydantic finds → what is said. {field} is where, the rest comes from its context.
+# What pydantic finds → the sentence returned. {field} is where, the rest comes from its context.
 _SAID = {
     "missing": "{field} is missing",
     "extra_forbidden": "there is no field {field} here",
@@ -266,7 +266,7 @@ class LineSent(Body):
 
 
 class TurnSent(Body):
-    """A turn to be asked of a participant. `node`: where (else where the caller stands);
+    """A turn for a participant. `node`: where (else at the caller's position);
     `input`: the caller's words, which become a node first; `budget`: else the agent's own."""
 
     model_config = ConfigDict(populate_by_name=True)

@@ -1,4 +1,4 @@
-"""What goes wrong becomes `{ok: false, code, message, hint, retryable}`, whatever it is."""
+"""Every error becomes `{ok: false, code, message, hint, retryable}`."""
 
 import logging
 import math

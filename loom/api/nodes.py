@@ -215,7 +215,7 @@ def provenance(request: Request, uid: str, local_id: str) -> Response:
 
 
 def get_tree(request: Request, uid: str) -> tuple[Actor, Tree]:
-    """The tree for whoever asks; NOT_FOUND for outsiders and for what cannot be an id."""
+    """The tree for the caller; NOT_FOUND for outsiders and for what cannot be an id."""
     user = request.user
     if not isinstance(user, User):
         raise CommandError("UNAUTHENTICATED", "You are not signed in.", hint="Send a key.")
@@ -276,12 +276,12 @@ def _named(request: Request, tree: Tree, name: str) -> Node | None:
 
 
 def _own_workspace(actor: Actor, tree: Tree) -> Workspace | None:
-    """The caller's workspace, if he has one yet: reading makes none."""
+    """The caller's workspace, if they have one: reading makes none."""
     return Workspace.objects.filter(participant=actor.participant, tree=tree).first()
 
 
 def position_of(tree: Tree, workspace: Workspace | None) -> Node:
-    """Where the caller stands in this tree: the nearest node above that is not hidden."""
+    """The caller's position in this tree: the nearest node above that is not hidden."""
     if workspace is not None:
         node = lookup.rows().get(pk=workspace.position_id)
         if node.tree_id == tree.pk:

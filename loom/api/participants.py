@@ -35,7 +35,7 @@ def _changes(sent: dict[str, Any]) -> verbs.Changes:
 
 
 def _actor(user: User, grove: str) -> Actor:
-    """The user in the grove of that id, else in his first."""
+    """The user in the grove of that id, else in their first."""
     if grove:
         return access.get_grove(user, grove)[0]
     return access.get_actor(user, access.first_grove(user))

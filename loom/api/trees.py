@@ -146,7 +146,7 @@ def _body(actor: Actor, tree: Tree) -> dict[str, Any]:
 
 
 def _line(user: User, tree: Tree) -> dict[str, Any]:
-    """A tree in a list: whoever only looks at a list gets no workspaces by it."""
+    """A tree in a list: listing makes no workspaces."""
     actor = access.get_actor(user, tree.grove)
     own = Workspace.objects.filter(participant=actor.participant, tree=tree)
     return tree_body(actor, tree, own.select_related("position", "tree").first())
