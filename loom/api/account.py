@@ -25,7 +25,7 @@ from loom.rules.hashes import instant
 @operation("GET", "account me", "Who calls", answers=responses.Me)
 @api_view(["GET"])
 def me(request: Request) -> Response:
-    """The caller and his groves."""
+    """The caller and their groves."""
     user = user_of(request)
     groves = access.visible_groves(user)
     return Response(
@@ -67,7 +67,7 @@ def _key(key: ApiKey) -> dict[str, object]:
     }
 
 
-@operation("GET", "account keys", "API keys", answers=responses.KeyPage, asks=PAGES)
+@operation("GET", "account keys", "API keys", answers=responses.Page[responses.Key], asks=PAGES)
 @operation(
     "POST",
     "account make_key",
@@ -99,7 +99,11 @@ def api_key(request: Request, uid: str) -> Response:
 
 
 @operation(
-    "GET", "account sessions", "Signed-in browsers", answers=responses.SessionPage, asks=PAGES
+    "GET",
+    "account sessions",
+    "Signed-in browsers",
+    answers=responses.Page[responses.Session],
+    asks=PAGES,
 )
 @api_view(["GET"])
 def sessions(request: Request) -> Response:
@@ -127,7 +131,7 @@ def session(request: Request, uid: str) -> Response:
     return Response({"ok": True})
 
 
-# The caller's own settings over the API: name, theme, language, how he likes the page.
+# The caller's own settings over the API: name, theme, language, how the page looks.
 
 
 class Settings(BaseModel):

@@ -89,7 +89,7 @@ def demand_scope(request: Request, scope: Scope) -> None:
 
 
 def demand_browser(request: Request, what: str) -> None:
-    """Refuses an API key: whoever finds one must not be able to take the account over."""
+    """Refuses an API key: a stolen key must not be enough to take the account over."""
     if isinstance(request.auth, ApiKey):
         raise CommandError(
             "PERMISSION_DENIED",

@@ -136,9 +136,17 @@ def demand_whole_text(text: str) -> None:
 
 
 class Body(BaseModel):
-    """Base of all bodies: nothing is converted, stripped or ignored."""
+    """Base of all bodies: nothing is converted, stripped or ignored. The schema describes
+    them as they are read: what has a default may be left out."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, json_schema_mode_override="validation"
+    )
+
+
+def _without_defaults(schema: dict[str, Any]) -> None:
+    for field in schema["properties"].values():
+        field.pop("default", None)
 
 
 class Part(Body):
@@ -146,6 +154,8 @@ class Part(Body):
 
     Defaults only make fields optional and are never read: `sent` is what counts.
     """
+
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
 
     @property
     def sent(self) -> dict[str, Any]:
@@ -169,7 +179,7 @@ def read(request: Request, model: type[B]) -> B:
         raise _refusal(error.errors(include_url=False)[0], model) from None
 
 
-# What pydantic finds → what is said. {field} is where, the rest comes from its context.
+# What pydantic finds → the sentence returned. {field} is where, the rest comes from its context.
 _SAID = {
     "missing": "{field} is missing",
     "extra_forbidden": "there is no field {field} here",
@@ -256,7 +266,7 @@ class LineSent(Body):
 
 
 class TurnSent(Body):
-    """A turn to be asked of a participant. `node`: where (else where the caller stands);
+    """A turn for a participant. `node`: where (else at the caller's position);
     `input`: the caller's words, which become a node first; `budget`: else the agent's own."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -303,17 +313,16 @@ class SettingsChanged(Part):
     keys: dict[str, str] = {}
 
 
-class MemberSent(Body):
-    """A user by name, and the role."""
-
-    user: str = Field(min_length=1, max_length=people.MAX_NAME)
-    role: Role
-
-
 class MemberNamed(Body):
     """A user by name."""
 
     user: str = Field(min_length=1, max_length=people.MAX_NAME)
+
+
+class MemberSent(MemberNamed):
+    """A user by name, and the role."""
+
+    role: Role
 
 
 class InvitationSent(Body):
@@ -331,14 +340,8 @@ class PublicLinkSent(Body):
     days: float = Field(7, gt=0, le=tree_commands.MAX_DAYS)
 
 
-class PublicLinkNamed(Body):
-    """A public link's id."""
-
-    id: str = Field(min_length=1, max_length=32)
-
-
-class InvitationNamed(Body):
-    """An invitation's id."""
+class LinkNamed(Body):
+    """The id of an invitation or a public link."""
 
     id: str = Field(min_length=1, max_length=32)
 

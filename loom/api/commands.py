@@ -112,7 +112,7 @@ def _failed(body: dict[str, Any], error: dict[str, Any]) -> CommandError:
     return refused
 
 
-@operation("GET", "commands list", "All commands", answers=responses.CommandPage)
+@operation("GET", "commands list", "All commands", answers=responses.Page[responses.CommandForm])
 @api_view(["GET"])
 def every(request: Request) -> Response:
     """The registry: verb, syntax, help, group, class, permissions, JSON schema."""

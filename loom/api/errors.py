@@ -1,9 +1,9 @@
-"""What goes wrong becomes `{ok: false, code, message, hint, retryable}`, whatever it is."""
+"""Every error becomes `{ok: false, code, message, hint, retryable}`."""
 
 import logging
 import math
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
@@ -59,12 +59,20 @@ def body_of(refused: CommandError, path: str) -> dict[str, object]:
 
 
 def refusal_of(error: Exception) -> CommandError | None:
-    """The refusal that says what an error means; None where it means nothing to a caller."""
+    """The error that a caller gets for an exception; None for a fault of our own."""
     if isinstance(error, CommandError):
         return error
-    for kind, meaning in _MEANINGS:
-        if isinstance(error, kind):
-            return meaning(error)
+    for meaning in _MEANINGS:
+        if isinstance(error, meaning.kinds):
+            return meaning.refusal(error)
+    if isinstance(error, Http404 | exceptions.NotFound):
+        return not_found("This", "GET /api/schema/ lists all addresses")
+    if isinstance(error, OperationalError | InterfaceError):
+        return _down(error)
+    if isinstance(error, exceptions.APIException):
+        code: Code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
+        hint = "GET /api/schema/ says what is asked for"
+        return CommandError(code, str(error.detail), hint=hint, status=error.status_code)
     return None
 
 
@@ -77,90 +85,22 @@ def _headers(error: Exception) -> dict[str, str]:
     return headers
 
 
-def _nobody(error: Any) -> CommandError:
-    return CommandError(
-        "UNAUTHENTICATED",
-        "You are not signed in.",
-        hint="send Authorization: Bearer KEY; manage.py apikey USER NAME makes a key",
-    )
+@dataclass(frozen=True)
+class _Meaning:
+    """What is answered to errors of some kinds; without a message, the error's own."""
+
+    kinds: tuple[type[Exception], ...]
+    code: Code
+    message: str
+    hint: str
+    status: int | None = None
+
+    def refusal(self, error: Any) -> CommandError:
+        message = self.message or str(error.detail)
+        return CommandError(self.code, message, hint=self.hint, status=self.status)
 
 
-def _wrong_key(error: Any) -> CommandError:
-    return CommandError("UNAUTHENTICATED", str(error.detail), hint="send Authorization: Bearer KEY")
-
-
-def _denied(error: Any) -> CommandError:
-    return CommandError(
-        "PERMISSION_DENIED", "You may not do this.", hint="ask an owner of the grove"
-    )
-
-
-def _nothing(error: Any) -> CommandError:
-    return not_found("This", "GET /api/schema/ lists all addresses")
-
-
-def _wrong_method(error: Any) -> CommandError:
-    return CommandError(
-        "INVALID_SYNTAX",
-        str(error.detail),
-        hint="the header Allow lists the methods of this address",
-        status=405,
-    )
-
-
-def _wrong_type(error: Any) -> CommandError:
-    return CommandError(
-        "INVALID_SYNTAX",
-        "This content type is not supported.",
-        hint="send Content-Type: application/json",
-        status=415,
-    )
-
-
-def _wrong_accept(error: Any) -> CommandError:
-    return CommandError(
-        "INVALID_SYNTAX",
-        "The requested content type is not available.",
-        hint="send Accept: application/json",
-        status=406,
-    )
-
-
-def _too_many(error: Any) -> CommandError:
-    return CommandError(
-        "LIMIT_EXCEEDED",
-        "Too many requests in one minute.",
-        hint="wait as many seconds as Retry-After says",
-    )
-
-
-def _too_big(error: Any) -> CommandError:
-    return CommandError("LIMIT_EXCEEDED", "The body is too large.", hint="send less", status=413)
-
-
-def _unreadable(error: Any) -> CommandError:
-    return CommandError("INVALID_SYNTAX", "The request could not be read.", hint="send it again")
-
-
-def _no_value(error: Any) -> CommandError:
-    return CommandError(
-        "INVALID_SYNTAX",
-        "The request contains a value that can't be stored.",
-        hint="check for U+0000, lone surrogates and numbers out of range",
-    )
-
-
-def _too_deep(error: Any) -> CommandError:
-    return CommandError("INVALID_SYNTAX", "The request is nested too deeply.", hint="flatten it")
-
-
-def _lost_race(error: Any) -> CommandError:
-    return CommandError(
-        "CONFLICT", "Somebody else changed this first.", hint="look again and retry"
-    )
-
-
-def _down(error: Any) -> CommandError:
+def _down(error: Exception) -> CommandError:
     if any(words in str(error) for words in ("disk is full", "No space left")):
         hint = "whoever runs this Heddle makes room on its disk"
         return CommandError("UNAVAILABLE", "The disk is full; nothing was written.", hint=hint)
@@ -169,32 +109,66 @@ def _down(error: Any) -> CommandError:
     return CommandError("UNAVAILABLE", "The database is not responding.", hint="try again")
 
 
-def _otherwise(error: Any) -> CommandError:
-    code: Code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
-    hint = "GET /api/schema/ says what is asked for"
-    return CommandError(code, str(error.detail), hint=hint, status=error.status_code)
-
-
-# The first that fits; an APIException that is not named stands last of its kind.
-_MEANINGS: tuple[tuple[type[Exception], Callable[[Any], CommandError]], ...] = (
-    (exceptions.NotAuthenticated, _nobody),
-    (exceptions.AuthenticationFailed, _wrong_key),
-    (exceptions.PermissionDenied, _denied),
-    (exceptions.NotFound, _nothing),
-    (Http404, _nothing),
-    (exceptions.MethodNotAllowed, _wrong_method),
-    (exceptions.NotAcceptable, _wrong_accept),
-    (exceptions.UnsupportedMediaType, _wrong_type),
-    (exceptions.Throttled, _too_many),
-    (exceptions.APIException, _otherwise),
-    (RequestDataTooBig, _too_big),
-    (SuspiciousOperation, _unreadable),
-    (MultiPartParserError, _unreadable),
-    (UnreadablePostError, _unreadable),
-    (DataError, _no_value),
-    (UnicodeError, _no_value),
-    (RecursionError, _too_deep),
-    (IntegrityError, _lost_race),
-    (OperationalError, _down),
-    (InterfaceError, _down),
+_KEY = "send Authorization: Bearer KEY"
+# The first that fits; other APIExceptions come last (see refusal_of).
+_MEANINGS = (
+    _Meaning(
+        (exceptions.NotAuthenticated,),
+        "UNAUTHENTICATED",
+        "You are not signed in.",
+        f"{_KEY}; manage.py apikey USER NAME makes a key",
+    ),
+    _Meaning((exceptions.AuthenticationFailed,), "UNAUTHENTICATED", "", _KEY),
+    _Meaning(
+        (exceptions.PermissionDenied,),
+        "PERMISSION_DENIED",
+        "You may not do this.",
+        "ask an owner of the grove",
+    ),
+    _Meaning(
+        (exceptions.MethodNotAllowed,),
+        "INVALID_SYNTAX",
+        "",
+        "the header Allow lists the methods of this address",
+        405,
+    ),
+    _Meaning(
+        (exceptions.NotAcceptable,),
+        "INVALID_SYNTAX",
+        "The requested content type is not available.",
+        "send Accept: application/json",
+        406,
+    ),
+    _Meaning(
+        (exceptions.UnsupportedMediaType,),
+        "INVALID_SYNTAX",
+        "This content type is not supported.",
+        "send Content-Type: application/json",
+        415,
+    ),
+    _Meaning(
+        (exceptions.Throttled,),
+        "LIMIT_EXCEEDED",
+        "Too many requests in one minute.",
+        "wait as many seconds as Retry-After says",
+    ),
+    _Meaning((RequestDataTooBig,), "LIMIT_EXCEEDED", "The body is too large.", "send less", 413),
+    _Meaning(
+        (SuspiciousOperation, MultiPartParserError, UnreadablePostError),
+        "INVALID_SYNTAX",
+        "The request could not be read.",
+        "send it again",
+    ),
+    _Meaning(
+        (DataError, UnicodeError),
+        "INVALID_SYNTAX",
+        "The request contains a value that can't be stored.",
+        "check for U+0000, lone surrogates and numbers out of range",
+    ),
+    _Meaning(
+        (RecursionError,), "INVALID_SYNTAX", "The request is nested too deeply.", "flatten it"
+    ),
+    _Meaning(
+        (IntegrityError,), "CONFLICT", "Somebody else changed this first.", "look again and retry"
+    ),
 )

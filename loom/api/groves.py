@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api import bodies, node_responses, responses
+from loom.api import bodies, responses
 from loom.api.auth import demand_scope, user_of
 from loom.api.bodies import read
 from loom.api.nodes import PAGES, a_number, a_truth, events_of, number, paged, truth
@@ -34,7 +34,9 @@ CURSOR = (
 )
 
 
-@operation("GET", "groves list", "The caller's groves", answers=responses.GrovePage, asks=PAGES)
+@operation(
+    "GET", "groves list", "The caller's groves", answers=responses.Page[responses.Grove], asks=PAGES
+)
 @operation(
     "POST",
     "groves make",
@@ -77,7 +79,7 @@ def grove(request: Request, uid: str) -> Response:
     "GET",
     "groves events",
     "What happened in a grove",
-    answers=node_responses.Events,
+    answers=responses.Events,
     asks=CURSOR,
 )
 @api_view(["GET"])
@@ -93,7 +95,7 @@ def events(request: Request, uid: str) -> Response:
 DAY = timedelta(days=1)
 
 
-@operation("GET", "members list", "Members", answers=responses.MemberPage, asks=PAGES)
+@operation("GET", "members list", "Members", answers=responses.Page[responses.Member], asks=PAGES)
 @operation(
     "POST",
     "members add",
@@ -133,7 +135,7 @@ def members(request: Request, uid: str) -> Response:
     "GET",
     "invitations list",
     "Invitations, for owners",
-    answers=responses.InvitationPage,
+    answers=responses.Page[responses.Invitation],
     asks=PAGES,
 )
 @operation(
@@ -148,7 +150,7 @@ def members(request: Request, uid: str) -> Response:
     "DELETE",
     "invitations revoke",
     "Revoke an invitation",
-    body=bodies.InvitationNamed,
+    body=bodies.LinkNamed,
     answers=responses.Gone,
 )
 @api_view(["GET", "POST", "DELETE"])
@@ -158,7 +160,7 @@ def invitations(request: Request, uid: str) -> Response:
     if request.method == "GET":
         return paged(request, found.invitations.order_by("id"), invites.invitation_body)
     if request.method == "DELETE":
-        invites.revoke_invitation(actor, read(request, bodies.InvitationNamed).id)
+        invites.revoke_invitation(actor, read(request, bodies.LinkNamed).id)
         return Response({"ok": True})
     body = read(request, bodies.InvitationSent)
     days = (body.expires_at - timezone.now()) / DAY if body.expires_at else body.days
@@ -187,13 +189,6 @@ class Found(BaseModel):
     at: str
 
 
-class FoundPage(BaseModel):
-    """The best hits; `count` of all."""
-
-    count: int
-    results: list[Found]
-
-
 def _text(name: str, says: str) -> OpenApiParameter:
     return OpenApiParameter(name, OpenApiTypes.STR, description=says)
 
@@ -210,7 +205,9 @@ ASKS = (
 )
 
 
-@operation("GET", "groves search", "Search all trees of a grove", answers=FoundPage, asks=ASKS)
+@operation(
+    "GET", "groves search", "Search all trees of a grove", answers=responses.Page[Found], asks=ASKS
+)
 @api_view(["GET"])
 def search(request: Request, uid: str) -> Response:
     """Texts, annotations and titles that hold `q` and pass the filters."""

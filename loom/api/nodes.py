@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api import node_responses as shapes
+from loom.api import responses
 from loom.api.streaming import DEEP, packed, path_pieces
 from loom.events import streams
 from loom.models import Node, Tree, User, Workspace
@@ -84,7 +84,7 @@ def _asked(
         _asked("after", _FROM_0, "The `next` of the page before.", 0),
         _asked("limit", _TO_1000, "At most 1000.", trees.MAX_ROWS),
     ],
-    responses=shapes.NodePage,
+    responses=responses.NodePage,
 )
 @api_view(["GET"])
 def nodes(request: Request, uid: str) -> Response:
@@ -100,7 +100,7 @@ def nodes(request: Request, uid: str) -> Response:
     tags=["trees"],
     summary="One node",
     parameters=[_asked("descendants", _BOOL, "Counts what hangs below, too.", False)],
-    responses=shapes.Node,
+    responses=responses.Node,
 )
 @api_view(["GET"])
 def node(request: Request, uid: str, local_id: str) -> Response:
@@ -116,7 +116,7 @@ def node(request: Request, uid: str, local_id: str) -> Response:
     tags=["trees"],
     summary="The path to a node",
     parameters=[_asked("node", _STR, "Its end; without it the caller's position.")],
-    responses=shapes.Path,
+    responses=responses.Path,
 )
 @api_view(["GET"])
 def path(request: Request, uid: str) -> HttpResponse:
@@ -132,7 +132,7 @@ def path(request: Request, uid: str) -> HttpResponse:
     operation_id="tree_skeleton",
     tags=["trees"],
     summary="A whole tree in columns, without texts",
-    responses=shapes.Skeleton,
+    responses=responses.Skeleton,
 )
 @api_view(["GET"])
 def columns(request: Request, uid: str) -> HttpResponseBase:
@@ -161,7 +161,7 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
         _asked("since", _FROM_0, "The last seq that is known.", 0),
         _asked("limit", _TO_1000, "At most 1000.", event_log.MAX_EVENTS),
     ],
-    responses=shapes.Events,
+    responses=responses.Events,
 )
 @api_view(["GET"])
 def events(request: Request, uid: str) -> Response:
@@ -178,7 +178,7 @@ def events(request: Request, uid: str) -> Response:
         _asked("node", _STR, "Only this node and what it rests on."),
         _asked("path", _STR, "Only the path to this node, as the caller reads it."),
     ],
-    responses=shapes.Verification,
+    responses=responses.Verification,
 )
 @api_view(["GET"])
 def verification(request: Request, uid: str) -> Response:
@@ -204,7 +204,7 @@ def verification(request: Request, uid: str) -> Response:
     operation_id="tree_node_provenance",
     tags=["trees"],
     summary="Where a node came from",
-    responses=shapes.Provenance,
+    responses=responses.Provenance,
 )
 @api_view(["GET"])
 def provenance(request: Request, uid: str, local_id: str) -> Response:
@@ -215,7 +215,7 @@ def provenance(request: Request, uid: str, local_id: str) -> Response:
 
 
 def get_tree(request: Request, uid: str) -> tuple[Actor, Tree]:
-    """The tree for whoever asks; NOT_FOUND for outsiders and for what cannot be an id."""
+    """The tree for the caller; NOT_FOUND for outsiders and for what cannot be an id."""
     user = request.user
     if not isinstance(user, User):
         raise CommandError("UNAUTHENTICATED", "You are not signed in.", hint="Send a key.")
@@ -276,12 +276,12 @@ def _named(request: Request, tree: Tree, name: str) -> Node | None:
 
 
 def _own_workspace(actor: Actor, tree: Tree) -> Workspace | None:
-    """The caller's workspace, if he has one yet: reading makes none."""
+    """The caller's workspace, if they have one: reading makes none."""
     return Workspace.objects.filter(participant=actor.participant, tree=tree).first()
 
 
 def position_of(tree: Tree, workspace: Workspace | None) -> Node:
-    """Where the caller stands in this tree: the nearest node above that is not hidden."""
+    """The caller's position in this tree: the nearest node above that is not hidden."""
     if workspace is not None:
         node = lookup.rows().get(pk=workspace.position_id)
         if node.tree_id == tree.pk:

@@ -35,7 +35,7 @@ def _changes(sent: dict[str, Any]) -> verbs.Changes:
 
 
 def _actor(user: User, grove: str) -> Actor:
-    """The user in the grove of that id, else in his first."""
+    """The user in the grove of that id, else in their first."""
     if grove:
         return access.get_grove(user, grove)[0]
     return access.get_actor(user, access.first_grove(user))
@@ -45,7 +45,7 @@ def _actor(user: User, grove: str) -> Actor:
     "GET",
     "participants list",
     "Who takes part in a grove",
-    answers=responses.ParticipantPage,
+    answers=responses.Page[responses.Participant],
     asks=(
         an_id("grove", "Without it the caller's first."),
         a_truth("archived", "Those that take part no more, instead."),
@@ -84,7 +84,7 @@ def participants(request: Request) -> Response:
 )
 @api_view(["POST"])
 def probe(request: Request, uid: str) -> Response:
-    """A worker asks the endpoint with tiny requests; `probe` of the participant tells."""
+    """A worker sends the endpoint tiny requests; the participant's `probe` holds the result."""
     actor, one = access.get_participant(user_of(request), uid, role="owner")
     return Response(_body(verbs.ask_probe(actor, one)), status=202)
 

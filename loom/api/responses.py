@@ -1,14 +1,32 @@
-"""What the API answers about people, groves, trees and lines, for the OpenAPI schema. The
-bodies are made by commands and queries."""
+"""The shapes of what the API answers, for the OpenAPI schema; commands and queries make them."""
 
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from loom.rules.errors import Code
 from loom.rules.permissions import Scope
 
 Role = Literal["reader", "writer", "owner"]
+T = TypeVar("T")
+
+
+def _describe_page(schema: dict[str, Any]) -> None:
+    schema.setdefault("description", "One page; `count` of all.")
+
+
+class Page(BaseModel, Generic[T]):
+    """One page; `count` of all."""
+
+    model_config = ConfigDict(json_schema_extra=_describe_page)
+
+    count: int
+    results: list[T]
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        """The name in the schema: a Page[Tree] is a TreePage."""
+        return f"{params[0].__name__}Page"
 
 
 class Problem(BaseModel):
@@ -59,13 +77,6 @@ class Grove(BaseModel):
     created_at: str
 
 
-class GrovePage(BaseModel):
-    """One page of groves."""
-
-    count: int
-    results: list[Grove]
-
-
 class Me(BaseModel):
     """Who calls."""
 
@@ -77,19 +88,12 @@ class Me(BaseModel):
 
 
 class Member(BaseModel):
-    """Somebody's role in a grove, and the participant he is there."""
+    """Somebody's role in a grove, and their participant there."""
 
     user: str
     name: str
     role: Role
     participant: str
-
-
-class MemberPage(BaseModel):
-    """One page of members."""
-
-    count: int
-    results: list[Member]
 
 
 class Invitation(BaseModel):
@@ -106,13 +110,6 @@ class NewInvitation(Invitation):
     """The same with its link, which is shown this once."""
 
     link: str
-
-
-class InvitationPage(BaseModel):
-    """One page of invitations."""
-
-    count: int
-    results: list[Invitation]
 
 
 class Participant(BaseModel):
@@ -146,22 +143,15 @@ class Participant(BaseModel):
     archived_at: str | None
 
 
-class ParticipantPage(BaseModel):
-    """One page of participants."""
-
-    count: int
-    results: list[Participant]
-
-
 class Place(BaseModel):
-    """The caller's workspace in a tree, and where he stands."""
+    """The caller's workspace in a tree, and their position."""
 
     id: str
     position: str
 
 
 class Tree(BaseModel):
-    """A tree with its size. `workspace` is the caller's own; null in lists where he has none."""
+    """A tree with its size. `workspace` is the caller's own; null in lists where they have none."""
 
     id: str
     grove: str
@@ -181,13 +171,6 @@ class Tree(BaseModel):
     workspace: Place | None
 
 
-class TreePage(BaseModel):
-    """One page of trees."""
-
-    count: int
-    results: list[Tree]
-
-
 class CommandForm(BaseModel):
     """One form of one command, as the registry declares it."""
 
@@ -200,13 +183,6 @@ class CommandForm(BaseModel):
     aliases: list[str]
     arguments: dict[str, Any]
     allowed: bool
-
-
-class CommandPage(BaseModel):
-    """All commands."""
-
-    count: int
-    results: list[CommandForm]
 
 
 class Key(BaseModel):
@@ -227,13 +203,6 @@ class NewKey(Key):
     key: str
 
 
-class KeyPage(BaseModel):
-    """One page of keys."""
-
-    count: int
-    results: list[Key]
-
-
 class Session(BaseModel):
     """A signed-in browser; `here` is the one that asks."""
 
@@ -244,8 +213,208 @@ class Session(BaseModel):
     here: bool
 
 
-class SessionPage(BaseModel):
-    """One page of browsers."""
+# What is answered about nodes, paths, events and links.
 
-    count: int
-    results: list[Session]
+
+class Author(BaseModel):
+    """Who wrote something."""
+
+    id: str
+    name: str
+    kind: Literal["human", "model"]
+
+
+class Source(BaseModel):
+    """What a node was made from besides its parent: a local id, `tree:ID`, `tree:ID node:x9y3`."""
+
+    item: str
+    role: Literal["primary", "context", "instruction"]
+
+
+class Bookmark(BaseModel):
+    """Somebody's bookmark."""
+
+    label: str
+    participant: str
+
+
+class Counts(BaseModel):
+    """What hangs at a node and is seen. `descendants` only when asked for."""
+
+    children: int
+    annotations: int
+    links: int
+    versions: int
+    descendants: int | None = None
+
+
+class Proof(BaseModel):
+    """The values the hash is taken of: SHA-256 of their JSON with sorted keys, no blanks."""
+
+    author: str
+    call: str | None
+    configuration: str | None
+    content: list[dict[str, Any]]
+    created_at: str
+    edited_from: str | None
+    kind: str
+    parent: str | None
+
+
+class Node(BaseModel):
+    """One version of one slot, in full."""
+
+    id: str
+    tree: str
+    kind: Literal["text", "annotation", "thought", "claim"]
+    form: str
+    text: str
+    content: list[dict[str, Any]]
+    author: Author
+    parent: str | None
+    slot: str
+    depth: int
+    versions: list[str]
+    edited_from: str | None
+    sources: list[Source]
+    created_at: str
+    pruned: bool
+    excluded: bool
+    hidden: bool
+    sandbox: bool
+    resolved: bool
+    finish: str
+    generation: str | None
+    call: str | None
+    summary: str
+    counts: Counts
+    bookmarks: list[Bookmark]
+    tags: list[str]
+    hash: str
+    proof: Proof
+
+
+class NodeLine(BaseModel):
+    """A node without its text; `length` in code points."""
+
+    id: str
+    kind: str
+    parent: str | None
+    slot: str
+    author: str
+    pruned: bool
+    excluded: bool
+    length: int
+
+
+class NodePage(Page[NodeLine]):
+    """Some nodes in order of creation; `next` is the next `after`, null at the end."""
+
+    next: int | None
+
+
+class Path(BaseModel):
+    """A path, root first; `versions` names the selected version of each slot."""
+
+    nodes: list[Node]
+    versions: dict[str, str]
+
+
+class Skeleton(BaseModel):
+    """A whole tree in columns of the same length, in order of creation."""
+
+    seq: int
+    ids: list[str]
+    parents: list[int | None]
+    slots: list[int]
+    kinds: list[str]
+    authors: list[int]
+    participants: list[Author]
+    flags: list[int]
+    lengths: list[int]
+
+
+class Event(BaseModel):
+    """One thing that happened; of a hidden one only `seq` and `kind` are given."""
+
+    seq: int
+    kind: str
+    actor: str = ""
+    origin: str = ""
+    payload: dict[str, Any] = {}
+    at: str = ""
+
+
+class Events(BaseModel):
+    """Events after the cursor; `head` is the last seq there is."""
+
+    events: list[Event]
+    head: int
+
+
+class Broken(BaseModel):
+    """A node that does not verify, and why."""
+
+    node: str
+    reason: str
+
+
+class Above(BaseModel):
+    """One version that a node rests on; `call` where a model wrote it, else empty."""
+
+    id: str
+    by: str
+    at: str
+    hash: str
+    call: str
+
+
+class Provenance(BaseModel):
+    """Where a node came from. `above` goes from the root downwards, without the `left_out`
+    furthest ones; `call` as GET /api/calls/{id} gives it; `verify.said` are sentences."""
+
+    node: str
+    hash: str
+    proof: dict[str, Any]
+    finish: str
+    above: list[Above]
+    left_out: int
+    generation: str | None
+    note: str
+    ended_at: str | None
+    call: dict[str, Any] | None
+    verify: dict[str, Any]
+
+
+class Verification(BaseModel):
+    """The outcome; `later_versions` are versions on a path that came after the ones built upon.
+    Of the nodes checked so many were `imported`: nobody but the file vouches for them."""
+
+    status: Literal["valid", "invalid", "incomplete"]
+    checked: int
+    imported: int
+    broken: list[Broken]
+    later_versions: list[str]
+
+
+class Link(BaseModel):
+    """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
+    `tree:ID node:a7x2` of another tree, `erased` where that is gone."""
+
+    id: str
+    tree: str
+    type: str
+    source: str
+    target: str
+    note: str
+    confidence: float | None
+    by: str
+    at: str
+
+
+class LinkType(BaseModel):
+    """A type of links; `reverse` is how it reads from the target's side."""
+
+    name: str
+    reverse: str
+    symmetric: bool

@@ -4,12 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from django.conf import settings
-from drf_spectacular.extensions import (
-    OpenApiAuthenticationExtension,
-    OpenApiSerializerExtension,
-)
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 
 from loom.api.responses import Problem
@@ -37,11 +33,11 @@ def operation(
     status: int = 200,
     asks: Sequence[OpenApiParameter] = (),
 ) -> Callable[[F], F]:
-    """Describes one method of an address; `name` is its group, a blank, and its deed."""
-    group, _, deed = name.partition(" ")
+    """Describes one method of an address; `name` is its group, a space, and its action."""
+    group, _, action = name.partition(" ")
     described: Callable[[F], F] = extend_schema(
         methods=[method],
-        operation_id=f"{group}_{deed}",
+        operation_id=f"{group}_{action}",
         tags=[group],
         summary=summary,
         request=body,
@@ -62,35 +58,6 @@ class Schema(AutoSchema):
             return None
         schema, _ = self._get_request_for_media_type(body, direction)  # type: ignore[no-untyped-call]
         return {"content": {"application/json": {"schema": schema}}, "required": True}
-
-
-class BodyInSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
-    """Bodies are described as they are read: what has a default may be left out."""
-
-    target_class = "loom.api.bodies.Body"
-    match_subclasses = True
-    priority = 1
-
-    def get_name(self, auto_schema: Any, direction: Any) -> str:
-        """The model's own name."""
-        return str(self.target.__name__)
-
-    def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
-        """The JSON schema of the model; the models inside it become components."""
-        from loom.api.bodies import Part
-
-        found: dict[str, Any] = self.target.model_json_schema(
-            ref_template="#/components/schemas/{model}", mode="validation"
-        )
-        for name, inner in found.pop("$defs", {}).items():
-            component = ResolvedComponent(  # type: ignore[no-untyped-call]
-                name=name, type=ResolvedComponent.SCHEMA, object=name, schema=inner
-            )
-            auto_schema.registry.register_on_missing(component)
-        if issubclass(self.target, Part):
-            for field in found["properties"].values():
-                field.pop("default", None)
-        return found
 
 
 class BearerInSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

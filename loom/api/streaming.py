@@ -45,7 +45,7 @@ _TRUTH = ("false", "true")
 def nodes_json(
     actor: Actor, tree: Tree, rows: Sequence[NodeRow], hidden: set[int] | None = None
 ) -> tuple[Iterator[str], dict[str, str]]:
-    """The body of each node, and the version that stands by slot, both by local id.
+    """The body of each node, and the selected version by slot, both by local id.
 
     `hidden` as in facts_of.
     """

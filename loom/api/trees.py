@@ -13,7 +13,6 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import bodies, responses
-from loom.api import node_responses as shapes
 from loom.api.auth import user_of
 from loom.api.bodies import read
 from loom.api.nodes import (
@@ -55,13 +54,6 @@ class NewPublicLink(PublicLink):
     link: str
 
 
-class PublicLinkPage(BaseModel):
-    """One page of public links."""
-
-    count: int
-    results: list[PublicLink]
-
-
 # Public links of a tree over the API. The page that they open is `loom.web.public`.
 
 
@@ -69,7 +61,7 @@ class PublicLinkPage(BaseModel):
     "GET",
     "public links list",
     "Open public links, for owners",
-    answers=PublicLinkPage,
+    answers=responses.Page[PublicLink],
     asks=PAGES,
 )
 @operation(
@@ -84,7 +76,7 @@ class PublicLinkPage(BaseModel):
     "DELETE",
     "public links revoke",
     "Revoke a public link",
-    body=bodies.PublicLinkNamed,
+    body=bodies.LinkNamed,
     answers=responses.Gone,
 )
 @api_view(["GET", "POST", "DELETE"])
@@ -94,7 +86,7 @@ def public_links(request: Request, uid: str) -> Response:
     if request.method == "GET":
         return paged(request, verbs.open_links(actor, tree), verbs.public_link_body)
     if request.method == "DELETE":
-        verbs.revoke_public_link(actor, tree, read(request, bodies.PublicLinkNamed).id)
+        verbs.revoke_public_link(actor, tree, read(request, bodies.LinkNamed).id)
         return Response({"ok": True})
     made, secret = verbs.make_public_link(
         actor, tree, days=read(request, bodies.PublicLinkSent).days
@@ -113,7 +105,7 @@ _NODE = OpenApiParameter("node", OpenApiTypes.STR, description="Only those at th
     "GET",
     "links list",
     "Links that start in a tree, or start or end at a node",
-    answers=shapes.LinkPage,
+    answers=responses.Page[responses.Link],
     asks=(an_id("tree", "The tree.", required=True), _NODE, *PAGES),
 )
 @api_view(["GET"])
@@ -128,7 +120,12 @@ def links(request: Request) -> Response:
     return Response({"count": len(found), "results": link_bodies(page, tree)})
 
 
-@operation("GET", "link-types list", "The types a link may have", answers=shapes.LinkTypePage)
+@operation(
+    "GET",
+    "link-types list",
+    "The types a link may have",
+    answers=responses.Page[responses.LinkType],
+)
 @api_view(["GET"])
 def types(request: Request) -> Response:
     """Every stored type with how it reads from its target's side."""
@@ -149,7 +146,7 @@ def _body(actor: Actor, tree: Tree) -> dict[str, Any]:
 
 
 def _line(user: User, tree: Tree) -> dict[str, Any]:
-    """A tree in a list: whoever only looks at a list gets no workspaces by it."""
+    """A tree in a list: listing makes no workspaces."""
     actor = access.get_actor(user, tree.grove)
     own = Workspace.objects.filter(participant=actor.participant, tree=tree)
     return tree_body(actor, tree, own.select_related("position", "tree").first())
@@ -159,7 +156,7 @@ def _line(user: User, tree: Tree) -> dict[str, Any]:
     "GET",
     "trees list",
     "The caller's trees, the latest touched first",
-    answers=responses.TreePage,
+    answers=responses.Page[responses.Tree],
     asks=(
         an_id("grove", "Only those of this grove."),
         a_truth("archived", "Archived ones, instead."),

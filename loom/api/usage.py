@@ -175,7 +175,7 @@ def estimate(request: Request, uid: str) -> Response:
 )
 @api_view(["GET"])
 def of_grove(request: Request, uid: str) -> Response:
-    """What was spent by whom on what, from a day to a day."""
+    """The money spent, by participant and tree, between two days."""
     actor, _ = access.get_grove(user_of(request), uid)
     first = _day(request, "day", today())
     return Response(usage.of_grove(actor, first, _day(request, "to", first)))

@@ -1,4 +1,4 @@
-"""Answers that wait for generations to end, without a thread for each.
+"""Responses that wait for generations to end, without a thread for each.
 
 The view has run, and its thread is free, before the wait begins: the view leaves in the
 request's scope what is waited for, and `holding` keeps its answer back until that has ended.

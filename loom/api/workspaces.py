@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api import bodies, node_responses
+from loom.api import bodies, responses
 from loom.api.auth import user_of
 from loom.api.bodies import read
 from loom.api.groves import CURSOR
@@ -38,17 +38,10 @@ class Draft(BaseModel):
     at: str | None
 
 
-class Drafts(BaseModel):
-    """A person's drafts in a tree."""
-
-    count: int
-    results: list[Draft]
-
-
 # Drafts over the API: what a person has typed and not yet made a node of.
 
 
-@operation("GET", "workspaces drafts", "Somebody's drafts in a tree", answers=Drafts)
+@operation("GET", "workspaces drafts", "Somebody's drafts in a tree", answers=responses.Page[Draft])
 @api_view(["GET"])
 def drafts(request: Request, uid: str) -> Response:
     """The drafts of the caller's workspace; an agent's has none."""
@@ -144,12 +137,10 @@ class StepBody(BaseModel):
     at: str
 
 
-class StepPage(BaseModel):
+class StepPage(responses.Page[StepBody]):
     """Steps in order; `next` is the next `after`, null at the end."""
 
-    count: int
     next: int | None
-    results: list[StepBody]
 
 
 # Workspaces and steps over the API.
@@ -206,7 +197,7 @@ def status(request: Request, uid: str) -> Response:
     "GET",
     "workspaces events",
     "What happened in a workspace",
-    answers=node_responses.Events,
+    answers=responses.Events,
     asks=CURSOR,
 )
 @api_view(["GET"])

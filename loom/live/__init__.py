@@ -1,5 +1,5 @@
-"""The live door: events down to open sockets (docs/model.md §14.3.11). Only presence comes up.
+"""Live updates: events to open WebSockets (docs/model.md §14.3.11); they send presence only.
 
-The log is the memory and the channel layer a doorbell: a group is joined first, the log
-is read from the cursor second, and what comes twice is dropped by its seq.
+The log holds the events; the channel layer only rings. A feed joins its group first, then
+reads the log from its cursor, and drops what it has already read by seq.
 """

@@ -15,7 +15,7 @@ _HINT = 'Send {"type": "presence", "node": ID} and, if you write, "buffer": TEXT
 
 
 class Presence(BaseModel):
-    """Where the sender is, and the working buffer he lets others see."""
+    """Where the sender is, and the working buffer that others may see."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -226,7 +226,7 @@ class Drawings:
         return number + 1, seq, by_language.get(language) or drawn(seq, {})
 
 
-# Texts of running generations as one process has heard them. Plain values, no sockets.
+# Texts of running generations as one process has received them. Plain values, no sockets.
 
 
 @dataclass
@@ -268,23 +268,23 @@ class Partial:
 
 @dataclass
 class Reader:
-    """How far one socket has been told one generation's text, and when it was told last."""
+    """How much of one generation's text one socket has been sent, and when it was sent last."""
 
     epoch: int = 0
     offset: int = 0
     chunk: int = 0
-    told_at: float = 0.0
+    sent_at: float = 0.0
 
     def is_behind(self, partial: Partial) -> bool:
-        """Whether there is something to tell."""
+        """Whether there is something to send."""
         return (self.epoch, self.chunk) != (partial.epoch, partial.chunk)
 
     def take(self, partial: Partial, now: float) -> tuple[str, bool]:
-        """What is still to be told, and whether it is the whole text; then it counts as told."""
+        """What is still to be sent, and whether it is the whole text; then it counts as sent."""
         if self.epoch != partial.epoch:
             self.epoch, self.offset = partial.epoch, 0
         piece, whole = partial.text[self.offset :], self.offset == 0
-        self.offset, self.chunk, self.told_at = len(partial.text), partial.chunk, now
+        self.offset, self.chunk, self.sent_at = len(partial.text), partial.chunk, now
         return piece, whole
 
 
@@ -297,7 +297,7 @@ TTL_S = 50.0
 
 @dataclass
 class Here:
-    """This process's places by socket, and those other processes told of, by process."""
+    """This process's places by socket, and those that other processes reported, by process."""
 
     own: dict[int, Place] = field(default_factory=dict)
     others: dict[str, tuple[float, list[Place]]] = field(default_factory=dict)
@@ -327,7 +327,7 @@ class Here:
         self.version += before != places
 
     def expire(self, now: float) -> bool:
-        """Forgets processes not heard of for long; whether there were any."""
+        """Forgets processes that have not reported for long; whether there were any."""
         gone = [process for process, (until, _) in self.others.items() if until < now]
         for process in gone:
             del self.others[process]
@@ -335,9 +335,9 @@ class Here:
         return bool(gone)
 
     def places(self) -> list[Place]:
-        """Everybody who is here; the same place of the same participant is told once."""
-        told: list[Place] = []
+        """Everybody who is here; the same place of the same participant is listed once."""
+        found: list[Place] = []
         for place in [*self.own.values(), *(p for _, ps in self.others.values() for p in ps)]:
-            if place not in told:
-                told.append(place)
-        return told
+            if place not in found:
+                found.append(place)
+        return found

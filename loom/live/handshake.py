@@ -1,4 +1,4 @@
-"""Who opens a socket, and to which stream: Bearer, or a cookie from a listed Origin."""
+"""Who opens a socket, and to which stream: by API key, or by cookie from a listed Origin."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ MAX_SEQ = 2**63 - 1
 
 @dataclass(frozen=True)
 class Guest:
-    """Somebody who may listen: to which stream, from where, as whom."""
+    """A user who may listen: to which stream, from which seq, with which role."""
 
     stream: str
     groves: str  # the stream of the grove, where changes of roles are announced
@@ -38,7 +38,7 @@ class Guest:
 
 
 class Unwelcome(Exception):
-    """The socket is closed with `code`; `refused`, where given, is said before."""
+    """The socket is closed with `code`; `refused`, where given, is sent before."""
 
     def __init__(self, code: int, refused: CommandError | None = None) -> None:
         super().__init__(code)
@@ -64,7 +64,7 @@ def _by_key(given: str) -> tuple[User, dict[str, Any]]:
 
 
 def _by_cookie(headers: dict[str, list[str]]) -> tuple[User, dict[str, Any]]:
-    # A browser sends the cookie along from any page: only the Origin tells whose page it is.
+    # A browser sends the cookie along from any page: only the Origin shows whose page it is.
     origins = headers.get("origin", [])
     if len(origins) != 1 or origins[0] not in settings.ORIGINS:
         raise Unwelcome(4401)
@@ -122,8 +122,8 @@ _OPENERS: dict[str, Callable[[User, str], tuple[access.Actor, Any]]] = {
 
 
 def welcome(scope: Scope, kind: str, uid: str) -> Guest:
-    """The guest who may listen to the item's stream. Raises Unwelcome: 4401 who?,
-    4404 not yours or not there, 4400 for a `since` that is no number."""
+    """The guest who may listen to the item's stream. Raises Unwelcome: 4401 not
+    signed in, 4404 not visible or not there, 4400 for a `since` that is no number."""
     user, by = _who(_headers(scope))
     try:
         actor, item = _OPENERS[kind](user, uid)

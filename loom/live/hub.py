@@ -69,11 +69,11 @@ class Hub:
             await asyncio.sleep(WATCH_S)
             try:
                 await self.look()
-            except Exception:  # the database may be away; sockets stay, and hear of it later
+            except Exception:  # the database may be away; sockets stay open
                 log.warning("could not look after the sockets", exc_info=True)
 
     async def look(self) -> None:
-        """Notices lost bells and pieces of text, changed roles, slow sockets and feeds without
+        """Checks for lost bells and pieces of text, changed roles, slow sockets and feeds without
         sockets."""
         now = asyncio.get_running_loop().time()
         for feed in list(self._feeds.values()):

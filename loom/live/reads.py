@@ -25,18 +25,18 @@ from loom.rules.permissions import ROLES, Role, Scope, limited
 P = ParamSpec("P")
 T = TypeVar("T")
 
-COUNT = 2  # so that one who reads a long log does not hold up the news
+COUNT = 2  # so that reading a long log does not hold up new events
 
 
 class Threads:
-    """Runs functions of `reading`. Only reads: a failed one is not tried again here."""
+    """Runs the functions below. Only reads: a failed one is not tried again here."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(COUNT, "live", initializer=self._enter)
         self._connections: list[BaseDatabaseWrapper] = []
 
     async def read(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the function returns. A connection that failed is opened anew next time."""
+        """What the function returns. A connection that failed is opened again next time."""
 
         def run() -> T:
             try:
@@ -62,7 +62,7 @@ class Threads:
         self._connections.append(connections[DEFAULT_DB_ALIAS])
 
 
-# What the live door reads from the database. Synchronous; each call a few short queries.
+# What sockets read from the database. Synchronous; each call a few short queries.
 
 
 Verdict = str | int  # a role, or the code a socket is closed with
@@ -70,7 +70,7 @@ Verdict = str | int  # a role, or the code a socket is closed with
 
 @dataclass(frozen=True)
 class Pass:
-    """By what somebody came in, so that it can be asked again whether it still holds.
+    """What admitted a guest, so that it can be checked again.
 
     `password` is the password's hash at that time: a change ends sockets of browsers.
     """
@@ -100,7 +100,7 @@ _MEMBERS = """SELECT m.user_id, m.grove_id, m.role, u.password
 
 def entries_after(stream: str, seq: int, limit: int) -> list[Entry]:
     """The next events of a stream, at most PAGE of them, rendered; in order. Two queries:
-    the texts of nodes are read besides."""
+    the texts of nodes take a second one."""
     rows = _AFTER.all(stream=stream, seq=seq)
     bodies = event_log.hydrated([event_log.event_body(*row) for row in rows[:limit]])
     return [_entry(body) for body in bodies]
@@ -160,8 +160,8 @@ def node_exists(tree_id: int, local_id: str) -> bool:
 def news(
     stream: str, seq: int, limit: int, passes: set[Pass]
 ) -> tuple[list[Entry], dict[Pass, Verdict]]:
-    """The next events, and who may still hear them: asked after the events were read, so
-    that whoever was removed before one of them is not told it. Two queries."""
+    """The next events, and who may still receive them: read after the events, so that a
+    member who was removed before one of them does not get it. Two queries."""
     entries = entries_after(stream, seq, limit)
     return entries, memberships(passes) if entries else {}
 
@@ -177,7 +177,7 @@ def memberships(passes: set[Pass]) -> dict[Pass, Verdict]:
 def standing(passes: set[Pass]) -> dict[Pass, Verdict]:
     """For each pass the role it gives now, or the code its socket is closed with.
 
-    Besides memberships: keys, sessions, passwords and trees. At most four queries.
+    Checks memberships, keys, sessions, passwords and trees. At most four queries.
     """
     members = _members(passes)
     lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())

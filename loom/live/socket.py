@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Pace:
-    """`a_second` may go in the long run, `burst` at once. Times are given by the caller."""
+    """A rate limit: `a_second` on average, `burst` at once. The caller gives the time."""
 
     a_second: float
     burst: float
@@ -32,7 +32,7 @@ class Pace:
         return self._left >= 1
 
     def take(self, now: float) -> bool:
-        """Whether one may go now; if so, it has gone."""
+        """Whether one may go now; if so, it is counted."""
         if not self.may_go(now):
             return False
         self._left -= 1
@@ -79,7 +79,7 @@ class Socket:
         self._wire = wire
         self._closing = asyncio.Event()
         self._readers: dict[str, Reader] = {}
-        self._here_told = -1
+        self._here_sent = -1
         self._drawn = feed.drawings.count
         self._is_behind = guest.since < feed.ring.head
         self._beat_at = 0.0
@@ -94,11 +94,11 @@ class Socket:
         self._closing.set()
 
     def end(self) -> None:
-        """Ends `run` without a word: the client has gone."""
+        """Ends `run` without a close frame: the client has gone."""
         self._closing.set()
 
     def look(self, now: float) -> None:
-        """Called each second: notices a socket that does not take what it is sent."""
+        """Called each second: closes a socket whose client does not read."""
         if self._sending_since is not None:
             waited_s = now - self._sending_since
             if waited_s > (SLOW_S if self._cursor < self.feed.ring.floor else STUCK_S):
@@ -136,9 +136,9 @@ class Socket:
         if self._closing.is_set():
             return
         try:
-            await self._hear(text)
+            await self._take(text)
         except CommandError as refused:
-            await self._tell(frames.error(refused))
+            await self._send(frames.error(refused))
         except OSError:
             self.end()
         except Exception as error:
@@ -150,8 +150,8 @@ class Socket:
         except (OSError, TimeoutError, RuntimeError):
             return  # gone already, or it never read what was sent before
 
-    async def _tell(self, frame: str) -> None:
-        if self.close_code:  # whoever is shown the door hears nothing more
+    async def _send(self, frame: str) -> None:
+        if self.close_code:  # nothing is sent after the close
             return
         self._sending_since = self._loop.time()
         await self._wire.send(text_data=frame)
@@ -161,24 +161,24 @@ class Socket:
         await self._demand_cursor()
         while True:
             self.wake.clear()
-            await self._tell_events()
-            await self._tell_drawn()
-            await self._tell_deltas()
-            await self._tell_presence()
+            await self._send_events()
+            await self._send_drawn()
+            await self._send_deltas()
+            await self._send_presence()
             if self._loop.time() >= self._beat_at:
                 self._beat_at = self._loop.time() + HEARTBEAT_S
-                await self._tell(frames.heartbeat(self.feed.ring.head))
+                await self._send(frames.heartbeat(self.feed.ring.head))
             await self.wake.wait()
 
     async def _demand_cursor(self) -> None:
-        """A client may know more than this feed has heard of yet, but not more than there is:
-        then the log was set back (a backup was restored), and what comes now is new to it."""
+        """A client's cursor may be ahead of this feed, but not of the log: then a backup was
+        restored, and all events from now on are new to the client."""
         if self._cursor > self.feed.ring.head:
             head = (await self.feed.read(reads.heads, [self.feed.stream])).get(self.feed.stream, 0)
             self.feed.ring_bell(head)
             self._cursor = min(self._cursor, head)
 
-    async def _tell_events(self) -> None:
+    async def _send_events(self) -> None:
         ring = self.feed.ring
         while self._cursor < ring.head:
             if self._cursor < ring.floor:
@@ -191,38 +191,38 @@ class Socket:
                 entries = ring.after(self._cursor)
             for entry in entries:
                 if entry.kind == "generation.ended":
-                    await self._tell_deltas(at_once=True)
-                await self._tell(entry.frame_for(self.role))
+                    await self._send_deltas(at_once=True)
+                await self._send(entry.frame_for(self.role))
                 self._cursor = entry.seq
             if not entries:
                 return
 
-    async def _tell_drawn(self) -> None:
+    async def _send_drawn(self) -> None:
         """What changed on the page, after the events that changed it. What happened before
         this socket was opened was drawn for others: its page fetches what it shows."""
         if not self.guest.drawn:
             return
         if self._is_behind:
             self._is_behind = False
-            await self._tell(frames.drawn(self._cursor, {}))
+            await self._send(frames.drawn(self._cursor, {}))
         while found := self.feed.drawings.next(self._drawn, self.guest.drawn):
             number, seq, frame = found
             if seq > self._cursor:  # its events come first
                 self.wake.set()
                 return
             self._drawn = number
-            await self._tell(frame)
+            await self._send(frame)
 
-    async def _tell_deltas(self, *, at_once: bool = False) -> None:
+    async def _send_deltas(self, *, at_once: bool = False) -> None:
         for partial, reader in self._behind():
             if not at_once and not self._deltas.take(self._loop.time()):
                 self._loop.call_later(self._deltas.wait_s, self.wake.set)
                 return
             text, whole = reader.take(partial, self._loop.time())
-            await self._tell(frames.delta(partial.uid, chunk=partial.chunk, text=text, whole=whole))
+            await self._send(frames.delta(partial.uid, chunk=partial.chunk, text=text, whole=whole))
 
     def _behind(self) -> list[tuple[Partial, Reader]]:
-        """The generations of which something is untold, the longest waiting first."""
+        """The generations of which something is unsent, the longest waiting first."""
         partials = self.feed.partials
         self._readers = {
             uid: self._readers.get(uid) or Reader(partial.epoch)
@@ -230,18 +230,18 @@ class Socket:
         }
         pairs = [(partials[uid], reader) for uid, reader in self._readers.items()]
         behind = [pair for pair in pairs if pair[1].is_behind(pair[0])]
-        return sorted(behind, key=lambda pair: pair[1].told_at)
+        return sorted(behind, key=lambda pair: pair[1].sent_at)
 
-    async def _tell_presence(self) -> None:
+    async def _send_presence(self) -> None:
         here = self.feed.here
-        if self._here_told != here.version:
-            is_first = self._here_told == -1
-            self._here_told = here.version
+        if self._here_sent != here.version:
+            is_first = self._here_sent == -1
+            self._here_sent = here.version
             places = here.places()
             if places or not is_first:
-                await self._tell(frames.presence(places))
+                await self._send(frames.presence(places))
 
-    async def _hear(self, text: str | None) -> None:
+    async def _take(self, text: str | None) -> None:
         if not self._frames.take(self._loop.time()):
             raise CommandError("LIMIT_EXCEEDED", "Too many frames.", hint="Send fewer.")
         given = frames.read(text)

@@ -1,10 +1,11 @@
-"""What holds the house together: arrows between rooms, locks, migrations, documents."""
+"""What holds the code together: layers of imports, locks, migrations, documents."""
 
 import json
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -61,7 +62,7 @@ def test_the_npm_lock_matches_what_is_asked() -> None:
         assert all(version[0].isdigit() for version in asked.get(kind, {}).values())
 
 
-def test_the_arrows_between_rooms_are_kept() -> None:
+def test_imports_keep_to_the_layers() -> None:
     done = subprocess.run(
         [Path(sys.executable).parent / "lint-imports", "--no-logo", "--no-cache"],
         cwd=ROOT,
@@ -70,6 +71,14 @@ def test_the_arrows_between_rooms_are_kept() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_each_module_has_a_layer() -> None:
+    """Layers inside a package are exhaustive: a new module without one is refused."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layered = [one for one in settings["contracts"] if "containers" in one]
+    assert all(one["exhaustive"] for one in layered)
+    assert {"loom", "agents", "config"} <= {name for one in layered for name in one["containers"]}
 
 
 @pytest.mark.django_db

@@ -1,6 +1,7 @@
 """Events as they come down: in order, without gaps, from any cursor, to whom they belong."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -171,6 +172,23 @@ async def test_a_removed_member_is_shown_the_door_when_it_is_announced(
     message = {"type": "access", "grove": grove.uid, "user": reader.pk}
     await announce.send_async(streams.name_of(grove), message)
     assert await line.closed() == 4404
+
+
+async def test_a_socket_opens_and_gets_events_while_the_broker_is_away(
+    connect: Opener,
+    actor: Actor,
+    tree: Tree,
+    owner: User,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("loom.live.feed.SUBSCRIBED_S", 0.1)
+    layer = dict(settings.CHANNEL_LAYERS["default"])
+    layer["CONFIG"] = {"hosts": ["redis://127.0.0.1:1/0"], "prefix": "test"}
+    settings.CHANNEL_LAYERS = {"default": layer}
+    line = await connect(tree, await in_db(bearer)(owner))
+    await line.until("heartbeat")
+    await line.event(await write(actor, tree))  # found by looking at the log, within a second
 
 
 @pytest.mark.parametrize("way", ["key", "session", "password", "inactive", "erasing"])
