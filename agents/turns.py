@@ -182,7 +182,7 @@ def _round(turn: Turn, said: Reply, notes: list[str]) -> dict[str, Any]:
     return {
         "generation": turn.generation.uid,
         "text": said.text.rstrip(),
-        "prose": with_ids(said.prose, [one["made"] for one in turn.replies]),
+        "prose": with_ids(said.prose, [one["made"] for one in turn.replies if not one.get("near")]),
         "told": turn.replies,
         "dropped": said.dropped,
         "notes": notes,

@@ -14,6 +14,7 @@ from loom.queries.links import ERASED, erased_among
 from loom.queries.node_rows import fetch, listed
 from loom.queries.path import selected_versions
 from loom.rules import addresses
+from loom.rules.permissions import CROSS_TREE
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ def merges_of(actor: Actor, node: Node) -> QuerySet[Node]:
 
 
 def _seen_nodes(actor: Actor, node: Node, keys: list[int]) -> QuerySet[Node]:
-    trees = trees_for(actor) if "X" in actor.letters else trees_for(actor).filter(pk=node.tree_id)
+    every = trees_for(actor)
+    trees = every if CROSS_TREE in actor.permissions else every.filter(pk=node.tree_id)
     return lookup.rows().filter(pk__in=keys, tree__in=trees) if keys else lookup.rows().none()
 
 

@@ -140,7 +140,7 @@ def test_a_round_is_assembled_once_priced_and_sent_from_the_same_value(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[int] = []
-    before = subject_prompt.assembled
+    before = assembled
 
     def counting(*given: Any, **named: Any) -> Any:
         sent = before(*given, **named)
