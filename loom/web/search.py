@@ -13,7 +13,7 @@ from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.path import path_of
 from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
-from loom.rules.authorship import Pieces
+from loom.rules.hashes import Pieces
 from loom.rules.ids import looks_like_id
 from loom.web.avatars import cast_of
 from loom.web.places import place_of

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0022_sizes_of_trees"),
+        ("loom", "0026_items_required"),
     ]
 
     operations = [
