@@ -54,7 +54,10 @@ export class TreePage extends EventTarget {
   }
 
   start() {
-    this.events.on("*", (event) => this.present?.apply(event) && this.change());
+    // By kind, so that whoever else cares for one finds the tree as it is after the event.
+    for (const kind of ["node.added", "node.flagged", "annotation.resolved", "annotation.reopened"]) {
+      this.events.on(kind, (event) => this.present?.apply(event) && this.change());
+    }
     this.marks.follow(this.events);
     this.socket.addEventListener("frame", (event) => this.frame(/** @type {CustomEvent} */ (event).detail));
     this.socket.addEventListener("state", (event) => {
