@@ -22,7 +22,7 @@ from loom.grammar.refs import (
     tree_of,
     with_slice,
 )
-from loom.grammar.tokens import ParseError, Token, elements, short, unread
+from loom.grammar.tokens import ParseError, Token, elements, misread, short, unread
 
 
 class Filling:
@@ -98,7 +98,7 @@ class Filling:
 
     def unexpected(self, token: Token) -> ParseError:
         """The refusal of a token that fits no part."""
-        return unread(
+        return misread(
             f"{short(token.raw)} is not an argument of {self.form.verb}.",
             f"write → {syntax(self.form)}",
         )
@@ -129,7 +129,7 @@ class Gathered:
     def add(self, part: Part, ref: Ref) -> None:
         """Keeps a ref as (one of) the value of a part."""
         if not allows(part, ref):
-            raise unread(
+            raise misread(
                 f"{short(print_ref(ref))} can't be used here.", f"this takes {wanted(part)}"
             )
         self._refs.append((part, ref))
@@ -384,7 +384,7 @@ class Reading:
         name = token.head[1:] if quoted is None else quoted
         is_wrong = token.mixed or (quoted is not None and token.head != "#")
         if is_wrong or not _has_letter(name) or (quoted is None and name[-1] in ".,;:!?"):
-            raise unread(f"{short(token.raw)} is no tag.", 'write #name or #"two words"')
+            raise misread(f"{short(token.raw)} is not a tag.", 'write #name or #"two words"')
         if not self._parts.place(("tags",), name):
             raise self._parts.unexpected(token)
         self.at += 1

@@ -14,7 +14,7 @@ from loom.grammar.line_reader import Reading
 from loom.grammar.printing import CLOSER, write_line
 from loom.grammar.refs import refuse_controls
 from loom.grammar.synonyms import ENDS, OTHER_TYPES, TYPES
-from loom.grammar.tokens import ParseError, short, tokens_of, unread
+from loom.grammar.tokens import AmbiguousError, MisreadError, ParseError, short, tokens_of, unread
 from loom.grammar.wording import meant, suggestions, variants
 
 __all__ = ["Line", "each_of", "read", "write"]
@@ -82,20 +82,16 @@ def _ends_in_punctuation(line: Line) -> bool:
 
 def _with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
     """The same refusal with the exact line to write, where one can be found."""
-    if bad.code != "INVALID_SYNTAX" or bad.message.startswith("This can be read in"):
+    if bad.code != "INVALID_SYNTAX" or isinstance(bad, AmbiguousError):
         return bad
     if first_word(body).lower().strip(".!") in ENDS:
         return unread(bad.message, "a turn ends with a reply without commands: write your answer")
     several = each_of(body, verbs)
     if several:
         return unread("A line names one item.", f"write {_each_on_its_line(several)}")
-    if bad.message.startswith("There is no command") or any(one in bad.message for one in _MISREAD):
+    if isinstance(bad, MisreadError) or verbs.verb_of(first_word(body)) is None:
         return _suggesting(bad, body, below, verbs)
     return bad
-
-
-# What a refusal says where other words in the same place may have been meant.
-_MISREAD = ("no place", "no tag", "cannot stand", "no reference", "no id", "is not closed")
 
 
 def _suggesting(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
@@ -186,7 +182,7 @@ def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line 
 
 def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseError:
     shown = " or ".join(line.partition("\n")[0] for line in lines[:MOST])
-    return ParseError(
+    return AmbiguousError(
         "INVALID_SYNTAX",
         "This line is ambiguous.",
         f"write {shown}",

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from loom.grammar.tokens import ParseError, Token, quote, short, tokens_of, unread
+from loom.grammar.tokens import ParseError, Token, misread, quote, short, tokens_of, unread
 
 Kind = Literal[
     "node",
@@ -211,7 +211,7 @@ def _number(digits: str, written: str) -> str:
 def _prefixed(kind: Kind, word: str, token: Token) -> Ref:
     name = token.quoted or ""
     if token.mixed or (word and token.quoted is not None) or not (word or name):
-        raise unread(
+        raise misread(
             f"{short(token.raw)} is not a reference.", f'write {WRITTEN[kind]}:"name" or an id'
         )
     if kind in ("node", "branch", "turn", "step"):
@@ -232,7 +232,7 @@ def _by_id(kind: Kind, word: str, token: Token) -> Ref:
         ref = _bare(word)
         if ref is not None and ref.kind in ("node", "range", "here", "root", "parent"):
             return ref
-    raise unread(f"{short(token.raw)} is not an id.", f"write {WRITTEN[kind]}: and an id")
+    raise misread(f"{short(token.raw)} is not an id.", f"write {WRITTEN[kind]}: and an id")
 
 
 def slice_of(token: Token) -> Slice | None:
@@ -324,7 +324,7 @@ def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
 
 def no_ref(token: Token) -> ParseError:
     """The refusal of a token that names nothing."""
-    return unread(
+    return misread(
         f"{short(token.raw)} is not a reference.", 'name an item, such as a7x2, here or doc:"name"'
     )
 

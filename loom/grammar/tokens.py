@@ -25,9 +25,22 @@ class ParseError(Exception):
         self.candidates = candidates
 
 
+class MisreadError(ParseError):
+    """A word or quote where another one may have been meant: a line to write may be found."""
+
+
+class AmbiguousError(ParseError):
+    """A line that can be read in several ways."""
+
+
 def unread(message: str, hint: str) -> ParseError:
-    """The INVALID_SYNTAX that most refusals of this room are."""
+    """The INVALID_SYNTAX that most refusals of this package are."""
     return ParseError("INVALID_SYNTAX", message, hint)
+
+
+def misread(message: str, hint: str) -> MisreadError:
+    """The INVALID_SYNTAX of a word or quote that may stand for another one."""
+    return MisreadError("INVALID_SYNTAX", message, hint)
 
 
 def short(text: str) -> str:
@@ -76,7 +89,7 @@ def tokens_of(line: str) -> list[Token]:
         match = _RAW.match(line, at)
         at = match.end() if match else at
         if match is None or line[at : at + 1] == '"':
-            raise unread(
+            raise misread(
                 f"The quote that begins with {short(line[at : at + 80])} is not closed.",
                 'close it with " on its line; inside, write \\" for a quote, \\n for a new line;'
                 " or put the text in the lines below, closed by ←",

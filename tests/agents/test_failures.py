@@ -36,7 +36,7 @@ def card_of(actor: Actor, tree: Tree, row: Generation) -> Card:
     [
         (fails(401, "bad key"), "auth", "refused the key: bad key", "a valid key", False),
         (fails(429, "slow down", retry_after="75"), "rate", "rate limiting", "Wait 75 s", True),
-        (fails(429, "slow down", retry_after="600"), "rate", "later", "Wait 10 min", True),
+        (fails(429, "slow down", retry_after="600"), "rate", "rate limiting", "Wait 10 min", True),
         (
             fails(429, "You exceeded your current quota", code="insufficient_quota"),
             "credit",
@@ -144,4 +144,4 @@ def test_a_rate_is_told_from_an_empty_account() -> None:
     "kind", ["network", "timeout", "server", "rate", "credit", "filtered", "worker lost"]
 )
 def test_a_text_that_broke_off_says_why_in_words(kind: str) -> None:
-    assert broken_reason(f"interrupted:{kind}").startswith("cut off ")
+    assert broken_reason(f"interrupted:{kind}").endswith("; the text so far is kept")

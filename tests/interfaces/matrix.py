@@ -130,6 +130,7 @@ ROWS = [_row(line) for line in TABLE.strip().splitlines()]
 # One line for each verb, to be said by each person. `{node}` and `{note}` lie in the tree.
 LINES = {
     "view": ["view {node}"],
+    "compare": ["compare {node} root"],
     "list": ["list {node}"],
     "tree": ["tree"],
     "find": ['find "opening"'],

@@ -33,7 +33,7 @@ PARTS = {
     "marks": ("/marks", 6),
     "provenance": ("/nodes/{at}/provenance", 20),
     "the past": ("/past?seq=9", 11),
-    "history": ("/history", 9),
+    "history": ("/history", 10),
     "search": ("/search?q=text", 13),
     "about": ("/about", 7),
     "share": ("/share", 6),
