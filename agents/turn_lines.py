@@ -39,14 +39,6 @@ HALTED = CommandError(
 )
 
 
-MOST_LOOKS = 10  # results of one round; each is sent again with every later round
-TOO_MANY = CommandError(
-    "LIMIT_EXCEEDED",
-    f"At most {MOST_LOOKS} results are sent at once; this line was not run.",
-    hint="read these results first, then send the line again",
-)
-
-
 @dataclass(frozen=True)
 class Verdict:
     """Whether a line may run: why not, what to warn of, and where the agent goes back to."""
@@ -65,8 +57,6 @@ def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verd
     over = budgets.refusal(budget_of(turn), spent, said.line.verb)
     if over is not None:
         return Verdict(over)
-    if makes_window(said.line) and sum(one["number"] > 0 for one in turn.replies) >= MOST_LOOKS:
-        return Verdict(TOO_MANY)
     if budgets.may_still_run(said.line.verb):
         return Verdict()
     return _looped(turn, workspace, said.line.canonical)

@@ -378,4 +378,4 @@ def test_of_many_looks_in_one_batch_the_first_ten_run(
     turn = went(asked(actor, tree, agent, node=opening))
     found = [outcome for _, outcome in outcomes(turn)]
     assert found == ["ok"] * 10 + ["LIMIT_EXCEEDED"] * 4
-    assert "send the line again" in provider.seen[1].json["messages"][-1]["content"]
+    assert "read their results first" in provider.seen[1].json["messages"][-1]["content"]

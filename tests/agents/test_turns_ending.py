@@ -100,7 +100,7 @@ def test_a_line_that_ran_when_its_worker_was_lost_is_told_and_not_run_again(
 ) -> None:
     provider.script(says(SAID), says("Two."))
     turn = asked(actor, tree, agent, input="Begin.")
-    lost_after("execute", times, monkeypatch, place=turn_lines)
+    lost_after("execute_line", times, monkeypatch, place=turn_lines)
     with pytest.raises(WorkerLostError):
         went(turn)
     forget_leases()

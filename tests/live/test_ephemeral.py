@@ -111,7 +111,8 @@ async def test_all_of_a_text_is_told_before_its_end_is(
         with transaction.atomic():
             Generation.objects.update(status="done")
             writer = streams.lock(tree)
-            seq = writer.append("generation.ended", {"generation": {"id": generation.uid}})
+            ended = {"id": generation.uid, "round": 0, "node": None}
+            seq = writer.append("generation.ended", {"generation": ended})
             writer.flush()
             return seq
 
