@@ -90,7 +90,7 @@ def test_a_second_tab_follows_and_two_that_type_are_asked(heddle: Heddle, visit:
 def test_a_form_that_was_closed_opens_with_what_was_typed(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Forms that close", "One.")
     page = live(visit(f"/trees/{tree}"))
-    for key, name, text in (("e", "Text of", "One, bett"), ("a", "A note on", "Why on")):
+    for key, name, text in (("e", "Text of", "One, bett"), ("a", "Annotate", "Why on")):
         page.locator("main").press(key)
         form = page.get_by_role("form", name=re.compile(name))
         with saves(page):

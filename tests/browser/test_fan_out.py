@@ -131,7 +131,7 @@ def test_what_asking_costs_is_said_before_and_what_waits_says_its_place(
     page = live(visit(f"/trees/{tree}"))
     choose(page, Second=2)
     cost = page.locator("[data-cost]")
-    expect(cost).to_contain_text(re.compile(r"reads about 1\d\d tokens · at most \$0\.00\d+"))
+    expect(cost).to_contain_text(re.compile(r"about 1\d\d input tokens · at most \$0\.00\d+"))
     expect(cost).to_contain_text("left today")
     heddle.provider.script(holds("a", HOLD, "b"), tokens(2))
     go(page)

@@ -89,7 +89,7 @@ def test_notes_bookmarks_and_tags_are_put_and_taken_off(heddle: Heddle, visit: O
     page = live(visit(f"/trees/{tree}"))
     node = page.locator("article.node")
     page.locator("main").press("a")
-    form = page.get_by_role("form", name=re.compile("A note on"))
+    form = page.get_by_role("form", name=re.compile("Annotate"))
     form.get_by_role("textbox").fill("Look → here")
     form.get_by_role("button", name="Annotate").click()
     expect(node.locator(".note")).to_contain_text("Look → here")
