@@ -16,7 +16,7 @@ from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.events import streams
 from loom.models import Grove, Membership, Participant, Tree, User
-from tests.databases import make_test_database
+from tests.databases import drop_test_database, make_test_database
 from tests.triggers import _flush_without_triggers  # noqa: F401 (a fixture for all)
 from tests.two_groves import two_groves  # noqa: F401 (a fixture for all)
 
@@ -60,7 +60,7 @@ def django_db_setup(
         make_test_database(connection, Path(cache_of_pytest.mkdir("heddle-database")))
     yield
     with django_db_blocker.unblock():
-        connection.creation.destroy_test_db(name, verbosity=0)
+        drop_test_database(connection, name)
 
 
 def make_user(name: str, **fields: Any) -> User:

@@ -107,6 +107,18 @@ def _copy_in_server(connection: BaseDatabaseWrapper) -> None:
         cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
+def drop_test_database(connection: BaseDatabaseWrapper, name: str) -> None:
+    """Drops what `make_test_database` made, and gives the connection its own name back. Threads
+    of the program that are still idle on PostgreSQL must not keep the database alive."""
+    if connection.vendor != "postgresql":
+        connection.creation.destroy_test_db(name, verbosity=0)
+        return
+    made = connection.settings_dict["NAME"]
+    _use(connection, name)
+    with connection.creation._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+        cursor.execute(f'DROP DATABASE IF EXISTS "{made}" WITH (FORCE)')
+
+
 def _use(connection: BaseDatabaseWrapper, name: str) -> None:
     connection.close()
     if connection.vendor == "postgresql":
