@@ -89,7 +89,7 @@ def test_a_taken_port_is_said_in_a_sentence(tmp_path: Path) -> None:
 
 def test_two_cannot_use_one_data_folder(running: Server) -> None:
     with server(running.data, "--no-model") as second:
-        assert f"Another Heddle (process {running.process.pid}) uses" in second.rest()
+        assert f"Another Heddle (process {running.process.pid}) is using" in second.rest()
     assert running.health().get("ok")
 
 
