@@ -80,9 +80,16 @@ def _ends_in_punctuation(line: Line) -> bool:
     return str(line.values.get("type", "")).endswith((".", ";", "!"))
 
 
+# Suggestions read a line again for each of its words, so long ones get none: without this bound
+# a line of 64 KiB took more than five minutes.
+MOST_SUGGESTED = 1000
+
+
 def _with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
     """The same refusal with the exact line to write, where one can be found."""
     if bad.code != "INVALID_SYNTAX" or isinstance(bad, AmbiguousError):
+        return bad
+    if len(body) > MOST_SUGGESTED:
         return bad
     if first_word(body).lower().strip(".!") in ENDS:
         return unread(bad.message, "a turn ends with a reply without commands: write your answer")
