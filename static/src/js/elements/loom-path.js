@@ -156,13 +156,17 @@ export class LoomPath extends HTMLElement {
   toEnd() {
     const thread = this.closest("main");
     if (!thread) return;
-    requestAnimationFrame(() => {
+    const show = () => {
       const last = this.nodes().at(-1);
       if (last && this.stick?.isTooLong(last, this)) {
         this.stick?.release();
         last.scrollIntoView({ block: "start" });
       } else this.stick?.toEnd();
-    });
+    };
+    requestAnimationFrame(show);
+    // What grows after the first frame (typefaces, candidates) is measured again, unless the
+    // reader has moved meanwhile.
+    for (const later of [250, 1000, 2500]) setTimeout(() => this.stick?.on && show(), later);
   }
 
   /** What the server draws for everybody follows each event (`received`). What a reader asked
