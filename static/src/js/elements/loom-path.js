@@ -165,8 +165,11 @@ export class LoomPath extends HTMLElement {
     };
     requestAnimationFrame(show);
     // What grows after the first frame (typefaces, candidates) is measured again, unless the
-    // reader has moved meanwhile.
-    for (const later of [250, 1000, 2500]) setTimeout(() => this.stick?.on && show(), later);
+    // reader has moved meanwhile or waits for candidates at the end.
+    const again = () => {
+      if (this.stick?.on && !this.querySelector(".card.coming, .turn.working")) show();
+    };
+    for (const later of [250, 1000, 2500]) setTimeout(again, later);
   }
 
   /** What the server draws for everybody follows each event (`received`). What a reader asked
