@@ -19,7 +19,7 @@ from loom.commands import participants
 from loom.commands.participants import Changes, Listing, Source
 from loom.models import Participant
 from loom.rules.errors import CommandError
-from loom.rules.provider_kinds import KINDS, LOCAL, kind_of
+from loom.rules.provider_kinds import KINDS, LOCAL, Kind, kind_of
 from loom.web import agent_forms
 from loom.web.avatars import cast_of
 from loom.web.groves import frame
@@ -70,26 +70,32 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
 
 
 def kinds_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
-    """The provider kinds that the form for a new participant offers; empty for an existing one."""
-    if one is not None:
-        return {}
-    shown = [kind for kind in KINDS if kind.name != LOCAL or settings.LOCAL_MODEL_URL]
+    """The provider kinds that the form offers. A participant whose provider is none of them keeps
+    it: it is offered by its own name."""
+    own = one.model_ref.partition(":")[0] if one else ""
+    has_local = bool(settings.LOCAL_MODEL_URL) or own == LOCAL
+    shown = [kind for kind in KINDS if kind.name != LOCAL or has_local]
+    if own and own not in {kind.name for kind in shown}:
+        shown.insert(0, Kind(own, own, model="model"))
     return {
         "kinds": [{"kind": kind, "title": gettext(kind.title)} for kind in shown],
-        "chosen": request.POST.get("kind", "openai"),
+        "chosen": request.POST.get("kind") or own or "openai",
     }
 
 
-def address_of(request: HttpRequest) -> dict[str, str]:
+def address_of(request: HttpRequest, one: Participant | None = None) -> dict[str, str]:
     """The model_ref and base_url of the form: from a kind and a name, or as they were entered."""
     written, base_url = word_of(request, "model_ref"), word_of(request, "base_url")
     if written:
         return {"model_ref": written, "base_url": base_url}
-    kind, name = kind_of(word_of(request, "kind")), word_of(request, "model")
+    given, name = word_of(request, "kind"), word_of(request, "model")
     if not name:
         raise CommandError(
             "INVALID_SYNTAX", "The model is missing.", hint="Choose a model or enter its name."
         )
+    kind = kind_of(given)
+    if one is not None and given and given == one.model_ref.partition(":")[0] != kind.name:
+        kind = Kind(given, given)
     default = "" if kind.own else kind.url
     if not (base_url or default or kind.own):
         raise CommandError("INVALID_SYNTAX", "The base URL is missing.", hint="Enter the base URL.")
@@ -183,10 +189,11 @@ def _next(request: HttpRequest, actor: Actor, one: Participant | None, made: Par
 
 def _shown(one: Participant | None) -> dict[str, object]:
     if one is None:
-        return {"endpoint": "chat", "context_limit": 4096}
-    names = "name model_ref base_url endpoint persona temperature max_tokens context_limit".split()
+        return {"endpoint": "chat"}
+    names = "name base_url endpoint persona temperature max_tokens context_limit".split()
     return {
         **{name: getattr(one, name) for name in names},
+        "model": one.model_ref.partition(":")[2],
         "stop": "\n".join(str(stop).replace("\n", "\\n") for stop in one.stop),
     }
 
@@ -223,7 +230,7 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
     stops = text_of(request, "stop").split("\n")
     return {
         "name": word_of(request, "name"),
-        **address_of(request),
+        **address_of(request, one),
         "endpoint": endpoint,
         "persona": text_of(request, "persona"),
         "temperature": temperature,
