@@ -19,7 +19,8 @@ from loom.commands import participants
 from loom.commands.participants import Changes, Listing, Source
 from loom.models import Participant
 from loom.rules.errors import CommandError
-from loom.rules.provider_kinds import KINDS, LOCAL, Kind, kind_of
+from loom.rules.provider_addresses import private_entry, why_refused
+from loom.rules.provider_kinds import DEFAULT_CONTEXT, KINDS, LOCAL, Kind, kind_of
 from loom.web import agent_forms
 from loom.web.avatars import cast_of
 from loom.web.groves import frame
@@ -38,13 +39,42 @@ gettext_noop("the embedded model")
 def ask(request: PersonRequest, uid: str) -> HttpResponse:
     """Asks a worker to list the available models; the part shows the progress. For owners."""
     actor, _ = access.get_grove(request.user, uid, role="owner")
-    given = (word_of(request, name) for name in ("kind", "base_url", "api_key"))
-    source = Source(*given)
+    source = _source_of(request, actor)
     try:
         listing = participants.ask_models(actor, source, again=bool(request.POST.get("anew")))
     except CommandError as refused:
-        return render(request, "parts/models_there.html", {"there_refused": refused})
+        context = {"there_refused": refused, **private_of(request, actor, source.url)}
+        return render(request, "parts/models_there.html", context)
     return _part(request, actor, listing)
+
+
+def _source_of(request: PersonRequest, actor: Actor) -> Source:
+    """Where the form asks for models. What is stored of the participant of the form counts where
+    the form leaves it out: its key, and that its private address is allowed."""
+    kind, base_url, api_key = (word_of(request, one) for one in ("kind", "base_url", "api_key"))
+    uid = word_of(request, "participant")
+    one = access.get_participant(request.user, uid, role="owner")[1] if uid else None
+    is_kept = one is not None and base_url in ("", one.base_url) and one.allow_private
+    own = base_url or (one.base_url if is_kept and one else "")
+    allowed = is_kept or _allows(request, own or kind_of(kind).url)
+    return Source(kind, own, api_key, allowed, one.uid if one and one.grove == actor.grove else "")
+
+
+def _allows(request: HttpRequest, url: str) -> bool:
+    """Whether the form allows this private address: the box names the address it is about."""
+    entry = private_entry(url)
+    return entry != "" and word_of(request, "allow_private") == entry
+
+
+def private_of(request: HttpRequest, actor: Actor, url: str) -> dict[str, Any]:
+    """What a form says about a private address that is not allowed yet; nothing for others."""
+    refused = why_refused(url, settings.PROVIDER_ALLOW) if url else ""
+    if not refused:
+        return {}
+    why = participants.why_not_allowed_by(actor)
+    is_plain = "it is not https" in refused
+    shown = {"entry": private_entry(url), "is_plain": is_plain, "may": not why, "why": why}
+    return {"private": shown}
 
 
 @never_cache
@@ -62,6 +92,7 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
     context = {
         "grove": actor.grove,
         "listing": listing,
+        "offered": [(name, listing["contexts"].get(name)) for name in listing["models"]],
         "is_late": is_late,
         "waits": listing["status"] == "queued" and not is_late,
         "age": age_of(at),
@@ -162,6 +193,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
         "one": one,
         "endpoints": ENDPOINTS,
         "given": _shown(one),
+        "default_context": DEFAULT_CONTEXT,
         **agent_forms.permission_form(request, one),
         **agent_forms.price_form(request, one),
         **agent_forms.probe_form(request, one),
@@ -174,6 +206,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
             return HttpResponseRedirect(_next(request, actor, one, made))
         except CommandError as refused:
             context |= {"refused": refused, "given": request.POST}
+            context |= private_of(request, actor, _url_of(request))
     status = 400 if "refused" in context else 200
     return render(request, "pages/participant.html", context, status=status)
 
@@ -215,7 +248,7 @@ def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Parti
 def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
     endpoint = request.POST.get("endpoint", "chat")
     temperature = number_of(request, "temperature")
-    limit = whole_of(request, "context_limit") or 4096
+    limit = whole_of(request, "context_limit") or DEFAULT_CONTEXT
     most = whole_of(request, "max_tokens")
     if endpoint not in ENDPOINTS:
         raise CommandError(
@@ -226,11 +259,13 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
             "LIMIT_EXCEEDED", "The temperature must be between 0 and 2.", hint="try 0.9"
         )
     if not 256 <= limit <= 10_000_000 or (most is not None and not 1 <= most <= 1_000_000):
-        raise CommandError("LIMIT_EXCEEDED", "These token limits are out of range.", hint="4096")
+        raise CommandError("LIMIT_EXCEEDED", "These token limits are out of range.", hint="32768")
     stops = text_of(request, "stop").split("\n")
+    address = address_of(request, one)
     return {
         "name": word_of(request, "name"),
-        **address_of(request, one),
+        **address,
+        **_private_fields(request, one, address["base_url"]),
         "endpoint": endpoint,
         "persona": text_of(request, "persona"),
         "temperature": temperature,
@@ -239,3 +274,18 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
         "stop": [stop.replace("\\n", "\n") for stop in stops if stop],
         "capabilities": agent_forms.capabilities_of(request, one),
     }
+
+
+def _url_of(request: HttpRequest) -> str:
+    return word_of(request, "base_url") or kind_of(word_of(request, "kind")).url
+
+
+def _private_fields(
+    request: HttpRequest, one: Participant | None, base_url: str
+) -> dict[str, object]:
+    """That the form allows this private address, where it says so; a change of something else
+    leaves what was allowed."""
+    if _allows(request, base_url):
+        return {"allow_private": True}
+    is_new = one is None or one.base_url != base_url
+    return {"allow_private": False} if is_new else {}

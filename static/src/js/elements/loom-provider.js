@@ -33,6 +33,8 @@ export class LoomProvider extends HTMLElement {
 
   /** @param {EventTarget | null} target */
   changed(target) {
+    // What has just been allowed is what the list was asked for.
+    if (target instanceof HTMLInputElement && target.name === "allow_private" && target.checked && target.closest("#models-there")) this.field("list").click();
     if (!(target instanceof HTMLSelectElement)) return;
     if (target.matches("[data-kind]")) this.changeKind();
     else if (target.matches("[data-pick]") && target.value) this.pick(target.selectedOptions[0]);
