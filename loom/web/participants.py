@@ -93,6 +93,7 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
         "grove": actor.grove,
         "listing": listing,
         "offered": [(name, listing["contexts"].get(name)) for name in listing["models"]],
+        "allowed": private_entry(listing["base_url"]) if listing["allow_private"] else "",
         "is_late": is_late,
         "waits": listing["status"] == "queued" and not is_late,
         "age": age_of(at),

@@ -59,7 +59,7 @@ export class LoomProvider extends HTMLElement {
   pick(option) {
     this.field("model-name").value = option.value;
     this.suggestName();
-    const context = this.field("context");
+    const context = this.field("context-field");
     if (option.dataset.context) context.value = option.dataset.context;
     else if (context.dataset.picked === context.value) context.value = "";
     context.dataset.picked = context.value;
