@@ -8,6 +8,7 @@ from django.utils.translation import gettext, gettext_noop
 from loom.access import Actor
 from loom.models import Grove, Participant
 from loom.rules.permissions import LOOM
+from loom.rules.provider_kinds import LOCAL
 
 WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),
@@ -25,8 +26,8 @@ WORDS = (
 # owner chose one.
 
 
-COLOURS = 8
-# The colour names of the style sheet, in its order.
+COLOURS = 20  # of the style sheet: static/src/css/tokens.css
+# The names of its first colours, in its order.
 TAG_COLOURS = (
     gettext_noop("ink"),
     gettext_noop("blue"),
@@ -52,6 +53,7 @@ class Who:
     model: str
     is_archived: bool
     is_agent: bool  # may be asked for a turn
+    is_toy: bool  # the embedded model, which is for trying things out
     budget: str
 
     @property
@@ -90,6 +92,7 @@ def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who
             model=one.model_ref,
             is_archived=one.archived_at is not None,
             is_agent=one.kind == "model" and LOOM in one.permissions,
+            is_toy=one.kind == "model" and one.model_ref.partition(":")[0] == LOCAL,
             budget=one.budget,
         )
         for place, one in enumerate(everybody)

@@ -3,6 +3,7 @@
 
 import { perform } from "../tree/actions.js";
 import "../tree/compare.js";
+import { keepCast } from "../tree/cast.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";
@@ -28,6 +29,7 @@ export class LoomTree extends HTMLElement {
     listenForPortals(signal);
     keepExports(this.page, signal);
     keepMenusInSight(signal);
+    keepCast(this.page, signal);
     this.page.start();
   }
 
