@@ -43,6 +43,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("signin/<str:secret>", sign_in.by_link),
     path("signout", sign_in.sign_out),
     path("invitations/<str:secret>", sign_in.by_invitation),
+    path("palette", search.palette),
     path("about", pages.about),
     path("guide", pages.guide),
     path("offline", pages.offline),
