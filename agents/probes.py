@@ -9,16 +9,16 @@ from django.conf import settings
 from django.utils import timezone
 
 from agents.event_loop import in_thread, the_loop
+from agents.providers.attempt import Ask
 from agents.providers.exchange import Broken, Failure
 from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, models_of
 from agents.providers.registry import provider_of
-from agents.providers.stream_events import Ask
 from agents.subject_prompt import whom
 from loom.commands import participants
+from loom.commands.money import key_of
 from loom.commands.participants import note_probe
-from loom.commands.provider_keys import key_of
 from loom.models import Participant
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 
 
 def start_listing(uid: str) -> None:

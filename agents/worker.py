@@ -9,10 +9,10 @@ import httpx
 from django.conf import settings
 from django.db import DatabaseError
 
-from agents import lease
+from agents import persistence
 from agents.event_loop import in_thread, the_loop
 from agents.generations import Run
-from agents.lease import Held, begin, take
+from agents.persistence import Held, begin_lane, take
 from agents.providers.exchange import Limits
 from agents.providers.registry import Provider
 from loom.commands import generation_lifecycle
@@ -67,7 +67,7 @@ async def live(held: Sequence[Held]) -> None:
 
 def _next_of(lane: str) -> list[Held]:
     try:
-        return begin(lane) if generation_lifecycle.has_waiting(lane) else []
+        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
     except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
         log.warning("could not begin what waits in %s", lane, exc_info=True)
         return []
@@ -81,7 +81,7 @@ async def _one(held: Held) -> str:
     if _ending:
         run.interrupt(_ending[0])
     try:
-        with lease.held(held.lease):
+        with persistence.held(held.lease):
             await run()
     finally:
         _runs.discard(run)

@@ -1,6 +1,7 @@
 """Django's settings, derived from config.env. Nothing here reads the environment itself."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import dj_database_url
 from csp.constants import NONCE
@@ -106,10 +107,12 @@ LOGIN_URL = "/signin"
 LOGIN_REDIRECT_URL = "/"
 
 REDIS_URL = ENV.redis_url
+# Redis publishes across its databases, so the name of the database is part of the prefix.
+_REDIS_DATABASE = urlsplit(REDIS_URL).path.strip("/") or "0"
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": "heddle"},
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": f"heddle{_REDIS_DATABASE}"},
     }
 }
 CACHES = {

@@ -9,7 +9,7 @@ from agents.context.sections import SHRINKING, Teaching, framed, instructions, r
 from agents.context.subject_request import JOINT
 from agents.context.truncation import GAP, KEPT_AT_THE_END, Counted, Fitted, Part, fit, total
 from agents.context.values import Aware, Round, Stop, Told
-from loom.grammar.printing import parts_of
+from loom.grammar.lines import parts_of
 from loom.rules.framing import escaped, frames_escaped, plain
 
 STEP = 8  # nodes by which it grows, so that what is cached changes seldom

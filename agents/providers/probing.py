@@ -9,19 +9,20 @@ import httpx
 
 from agents.context.overlap import Seam, goes_on
 from agents.context.subject_request import BEGINS, handed_over
-from agents.providers.attempt import Attempt, masked
-from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
-from agents.providers.registry import Provider
-from agents.providers.stream_events import (
+from agents.providers.attempt import (
     Ask,
+    Attempt,
     Delta,
     Finished,
     StreamEvent,
     Usage,
+    masked,
     refusal,
     value_of,
     whole,
 )
+from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
+from agents.providers.registry import Provider
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import httpx
 
 from agents.providers.anthropic import Anthropic
+from agents.providers.attempt import Adapter
 from agents.providers.litellm_adapter import NOWHERE, LiteLLM, LiteLLMTransport
 from agents.providers.openai import OpenAI
-from agents.providers.stream_events import Adapter
 from agents.providers.transport import CheckedTransport
 
 

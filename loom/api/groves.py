@@ -26,7 +26,7 @@ from loom.queries.event_log import MAX_EVENTS
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.queries.trees import grove_body
 from loom.rules.errors import CommandError
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 
 CURSOR = (
     a_number("since", "The last seq that is known."),

@@ -23,7 +23,7 @@ from loom.access import Actor
 from loom.api.auth import user_of
 from loom.api.nodes import get_node, position_of
 from loom.api.schema import operation
-from loom.events.announce import enqueue
+from loom.events.streams import enqueue
 from loom.models import Grove, Import, Tree, User, Workspace
 from loom.rules.errors import Code, CommandError, not_found
 from loom.transfer import heddle_writer, text_export

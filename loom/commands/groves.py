@@ -9,15 +9,13 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import people
-from loom.commands.actions import Change, action
 from loom.commands.execute import execute
-from loom.commands.registry import Args, Secret
-from loom.events.announce import access_changed
-from loom.events.streams import Writer
+from loom.commands.registry import Args, Change, Secret, action
+from loom.events.streams import Writer, access_changed
 from loom.models import Grove, Invitation, Membership, Participant, User
 from loom.rules import names
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest, instant
+from loom.rules.identity import digest, instant
 from loom.rules.permissions import ROLES, Role
 
 # Groves and their members. Every change is an event of the grove; a change of role reaches open

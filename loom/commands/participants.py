@@ -10,16 +10,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands.actions import Change, action
 from loom.commands.execute import execute
 from loom.commands.groves import demand_name, names_taken
-from loom.commands.provider_keys import mark_of, open_sealed, seal
-from loom.commands.registry import Args, Secret
-from loom.events.announce import enqueue
+from loom.commands.money import mark_of, open_sealed, seal
+from loom.commands.registry import Args, Change, Secret, action
+from loom.events.streams import enqueue
 from loom.models import Participant
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest, instant
+from loom.rules.identity import digest, instant
 from loom.rules.names import look_alike
 from loom.rules.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
 from loom.rules.prices import broken_prices

@@ -23,7 +23,7 @@ from loom.models.groves import (
 )
 from loom.models.trees import Item, Link, Mark, Node, NodeSource, PublicLink, Tree
 from loom.models.workspaces import Draft, VersionChoice, Workspace
-from loom.rules.addresses import ORDINAL_BITS
+from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
     "ENDED_TURN",

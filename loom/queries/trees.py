@@ -21,7 +21,7 @@ from loom.models import (
 )
 from loom.queries import lookup
 from loom.queries.node_rows import EXCLUDED, PRUNED, VERSION_PRUNED, fetch, flag_bits, walked
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 
 
 def browsers_of(user: User) -> "QuerySet[UserSession]":

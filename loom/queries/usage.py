@@ -15,8 +15,8 @@ from django.db.models import Count, QuerySet, Sum
 
 from loom.access import Actor
 from loom.models import Generation, Grove, Node, Participant, Purse, Tree, Workspace
+from loom.queries.lookup import path_ids, path_of
 from loom.queries.node_rows import fetch, listed
-from loom.queries.path import path_ids, path_of
 from loom.rules import prices as table
 from loom.rules.prices import NANO, Prices
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from loom.access import demand_role, get_actor
 from loom.commands import trees as tree_commands
 from loom.events import streams
-from loom.events.announce import enqueue
+from loom.events.streams import enqueue
 from loom.models import Import, Tree
 from loom.rules.errors import CommandError
 from loom.transfer import files, heddle_reader, pyloom, tree_builder

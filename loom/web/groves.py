@@ -13,10 +13,10 @@ from django.views.decorators.http import require_GET, require_POST
 from loom import access
 from loom.access import Actor, visible_groves
 from loom.commands import trees as tree_commands
-from loom.events.announce import present
+from loom.events.streams import present
 from loom.models import ORDINAL_BITS, Mark, Node, Stream, Tree
 from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
-from loom.rules import addresses
+from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.permissions import WRITE
 from loom.web.avatars import Who, cast_of
@@ -89,7 +89,7 @@ def tags_on(tree: Tree) -> tuple[str, ...]:
 
 
 def _tags_by_tree(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
-    items = [addresses.of_tree(tree.pk) for tree in trees]
+    items = [identity.of_tree(tree.pk) for tree in trees]
     marks = Mark.objects.filter(item__in=items, kind="tag", removed_at__isnull=True)
     found: dict[int, tuple[str, ...]] = {}
     for key, label in marks.order_by("label").values_list("tree_id", "label"):

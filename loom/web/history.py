@@ -20,15 +20,14 @@ from loom.models import Event, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN
 from loom.queries import event_log
 from loom.queries.node_rows import NodeRow
-from loom.queries.turns import turns
+from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 from loom.web import markdown
 from loom.web.avatars import Who, cast_of
 from loom.web.candidates import quoted
 from loom.web.node_parts import MAX_SHOWN, age_of
-from loom.web.places import known_node
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, known_node, person
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,13 @@ from loom import access
 from loom.commands import node_writer
 from loom.models import Mark, Node, Participant, Tree, Workspace
 from loom.queries.authorship import pieces_of
+from loom.queries.lookup import path_of
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.path import path_of
 from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
-from loom.rules.hashes import Pieces
-from loom.rules.ids import looks_like_id
+from loom.rules.identity import Pieces, looks_like_id
 from loom.web.avatars import cast_of
-from loom.web.places import place_of
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, person, place_of
 
 MAX_HITS = 20
 MAX_LIT = 5000

@@ -29,8 +29,7 @@ from loom.web.candidates import Weave, agents_of, weave_of
 from loom.web.groves import frame, tags_on
 from loom.web.node_parts import Drawn, drawn_of, reader_of
 from loom.web.panels import portals_out
-from loom.web.places import Place, Stretch, place_of, stretch_of
-from loom.web.requests import PersonRequest, person, text_of
+from loom.web.requests import PersonRequest, Place, Stretch, person, place_of, stretch_of, text_of
 
 PAGE_NODES = 60
 

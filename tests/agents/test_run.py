@@ -9,7 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from agents import generations as running
-from agents.persistence import begin
+from agents.persistence import create_call
 from agents.providers.attempt import Attempt
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
@@ -279,10 +279,10 @@ def test_a_call_began_before_its_first_text_however_late_its_row_is(
 
     def late(*given: Any) -> Call:
         assert heard.wait(10)
-        return begin(*given)
+        return create_call(*given)
 
     monkeypatch.setattr(Attempt, "_note", noted)
-    monkeypatch.setattr(running, "begin", late)
+    monkeypatch.setattr(running, "create_call", late)
     provider.script(says("She was cold."))
     call = run(ask()[0]).call
     assert call is not None

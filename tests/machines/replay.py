@@ -5,7 +5,7 @@ from typing import Any
 
 from loom.models import Event, Generation, Link, Mark, Node, Tree
 from loom.queries.event_log import event_body, hydrated
-from loom.rules import addresses
+from loom.rules import identity
 
 FIXED = ("kind", "form", "text", "parent", "slot", "edited_from", "hash", "finish", "created_at")
 
@@ -86,7 +86,7 @@ def events_of(tree: Tree) -> list[dict[str, Any]]:
 
 def stored(tree: Tree) -> Replayed:
     """The same state, read fresh from the rows."""
-    from loom.rules.hashes import instant
+    from loom.rules.identity import instant
 
     state = Replayed(title=Tree.objects.get(pk=tree.pk).title)
     rows = Node.objects.filter(tree=tree).select_related("slot", "parent_slot", "edited_from")
@@ -131,7 +131,7 @@ def stored(tree: Tree) -> Replayed:
 
 
 def _shown(item: int) -> str:
-    node_id = addresses.node_id(item)
+    node_id = identity.node_id(item)
     if node_id is None:
-        return f"tree:{Tree.objects.get(pk=addresses.tree_id(item) or 0).uid}"
+        return f"tree:{Tree.objects.get(pk=identity.tree_id(item) or 0).uid}"
     return str(Node.objects.values_list("local_id", flat=True).get(pk=node_id))

@@ -7,8 +7,8 @@ import pytest
 from agents.subject_prompt import configuration_of
 from loom.access import Actor
 from loom.commands import groves, participants
+from loom.commands.money import key_of, open_sealed
 from loom.commands.participants import Changes, participant_body
-from loom.commands.provider_keys import key_of, open_sealed
 from loom.models import Event, Participant, User
 from loom.rules.errors import CommandError
 from loom.rules.permissions import PRESETS, Permission, broken_rule, preset_of

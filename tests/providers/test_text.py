@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.providers import stream_events
-from agents.providers.stream_events import Cleaner, Events, TooLong
+from agents.providers import attempt
+from agents.providers.attempt import Cleaner, Events, TooLong
 
 anything = st.text(alphabet=st.characters(exclude_categories=()))
 
@@ -69,8 +69,8 @@ class Watched:
 
 
 def test_a_line_that_comes_byte_by_byte_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(stream_events._LINES)
-    monkeypatch.setattr(stream_events, "_LINES", watched)
+    watched = Watched(attempt._LINES)
+    monkeypatch.setattr(attempt, "_LINES", watched)
     events, line = Events(), b"data: " + b"x" * 20_000
     for at in range(len(line)):
         assert events.feed(line[at : at + 1]) == []

@@ -5,7 +5,7 @@ from django.core.cache import cache
 
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
-from loom.events import announce
+from loom.events import streams
 from loom.models import Participant, Tree, User
 from tests.web.conftest import Visitor
 
@@ -49,12 +49,12 @@ def test_who_has_a_tree_open_is_shown_but_not_oneself(
     owner: User, actor: Actor, tree: Tree, writer: User, visitor: Visitor
 ) -> None:
     uid = Participant.objects.get(user=writer).uid
-    announce.set_present(f"tree:{tree.uid}", [actor.participant.uid, uid, "nobodyknown"])
+    streams.set_present(f"tree:{tree.uid}", [actor.participant.uid, uid, "nobodyknown"])
     assert "Here now: Writer</span>" in " ".join(listed(visitor, owner).split())
     part = visitor(owner).get(f"/groves/{tree.grove.uid}/here").content.decode()
     assert f'id="here-{tree.uid}"' in part and "Writer is here now" in part
     assert "Owner" not in part
-    announce.set_present(f"tree:{tree.uid}", [])
+    streams.set_present(f"tree:{tree.uid}", [])
     assert "is here now" not in listed(visitor, owner)
 
 
@@ -70,7 +70,7 @@ def test_the_list_is_there_without_the_broker(
 
     monkeypatch.setattr(cache, "get_many", down, raising=False)
     monkeypatch.setattr(cache, "set", down, raising=False)
-    announce.set_present(f"tree:{tree.uid}", ["one"])
+    streams.set_present(f"tree:{tree.uid}", ["one"])
     assert tree.title in listed(visitor, owner)
 
 
