@@ -306,7 +306,11 @@ class SettingsChanged(Part):
     prose: preferences.Prose = "serif"
     size: preferences.Size = "medium"
     width: preferences.Width = "medium"
+    leading: preferences.Leading = "medium"
+    align: preferences.Align = "start"
     nodes: preferences.Nodes = "full"
+    paste: preferences.Paste = "plain"
+    styled: bool = True
     temperature: float | None = Field(None, ge=0, le=2)
     edits: preferences.Edits = "ask"
     verbose: bool = False

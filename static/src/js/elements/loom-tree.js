@@ -8,6 +8,7 @@ import "../tree/folds.js";
 import "../tree/linking.js";
 import { listenForKeys } from "../tree/keys.js";
 import { keepExports, keepMenusInSight, listenForPortals, shutAround } from "../tree/menus.js";
+import { followModes } from "../tree/modes.js";
 import { TreePage } from "../tree/page.js";
 import { t } from "../t.js";
 
@@ -28,6 +29,7 @@ export class LoomTree extends HTMLElement {
     listenForPortals(signal);
     keepExports(this.page, signal);
     keepMenusInSight(signal);
+    followModes(signal);
     this.page.start();
   }
 
