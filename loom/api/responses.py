@@ -168,6 +168,7 @@ class Tree(BaseModel):
     seq: int
     created_at: str
     archived_at: str | None
+    tags: list[str]
     workspace: Place | None
 
 

@@ -24,6 +24,7 @@ export class LoomTree extends HTMLElement {
     this.page.addEventListener("moved", () => this.show("thread"), { signal });
     this.page.addEventListener("details", (event) => this.details(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("tree.changed", ({ payload }) => this.rename(payload));
+    this.page.marks.addEventListener("tree-tags", () => document.body.dispatchEvent(new Event("tree-tags")), { signal });
     giveFeedback(this.page, signal);
     listenForKeys(this.page, signal);
     listenForPortals(signal);
