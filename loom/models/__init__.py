@@ -22,7 +22,7 @@ from loom.models.groves import (
     UserSession,
 )
 from loom.models.trees import Item, Link, Mark, Node, NodeSource, PublicLink, Tree
-from loom.models.workspaces import Draft, VersionChoice, Workspace
+from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "PublicLink",
     "Purse",
     "Receipt",
+    "Saved",
     "SigninLink",
     "Step",
     "StepItem",
