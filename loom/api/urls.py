@@ -80,6 +80,7 @@ _api: list[URLPattern | URLResolver] = [
     path("imports/<id:uid>", transfer.state),
     path("imports/<id:uid>/stop", transfer.stop),
     path("trees/<id:uid>/export", transfer.export),
+    path("trees/<id:uid>/export/preview", transfer.preview),
     path("schema/", docs.schema, name="schema"),
     path("docs/", docs.page),
 ]
