@@ -121,6 +121,7 @@ class Participant(BaseModel):
     name: str
     model_ref: str
     base_url: str
+    allow_private: bool
     endpoint: Literal["chat", "completion"]
     capabilities: list[str]
     persona: str
@@ -167,6 +168,7 @@ class Tree(BaseModel):
     seq: int
     created_at: str
     archived_at: str | None
+    tags: list[str]
     workspace: Place | None
 
 
