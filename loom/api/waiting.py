@@ -39,7 +39,7 @@ LOOK_S = 0.05
 
 
 def ended_within(has_ended: Callable[[], bool], seconds: float = STOP_S) -> bool:
-    """Whether what was told to stop has ended, after waiting for a moment."""
+    """Whether what was asked to stop has ended, after waiting for a moment."""
     until = time.monotonic() + seconds
     while not has_ended():
         if time.monotonic() > until:
