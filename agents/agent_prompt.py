@@ -219,17 +219,17 @@ class Place:
     @cached_property
     def home(self) -> Tree:
         """The tree that the agent looks at: that of its position, where it may be seen."""
-        stands = self.workspace.position
-        if access.may_reach(self.actor, stands.tree_id, here=self.tree):
-            return Tree.objects.get(pk=stands.tree_id)
+        position = self.workspace.position
+        if access.may_reach(self.actor, position.tree_id, here=self.tree):
+            return Tree.objects.get(pk=position.tree_id)
         return self.tree
 
     @cached_property
     def path(self) -> list[NodeRow]:
         """The path to the position, or to the root where the position may not be seen."""
-        stands = self.workspace.position
-        here = lookup.visible_at_or_above(stands, self.workspace)
-        if stands.tree_id != self.home.pk:
+        position = self.workspace.position
+        here = lookup.visible_at_or_above(position, self.workspace)
+        if position.tree_id != self.home.pk:
             here = lookup.root_of(self.tree)
         return path_of(self.actor, self.home, self.workspace, here)
 
@@ -260,10 +260,10 @@ def next_place(member: Actor, workspace: Workspace) -> Place:
     turn = turns().filter(participant=agent, tree=tree, ended_at__isnull=True).last()
     if turn is not None:
         return place_of(access.acting_in(turn), turn)
-    actor, stands = access.acting_as(member, agent), workspace.position
-    if not access.may_reach(actor, stands.tree_id, here=tree):
-        stands = lookup.root_of(tree)
-    return Place(actor, tree, workspace, stands)
+    actor, position = access.acting_as(member, agent), workspace.position
+    if not access.may_reach(actor, position.tree_id, here=tree):
+        position = lookup.root_of(tree)
+    return Place(actor, tree, workspace, position)
 
 
 def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:

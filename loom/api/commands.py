@@ -92,7 +92,7 @@ def _waited(body: dict[str, Any], wait_s: float) -> Response:
 
 
 def _outcome(body: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
-    """Whether all candidates have ended, and the answer with what came of them. Raises Refused
+    """Whether all candidates have ended, and the answer with what came of them. Raises CommandError
     where all of them failed."""
     is_done, reply, errors = outcome_of(body["generations"])
     if is_done and not reply.refs and errors:

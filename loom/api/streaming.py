@@ -70,10 +70,10 @@ def _written(rows: Sequence[NodeRow], tree: str, facts: Facts, hanging: Hanging)
         sources, bookmarks, tags = _marks(facts, key) if key in marked else ("[]", "[]", "[]")
         versions = facts.versions.get(slot)
         parent = "null" if above is None else f'"{local_ids[above]}"'
-        standing = f'["{local_id}"]' if versions is None else _json(versions)
+        selected = f'["{local_id}"]' if versions is None else _json(versions)
         flags = flags_of[bits] % _TRUTH[slot in facts.hidden]
         head = (local_id, tree, kind, form, written, content, authors[who], parent)
-        place = (local_ids[slot], depth, standing, edited, sources, at, flags, ending)
+        place = (local_ids[slot], depth, selected, edited, sources, at, flags, ending)
         proven = (
             bookmarks,
             tags,
@@ -183,8 +183,8 @@ def path_pieces(
             if is_pruned:
                 hidden.add(row.slot_id)
             is_pruned = is_pruned or row.pruned
-        nodes, standing = nodes_json(actor, tree, rows, hidden)
-        versions.update(standing)
+        nodes, selected = nodes_json(actor, tree, rows, hidden)
+        versions.update(selected)
         # Small pieces: one of megabytes would be copied, page by page, once more.
         while some := ",".join(islice(nodes, _PIECE)):
             yield (opening + some).encode()

@@ -228,7 +228,7 @@ def split(context: Context, args: Split) -> Reply:
     demand_not_root(node, "split")
     demand_text_node(node, "split")
     demand_visible(node)
-    stands_here = context.here.slot_id == node.slot_id  # before the leaf is pruned
+    is_position = context.here.slot_id == node.slot_id  # before the leaf is pruned
     if len(node.text) < 2:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -248,7 +248,7 @@ def split(context: Context, args: Split) -> Reply:
     inverse = made_nodes(head, tail)
     if not lookup.slots_below(node.slot_id).exclude(pk=tail.pk).exists():
         inverse = (*inverse, node_writer.flag(context, node, "pruned", True))
-    if stands_here:
+    if is_position:
         context.move(head)
     return Reply(
         f"✓ split [{node.local_id}] at {args.at}: [{head.local_id}] [{tail.local_id}]",

@@ -61,7 +61,7 @@ def line_of(node: Node, now: datetime, *, withheld: Collection[int] = ()) -> str
     return f"{head}{mark_of(node)} · {words}"
 
 
-def told_to(actor: Actor, text: str) -> str:
+def escaped_for(actor: Actor, text: str) -> str:
     """A whole text in a reply: for a model what would be a frame or header is escaped."""
     return escaped(text) if actor.participant.kind == "model" else text
 
@@ -97,7 +97,7 @@ def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) ->
     rows = [row for row in every if row.id not in gone]
     seen = tuple(identity.of_node(row.id) for row in rows[-1:])
     if form == "prose":
-        text = told_to(context.actor, "".join(row.text for row in rows))
+        text = escaped_for(context.actor, "".join(row.text for row in rows))
         return Reply(text, refs=_refs(rows), items=seen)
     shown = rows if full else rows[-MAX_SUMMARY:]
     lines = (
@@ -107,7 +107,7 @@ def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) ->
         who = f"{row.author_name} ({row.author_kind})"
         mark = " · imported" if row.imported else ""
         lines.append(f"[{row.local_id}] {who} · {age(context.now, row.created_at)}{mark}")
-        lines.append(f'"{told_to(context.actor, row.text)}"' if full else excerpt(row.text))
+        lines.append(f'"{escaped_for(context.actor, row.text)}"' if full else excerpt(row.text))
     text = "\n".join(lines) or "nothing written there yet"
     return Reply(text, refs=_refs(shown), items=seen)
 
@@ -203,7 +203,7 @@ def _text(context: Context, node: Node, args: View) -> str:
     before = [node.edited_from_id] if args.form == "diff" and node.edited_from_id else []
     if withheld(context.actor, [node.pk, *before]):
         return WITHHELD
-    return told_to(context.actor, _whole(node, args))
+    return escaped_for(context.actor, _whole(node, args))
 
 
 def _whole(node: Node, args: View) -> str:
@@ -283,7 +283,7 @@ def compare(context: Context, args: Compare) -> Reply:
     gone = withheld(context.actor, [node.pk for node in pair])
     lines = [_placed(context, node) for node in pair]
     texts = [
-        WITHHELD if node.pk in gone else told_to(context.actor, _shown_part(node, ref))
+        WITHHELD if node.pk in gone else escaped_for(context.actor, _shown_part(node, ref))
         for node, ref in zip(pair, (args.ref, args.other), strict=True)
     ]
     words = None if gone or args.form == "side" else word_difference(*texts)
@@ -419,7 +419,7 @@ def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply
     refs = tuple(lookup.node_ref(one, context.tree.pk) for one in found)
     number = f"{len(found)}+ {kind}" if more else counted(len(found), thing)
     lines = [f"[{node.local_id}] → {number}:" if found else f"[{node.local_id}] → no {kind}"]
-    found = [_standing(context, one, kind) for one in found]
+    found = [_selected(context, one, kind) for one in found]
     gone = withheld(context.actor, [one.pk for one in found])
     lines += [line_of(one, context.now, withheld=gone) for one in found]
     if more:
@@ -427,7 +427,7 @@ def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply
     return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 
-def _standing(context: Context, node: Node, kind: str) -> Node:
+def _selected(context: Context, node: Node, kind: str) -> Node:
     if kind not in ("continuations", "siblings"):
         return node
     return lookup.selected_version(node.slot_id, context.workspace) or node

@@ -46,7 +46,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Batch:
-    """Commands that stand together. `closed` says that a line which is none follows, so that
+    """Commands that follow each other. `closed` says that a line which is none follows, so that
     no more can be added while the reply still comes in."""
 
     commands: tuple[Command, ...]

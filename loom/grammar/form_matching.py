@@ -42,7 +42,7 @@ class Verbs(NamedTuple):
         return verb if verb in self.forms else None
 
     def body(self, line: str) -> str:
-        """A line without the blanks and the arrow before it. Raises Bad."""
+        """A line without the blanks and the arrow before it. Raises ParseError."""
         body = line.rstrip(" \t\r")
         blanks = len(body) - len(body.lstrip(BLANK))
         body = without_arrow(body[blanks:])
@@ -55,7 +55,7 @@ class Verbs(NamedTuple):
         return body
 
     def split(self, body: str) -> tuple[str, str]:
-        """The verb, and what stands after it on its line. Raises Bad."""
+        """The verb, and what follows it on its line. Raises ParseError."""
         word = first_word(body)
         verb = self.verb_of(word)
         if verb is None:
@@ -77,7 +77,7 @@ def without_arrow(body: str) -> str:
 
 
 def first_word(body: str) -> str:
-    """What stands before the first blank."""
+    """What comes before the first blank."""
     match = _WORD.match(body)
     return match[0] if match else ""
 
@@ -176,7 +176,7 @@ class _Fitting:
         self._dropped = DROPPED.get(form.verb, frozenset())
 
     def has(self, need: str) -> bool:
-        """Whether the kind of argument stands here without which the phrase means less."""
+        """Whether the kind of argument is here without which the phrase means less."""
         if need == "text":  # a block may hold it, which the canonical reader then demands
             quoted = bool(self.texts) or any('"' in one for one in self.others)
             return quoted or self.plan.block is not None
@@ -285,7 +285,7 @@ class _Fitting:
     # numbers, options, words of the form
 
     def _takes_reason(self, word: str) -> bool:
-        """`because "it matters"`: what may stand on every line, in two words."""
+        """`because "it matters"`: what every line may have, in two words."""
         reason = self._word(self.at + 1)
         if word != "because" or reason[:1] != '"' or word in self._dropped:
             return False
@@ -352,7 +352,7 @@ class _Fitting:
             return self._step(self.types, word)
         return False
 
-    # refs and what stands before them
+    # refs and what comes before them
 
     def _takes_lead(self, word: str) -> bool:
         at = self._after()

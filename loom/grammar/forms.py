@@ -50,7 +50,7 @@ class Part:
     * `lead`: the literal word before it (`from`, `to`); of a `word` the literal itself
       (empty: any word); of a `flag` its spelling, where it differs from the name.
     * `key` and `value`: of an option. `refs`: the kinds a ref may have, all if empty.
-    * `needs`: the name of a part without which this one may not stand.
+    * `needs`: the name of a part without which this one is not allowed.
     * `shown`: what help writes for the value, where the kind does not say.
     """
 
@@ -97,7 +97,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write a verb. Parts stand in the order in which they are printed."""
+    """One way to write a verb. Parts are in the order in which they are printed."""
 
     verb: str
     parts: tuple[Part, ...]
@@ -181,7 +181,7 @@ def _value(part: Part) -> str:
     return f"{text}={part.default}" if part.value == "word" and part.default else text
 
 
-# What stands after the colon of an option, read and printed.
+# What follows the colon of an option, read and printed.
 
 
 _INT = re.compile(r"-?[0-9]{1,15}")
@@ -195,7 +195,7 @@ def plain(number: float) -> str:
 
 
 def read_value(part: Part, token: Token) -> object:
-    """The value of an option without its refs: number, text, words or place. Raises Bad."""
+    """The value of an option without its refs: number, text, words or place. Raises ParseError."""
     if part.value in ("int", "float", "number"):
         return _number(part, token)
     if part.value == "quoted":
@@ -213,7 +213,7 @@ def read_value(part: Part, token: Token) -> object:
 
 
 def is_literal(part: Part, token: Token) -> bool:
-    """Whether the value is one of the words that may stand instead of a ref."""
+    """Whether the value is one of the words that may be written instead of a ref."""
     return token.raw in part.choices
 
 
@@ -245,7 +245,7 @@ def _number(part: Part, token: Token) -> int | float:
 
 
 def demand_values(form: Form, values: Mapping[str, object]) -> None:
-    """Raises Bad for typed values that no line of this form could have: a number out of its
+    """Raises ParseError for typed values that no line of this form could have: a number out of its
     bounds, a ref of another kind, a part without the one that it needs."""
     for part in form.parts:
         value = values.get(part.name, part.absent)
@@ -301,7 +301,7 @@ def _place(part: Part, token: Token) -> Place:
 
 
 def read_ref_value(part: Part, token: Token) -> Ref:
-    """The ref that an option's value begins with. Raises Bad."""
+    """The ref that an option's value begins with. Raises ParseError."""
     ref = ref_of(token)
     if ref is None:
         raise unread(
@@ -312,7 +312,7 @@ def read_ref_value(part: Part, token: Token) -> Ref:
 
 
 def print_value(part: Part, value: object) -> str:
-    """The value as it stands after the colon."""
+    """The value as it is written after the colon."""
     if isinstance(value, tuple):
         return ",".join(print_value(part, one) for one in value)
     if isinstance(value, Ref):

@@ -37,7 +37,7 @@ class Filling:
         self._next = 0  # the first part in order that may still be filled
 
     def reach(self, fits: Callable[[Part], bool]) -> Part | None:
-        """The next part in order that fits; what must stand before it is not passed over."""
+        """The next part in order that fits; what must come before it is not passed over."""
         for part in self.plan.order[self._next :]:
             if fits(part):
                 return part
@@ -63,7 +63,7 @@ class Filling:
         self._next = self.plan.order.index(part) + (part.name not in self.plan.many)
 
     def claim(self, part: Part, written: str) -> None:
-        """Marks an option, word or led part as given. Raises Bad the second time."""
+        """Marks an option, word or led part as given. Raises ParseError the second time."""
         if part.name in self.given:
             also = f" of {'|'.join(part.choices)}" if part.kind == "choice" else ""
             raise unread(f"{short(written)} is given twice.", f"give one{also}")
@@ -72,7 +72,7 @@ class Filling:
     def settle(self) -> bool:
         """At the end of the line: whether the content is still missing and must be a block.
 
-        Raises Bad where anything else is missing.
+        Raises ParseError where anything else is missing.
         """
         self.values.update({name: tuple(texts) for name, texts in self._several.items()})
         wants_block = False
@@ -124,7 +124,7 @@ class Gathered:
 
     def __init__(self) -> None:
         self._refs: list[tuple[Part, Ref]] = []
-        self._pending: list[Slice | Ref] = []  # slices and trees that stand before any ref
+        self._pending: list[Slice | Ref] = []  # slices and trees that come before any ref
 
     def add(self, part: Part, ref: Ref) -> None:
         """Keeps a ref as (one of) the value of a part."""
@@ -179,7 +179,7 @@ class Gathered:
 
 
 def demand_ref(token: Token) -> Ref:
-    """The ref that one token is. Raises Bad where it is none."""
+    """The ref that one token is. Raises ParseError where it is none."""
     ref = ref_of(token)
     if ref is None:
         raise no_ref(token)
@@ -187,7 +187,7 @@ def demand_ref(token: Token) -> Ref:
 
 
 def allows(part: Part, ref: Ref) -> bool:
-    """Whether a ref of this kind may stand in a part."""
+    """Whether a ref of this kind may be in a part."""
     if part.kind == "range":
         return ref.kind == "range"
     return not part.refs or ref.kind in part.refs
@@ -208,7 +208,7 @@ REF_WORDS = frozenset({*WORDS, "all"})
 
 
 def is_type(word: str) -> bool:
-    """Whether a word is a TYPE where a TYPE or a REF may stand."""
+    """Whether a word is a TYPE where a TYPE or a REF is allowed."""
     return _TYPE.fullmatch(word) is not None and word.lower() not in REF_WORDS
 
 
@@ -333,7 +333,7 @@ class Reading:
             self._take_ref(token)
 
     def _takes_as_word(self, token: Token) -> bool:
-        """A TYPE or a free word, where one may stand; a ref that may stand there goes first
+        """A TYPE or a free word, where one is allowed; a ref that is allowed there goes first
         unless the word is a TYPE."""
         if is_type(token.raw):
             return self._parts.place(("type", "word"), token.raw)

@@ -27,7 +27,7 @@ from loom.grammar.wording import meant, suggestions, variants
 
 
 CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
-LONG = 120  # characters of content that still stand in a quote
+LONG = 120  # characters of content that still fit in a quote
 STORED_WHOLE = 240  # characters of content that a stored line keeps; longer ones are named
 FIRST_WORDS = 8
 FIRST_CHARACTERS = 60
@@ -43,7 +43,7 @@ def write_line(form: Form, values: Mapping[str, object], *, because: str) -> str
         if part.kind == "content" and isinstance(value, str) and _is_block(value):
             block = value
             pieces.append(part.lead)
-        elif _stands(part, value):
+        elif _is_written(part, value):
             pieces += _written(part, value)
     if because:
         pieces.append(f"because:{quote(because)}")
@@ -55,7 +55,7 @@ def _is_block(content: str) -> bool:
     return ("\n" in content or len(content) > LONG) and not CLOSER.search(content)
 
 
-def _stands(part: Part, value: object) -> bool:
+def _is_written(part: Part, value: object) -> bool:
     if part.optional or part.kind == "flag":
         return value is not None and value != part.absent
     return value is not None
@@ -104,7 +104,7 @@ def shortened(canonical: str) -> str:
     replaced by its name. `→ respond [a7x2] "It was…" (100,000 characters, sha256 …)`.
 
     Lines without a long block come back unchanged. Content that holds a closing line (`←`)
-    stands in quotes, not in a block, and stays.
+    is in quotes, not in a block, and stays.
     """
     block = block_of(canonical)
     if len(block) <= STORED_WHOLE:
@@ -215,7 +215,7 @@ def read(
     """The command that `text` is: one line, its arrow optional, its block below it.
 
     The first form of the verb that reads it counts. Other wordings are read where all that
-    the rules make of them is one line. Raises Bad: INVALID_SYNTAX, LIMIT_EXCEEDED for a
+    the rules make of them is one line. Raises ParseError: INVALID_SYNTAX, LIMIT_EXCEEDED for a
     line over 64 KiB (its block not counted) or a number over its maximum, NOT_FOUND for a
     number that no window, task or step can have.
     """
@@ -304,7 +304,7 @@ def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
 
 
 def _canonical(body: str, below: str | None, verbs: Verbs) -> Line:
-    """The line as the tables write it. Raises Bad."""
+    """The line as the tables write it. Raises ParseError."""
     verb, arguments = verbs.split(body)
     tokens = tokens_of(arguments)
     failures: list[tuple[bool, int, ParseError]] = []
@@ -341,7 +341,7 @@ def _in_other_words(
 
 
 def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line | None:
-    """The one line that these read as; None where none is read. Raises Bad for several, and
+    """The one line that these read as; None where none is read. Raises ParseError for several, and
     for one that is over a limit."""
     found: dict[str, Line] = {}
     over: list[ParseError] = []
@@ -434,7 +434,7 @@ def _with_block(reading: Reading, below: str | None, verbs: Verbs) -> dict[str, 
 
 
 def _cut(below: str) -> tuple[str, str]:
-    """The content of a block, and what stands after the line that closes it."""
+    """The content of a block, and what follows the line that closes it."""
     closer = CLOSER.search(below) if "←" in below else None
     if closer is None:
         return below, ""

@@ -159,7 +159,7 @@ _SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
 def ref_of(token: Token) -> Ref | None:
-    """The ref that a token is; None where it has not the form of one. Raises Bad on a
+    """The ref that a token is; None where it has not the form of one. Raises ParseError on a
     form that is begun and wrong, such as `doc:""`."""
     head = token.head
     if ":" in head:
@@ -236,7 +236,7 @@ def _by_id(kind: Kind, word: str, token: Token) -> Ref:
 
 
 def slice_of(token: Token) -> Slice | None:
-    """The slice that a token is; None where it has not the form of one. Raises Bad."""
+    """The slice that a token is; None where it has not the form of one. Raises ParseError."""
     head = token.head
     if head[:1] == "§":
         return _section(head[1:], token)
@@ -282,7 +282,7 @@ __all__ = ["Ref", "Slice", "parse_ref", "print_ref", "print_slice"]
 
 
 def parse_ref(text: str) -> Ref:
-    """The one ref that `text` is, with its tree and its slice. Raises Bad."""
+    """The one ref that `text` is, with its tree and its slice. Raises ParseError."""
     refuse_controls(text)
     tokens = tokens_of(text)
     ref, at = read_ref(tokens, 0)
@@ -300,7 +300,7 @@ def parse_ref(text: str) -> Ref:
 
 
 def refuse_controls(text: str) -> None:
-    """Raises Bad on U+0000 and on lone surrogates, which no text may hold."""
+    """Raises ParseError on U+0000 and on lone surrogates, which no text may hold."""
     if "\0" in text:
         raise unread("The text contains U+0000.", "leave it out")
     if not text.isascii():
@@ -342,7 +342,7 @@ def continues_tree(token: Token) -> bool:
 
 
 def says_tree(tokens: list[Token], at: int) -> bool:
-    """Whether `in tree:…` stands at a place and says where the ref before it lies."""
+    """Whether `in tree:…` is at a place and says where the ref before it lies."""
     return (
         tokens[at].raw == "in"
         and at + 1 < len(tokens)
@@ -352,7 +352,7 @@ def says_tree(tokens: list[Token], at: int) -> bool:
 
 
 def tree_of(token: Token) -> Ref:
-    """The tree that a token names. Raises Bad for anything else."""
+    """The tree that a token names. Raises ParseError for anything else."""
     ref = _demand(token)
     if ref.kind != "tree":
         raise unread(f"{short(token.raw)} is not a tree.", 'name one as tree:"title" or tree:ID')
@@ -360,7 +360,7 @@ def tree_of(token: Token) -> Ref:
 
 
 def in_tree(ref: Ref, tree: Ref) -> Ref:
-    """The same ref, in another tree. Raises Bad where that has no meaning."""
+    """The same ref, in another tree. Raises ParseError where that has no meaning."""
     if ref.kind not in IN_TREES or ref.tree_id or ref.tree_name:
         raise unread(
             f"{short(print_ref(ref))} can't be in {short(print_ref(tree))}.",
@@ -370,7 +370,7 @@ def in_tree(ref: Ref, tree: Ref) -> Ref:
 
 
 def with_slice(ref: Ref, part: Slice) -> Ref:
-    """The same ref with a slice. Raises Bad where it has one."""
+    """The same ref with a slice. Raises ParseError where it has one."""
     if ref.slice is not None:
         raise unread(
             f"{short(print_ref(ref))} already has a slice.", "give only one slice per reference"

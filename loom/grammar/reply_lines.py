@@ -11,7 +11,7 @@ from loom.grammar.lines import Line, each_of, read
 from loom.grammar.synonyms import LOOKS, ONE_BY_ONE
 from loom.grammar.tokens import ParseError, short, tokens_of, unread
 
-# A fence may stand in an item of a list. Deeper ones than Markdown's count too: where it is
+# A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
 # not clear whether text is code, it is not run.
 _OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*+)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
 _CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
@@ -20,7 +20,7 @@ _INDENT = 3
 
 @dataclass(frozen=True)
 class Fence:
-    """An open fence: its mark and how deep it stands."""
+    """An open fence: its mark and how deep it is."""
 
     mark: str
     depth: int
@@ -85,7 +85,7 @@ _SHOWN = 160  # characters after an arrow inside a sentence that may belong to i
 @dataclass(frozen=True)
 class Like:
     """A whole line that would be a command if it were written plainly: `text` is that
-    command. An `indented` one stands too far to the right and has no other mark."""
+    command. An `indented` one is too far to the right and has no other mark."""
 
     text: str
     indented: bool

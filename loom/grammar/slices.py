@@ -97,7 +97,7 @@ class Placed:
 def get(text: str, part: Slice) -> Cut:
     """The slice of `text`. What lies past the end is clipped and said.
 
-    Raises Bad: NOT_FOUND for a section that is not there, INVALID_SYNTAX for a name that
+    Raises ParseError: NOT_FOUND for a section that is not there, INVALID_SYNTAX for a name that
     several have.
     """
     lines = text.split("\n")
@@ -106,7 +106,7 @@ def get(text: str, part: Slice) -> Cut:
 
 
 def put(text: str, part: Slice, new: str) -> str:
-    """`text` with the slice replaced by `new`. Raises Bad as `placed` does."""
+    """`text` with the slice replaced by `new`. Raises ParseError as `placed` does."""
     return placed(text, part, new).text
 
 
@@ -114,7 +114,7 @@ def placed(text: str, part: Slice, new: str) -> Placed:
     """The text with the slice replaced by `new`, and the slice that shows `new` in it: of the
     same kind where that is so, else of lines.
 
-    Raises Bad as `get` does; REJECTED for `head:` and `tail:`, which are read only;
+    Raises ParseError as `get` does; REJECTED for `head:` and `tail:`, which are read only;
     NOT_FOUND where the slice lies past the end.
     """
     if part.kind in ("head", "tail"):

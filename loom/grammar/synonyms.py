@@ -12,7 +12,7 @@ HARMLESS: Final = frozenset(
 )
 
 
-# Verbs whose answer is a result window: they may also stand in marks (docs/model.md §5).
+# Verbs whose answer is a result window: they may also be in marks (docs/model.md §5).
 LOOKS: Final = frozenset("view list tree compare find graph help budget memory check".split())
 # Verbs of one item that name several as several lines: `view a7x2 and b3k9`.
 ONE_BY_ONE: Final = frozenset(
@@ -223,7 +223,7 @@ LONGEST: Final = max(len(phrase) for phrase in PHRASES)
 # Single words in the lines of a command, and what rules make of them: data only.
 
 
-# Words that say nothing, wherever they stand; `node` before an id is one.
+# Words that say nothing, wherever they are; `node` before an id is one.
 NOISE: Final = frozenset("me us the a an node please its".split())
 ARTICLES: Final = frozenset("the a an please".split())
 
@@ -406,7 +406,7 @@ NUMBERS: Final = {
     "twice": 2,
     "thrice": 3,
 }
-# What may stand before the command or after it; the first few also before destructive ones.
+# What may come before the command or after it; the first few also before destructive ones.
 PLAIN_POLITE: Final = "please|kindly|ok|okay|now|then|just|could you please|can you please"
 POLITE: Final = (
     "could you|can you|would you|will you|would you please|can i|may i|could i|i want to"

@@ -65,7 +65,7 @@ _ESCAPED = {'"': '"', "\\": "\\", "n": "\n"}
 class Token(NamedTuple):
     """A piece without blanks outside quotes.
 
-    `head` is what stands before the quote (all of it where there is none), `quoted` the
+    `head` is what comes before the quote (all of it where there is none), `quoted` the
     text of the one quote that ends it. A `mixed` one has quotes elsewhere: only lists do.
     """
 
@@ -80,7 +80,7 @@ class Token(NamedTuple):
 
 
 def tokens_of(line: str) -> list[Token]:
-    """The pieces of one line, in order. Raises Bad where a quote is not closed."""
+    """The pieces of one line, in order. Raises ParseError where a quote is not closed."""
     if '"' not in line:
         return [Token(word, word) for word in line.replace("\t", " ").split(" ") if word]
     found: list[Token] = []
@@ -115,7 +115,7 @@ def token_of(raw: str) -> Token:
 
 
 def elements(raw: str) -> list[Token]:
-    """The elements of a list, cut at commas outside quotes. Raises Bad on an empty one."""
+    """The elements of a list, cut at commas outside quotes. Raises ParseError on an empty one."""
     found: list[Token] = []
     at = 0
     while True:

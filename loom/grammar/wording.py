@@ -51,7 +51,7 @@ _AFTER_QUOTE = re.compile(r'"[.,;:!?…]+$')
 def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
     """The lines, without arrow, that a body in other words may mean: those in which a verb
     stands for itself, which count first, and those of other phrases. None where no rule
-    accounts for all of it. Each has still to be read. Raises Bad on an open quote."""
+    accounts for all of it. Each has still to be read. Raises ParseError on an open quote."""
     text = free_text(body, verbs)
     if text is not None:
         return [text], []
@@ -104,7 +104,7 @@ def _may_be_meant(verb: str, words: list[str], asks: bool, own_word_only: bool) 
 
 
 def free_text(body: str, verbs: Verbs) -> str | None:
-    """The line of a text without quotes where nothing but a text may stand, all that follows
+    """The line of a text without quotes where only a text is allowed, all that follows
     `think`; None for any other line."""
     word, _, rest = body.partition(" ")
     rest = rest.strip()
@@ -198,7 +198,7 @@ def meant(body: str, verbs: Verbs) -> tuple[str, ...]:
 
 
 def body_tokens(body: str) -> list[Token]:
-    """The words of a body that stand in no quote; none where a quote is not closed."""
+    """The words of a body that are in no quote; none where a quote is not closed."""
     return [token_of(word) for word in body.partition('"')[0].split()]
 
 
@@ -228,7 +228,7 @@ def _plain(token: Token) -> list[str]:
 
 def _bared(words: list[str]) -> Iterator[tuple[list[str], bool]]:
     """The words without what politeness puts around them; and whether that was of the plain
-    sort, which alone may stand before a destructive verb."""
+    sort, which alone may come before a destructive verb."""
     words = _without_end(words)
     plain = _without_start(words, PLAIN_POLITE)
     yield plain, True
@@ -272,7 +272,7 @@ def _moved(words: list[str]) -> Iterator[list[str]]:
 
 
 def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[Frame, list[str]]]:
-    """Every phrase that the words begin with, and what stands after it."""
+    """Every phrase that the words begin with, and what follows it."""
     if not words:
         return
     verb = verbs.verb_of(words[0])

@@ -76,7 +76,7 @@ class Feed:
             self._bell.set()
 
     def put(self, socket: Socket, place: Place) -> None:
-        """Notes where a socket's participant is, and tells everybody."""
+        """Notes where a socket's participant is, and sends it to everybody."""
         if self.here.put(id(socket), place):
             self._announce()
 
@@ -263,7 +263,7 @@ class Feed:
     def _end_partial(self, frame: str) -> None:
         ended = json.loads(frame)["event"]["payload"]["generation"]["id"]
         self._ended.append(ended)
-        # Sockets tell what is left of it before they tell the event, so it goes only then.
+        # Sockets send what is left of it before they send the event, so it goes only then.
         self._loop.call_later(1, self.partials.pop, ended, None)
 
     # Who is here.

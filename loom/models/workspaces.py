@@ -78,8 +78,8 @@ class Saved(PublicIdentity):
 
 class Draft(models.Model):
     """Uncommitted text, each person's own: what will go below a slot (`buffer`), a pending
-    wording of it (`edit`), or a note on it (`note`). Ended drafts have no row. `at` tells one
-    state from the next."""
+    wording of it (`edit`), or a note on it (`note`). Ended drafts have no row. `at`
+    identifies its state."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="drafts")

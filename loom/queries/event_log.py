@@ -138,9 +138,9 @@ def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
         last = lookup.find_node(tree, newest["node"]["id"]) or last
     flags: dict[tuple[str, str], bool] = {}
     for (payload,) in fetch(_LATER, [stream, seq]):
-        told = json.loads(payload) if isinstance(payload, str) else payload
+        found = json.loads(payload) if isinstance(payload, str) else payload
         # The first change after the moment has the value from before it.
-        flags.setdefault((told["node"], told["flag"]), not told["value"])
+        flags.setdefault((found["node"], found["flag"]), not found["value"])
     return Moment(seq, head, event, last.pk, last.local_id, flags)
 
 
@@ -168,29 +168,29 @@ def sight(
     below = Node.objects.filter(parent_slot=node.slot_id, kind="text", slot_id=F("id"))
     found = below.filter(pk__lte=at.last).order_by("id").values_list("pk", "local_id", "pruned")
     open_slots = [pk for pk, name, gone in found if not at.flag(name, "pruned", gone)]
-    standing = _standing([*shown, *open_slots[:MOST_BELOW]], workspace, at)
-    if node.slot_id in standing:
-        standing[node.slot_id] = node.pk
-    rows = rows_of([standing[slot] for slot in shown])
+    selected = _selected([*shown, *open_slots[:MOST_BELOW]], workspace, at)
+    if node.slot_id in selected:
+        selected[node.slot_id] = node.pk
+    rows = rows_of([selected[slot] for slot in shown])
     return Sight(
         rows=rows,
         has_above=len(slots) > len(shown),
-        below=rows_of([standing[slot] for slot in open_slots[:MOST_BELOW]]),
+        below=rows_of([selected[slot] for slot in open_slots[:MOST_BELOW]]),
         pruned={row.local_id for row in rows if at.flag(row.local_id, "pruned", row.pruned)},
     )
 
 
-def _standing(slots: list[int], workspace: Workspace | None, at: Moment) -> dict[int, int]:
+def _selected(slots: list[int], workspace: Workspace | None, at: Moment) -> dict[int, int]:
     """The version selected in each slot: the reader's choice, else the newest not pruned."""
     chosen = dict(
         VersionChoice.objects.filter(
             workspace=workspace, slot__in=slots, node__lte=at.last
         ).values_list("slot_id", "node_id")
     )
-    standing: dict[int, int] = {}
+    selected: dict[int, int] = {}
     versions = Node.objects.filter(slot__in=slots, pk__lte=at.last).order_by("id")
     for pk, slot, name, gone in versions.values_list("pk", "slot_id", "local_id", "version_pruned"):
         is_gone = at.flag(name, "version_pruned", gone)
-        if slot not in standing or (not is_gone and standing[slot] != chosen.get(slot)):
-            standing[slot] = pk
-    return standing
+        if slot not in selected or (not is_gone and selected[slot] != chosen.get(slot)):
+            selected[slot] = pk
+    return selected

@@ -242,18 +242,18 @@ def selected_versions(
     """
     wanted = set(slots)
     chosen = _choices(wanted, workspace)
-    standing: dict[int, tuple[int, str]] = {}
+    selected: dict[int, tuple[int, str]] = {}
     decided: set[int] = set()
     found = Node.objects.filter(slot__in=wanted).order_by("id")
     for node, local_id, slot, gone in found.values_list(
         "id", "local_id", "slot_id", "version_pruned"
     ):
-        if slot in decided or (gone and slot in standing):
+        if slot in decided or (gone and slot in selected):
             continue
-        standing[slot] = (node, local_id)
+        selected[slot] = (node, local_id)
         if node == chosen.get(slot) and not gone:
             decided.add(slot)
-    return standing
+    return selected
 
 
 def _choices(slots: set[int], workspace: Workspace | None) -> dict[int, int]:
@@ -381,7 +381,7 @@ _CHOSEN_SQL = """(SELECT c.node_id FROM loom_versionchoice c JOIN loom_node x ON
     WHERE c.workspace_id = %s AND c.slot_id = up.slot AND NOT x.version_pruned)"""
 
 
-def _standing(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
+def _selected_version(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
     """SQL for the selected version of a slot on the path, and its parameters."""
     chosen = f"{_CHOSEN_SQL}, " if workspace is not None else ""
     params = [node.slot_id, node.pk, *([workspace.pk] if workspace is not None else [])]
@@ -400,8 +400,8 @@ def path_of(
     its own slot, pruned or not. One query.
     """
     end = _end(tree, workspace, node)
-    standing, params = _standing(end, workspace)
-    sql = f"""{_UP} SELECT {columns("up")} FROM up JOIN loom_node v ON v.id = {standing}
+    selected, params = _selected_version(end, workspace)
+    sql = f"""{_UP} SELECT {columns("up")} FROM up JOIN loom_node v ON v.id = {selected}
         JOIN loom_participant a ON a.id = v.author_id"""
     # Sorted here: ORDER BY would carry every text through the sorter.
     rows = fetch(sql, [end.slot_id, 0, *params])
@@ -420,8 +420,8 @@ def path_ids(
     """The same path as (slot id, id of the selected version), root first; only the last `most`
     entries, which cost the same however deep the node is."""
     end = _end(tree, workspace, node)
-    standing, params = _standing(end, workspace)
-    sql = f"{_UP} SELECT up.slot, {standing} FROM up ORDER BY up.depth"
+    selected, params = _selected_version(end, workspace)
+    sql = f"{_UP} SELECT up.slot, {selected} FROM up ORDER BY up.depth"
     top = 0 if most is None else max(0, end.depth - most + 1)
     rows: list[Any] = fetch(sql, [end.slot_id, top, *params])
     return rows

@@ -185,7 +185,7 @@ def _broken(item: int) -> tuple[None, str, str] | None:
     return (None, ERASED, "") if erased_among({identity.home_of(item)}) else None
 
 
-# What stands in the margin of nodes: siblings, versions, notes, marks and links.
+# What is around nodes: siblings, versions, notes, marks and links.
 
 
 _SHOWN = "('text', 'annotation')"
@@ -232,7 +232,7 @@ _LINKS = """
 
 
 class Near(NamedTuple):
-    """One version that stands somewhere around. `is_pruned` and `is_resolved` are its slot's."""
+    """One version near a node. `is_pruned` and `is_resolved` are its slot's."""
 
     id: int
     local_id: str
@@ -320,7 +320,7 @@ class Around:
         all_of = self.versions[slot]
         return next((one for one in reversed(all_of) if not one.version_pruned), all_of[-1])
 
-    def standing(self, slot: int, chosen: int | None) -> Near:
+    def selected(self, slot: int, chosen: int | None) -> Near:
         """The version of that row id where it is there and not pruned, else the newest."""
         found = (one for one in self.versions[slot] if one.id == chosen)
         one = next(found, None)

@@ -44,8 +44,8 @@ def reading(actor: Actor, tree: Tree, local_id: str) -> Reading:
     rows = rows_of(ids)
     shown = [row for row in rows if row.depth][-PAGE:]
     slots = [one.pk for one in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
-    standing = selected_versions(slots, None)
-    below = rows_of([standing[slot][0] for slot in slots[:MOST_BELOW]])
+    selected = selected_versions(slots, None)
+    below = rows_of([selected[slot][0] for slot in slots[:MOST_BELOW]])
     return Reading(
         node=rows[-1],
         rows=shown,

@@ -276,9 +276,9 @@ def _seen(
         if not here:
             continue
         hidden = lookup.hidden_slots(tree)
-        standing = selected_versions((one.slot_id for one in here), workspaces.get(tree.pk))
+        selected = selected_versions((one.slot_id for one in here), workspaces.get(tree.pk))
         seen += [
-            one for one in here if one.slot_id not in hidden and standing[one.slot_id][0] == one.id
+            one for one in here if one.slot_id not in hidden and selected[one.slot_id][0] == one.id
         ]
     gone = lookup.withheld(actor, [one.id for one in seen])
     return [one for one in seen if one.id not in gone]

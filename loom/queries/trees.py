@@ -144,8 +144,8 @@ def workspace_part(tree: Tree, workspace: Workspace | None) -> dict[str, Any] | 
 
 def position_of(tree: Tree, workspace: Workspace) -> str:
     """The position of the workspace: a local id, with its tree if that is another one."""
-    stands = lookup.rows().get(pk=workspace.position_id)
-    return lookup.node_ref(lookup.visible_at_or_above(stands, workspace), tree.pk)
+    position = lookup.rows().get(pk=workspace.position_id)
+    return lookup.node_ref(lookup.visible_at_or_above(position, workspace), tree.pk)
 
 
 # The bookmarks and tags of a whole tree.

@@ -241,12 +241,12 @@ def _later_in_tree(tree: Tree, workspace: Workspace | None, found: _Findings) ->
     several = [row[0] for row in fetch(sql, [tree.pk])]
     if not several:
         return []
-    standing = {slot: key for slot, (key, _) in selected_versions(several, workspace).items()}
+    selected = {slot: key for slot, (key, _) in selected_versions(several, workspace).items()}
     sql = f"""SELECT id, slot_id, parent_slot_id FROM loom_node
         WHERE parent_slot_id IN ({listed(several)}) AND kind = 'text'"""
     return [
-        standing[above]
+        selected[above]
         for key, slot, above in fetch(sql)
-        if standing.get(slot, slot) == key
-        and standing[above] > found.upon.get(key, standing[above])
+        if selected.get(slot, slot) == key
+        and selected[above] > found.upon.get(key, selected[above])
     ]

@@ -156,9 +156,9 @@ def _lines(
     node: Node, workspace: Workspace | None, slots: list[int], below: dict[int, list[int]]
 ) -> list[Line]:
     """Reading order without recursion: a stack of (slot, level, is it the last)."""
-    standing = {slot: key for slot, (key, _) in selected_versions(slots, workspace).items()}
-    standing[node.slot_id] = node.pk
-    rows = {row.slot_id: row for row in rows_of([standing[slot] for slot in slots])}
+    selected = {slot: key for slot, (key, _) in selected_versions(slots, workspace).items()}
+    selected[node.slot_id] = node.pk
+    rows = {row.slot_id: row for row in rows_of([selected[slot] for slot in slots])}
     counts = counted_below(slots)
     lines = []
     stack = [(node.slot_id, 0, True)]

@@ -167,7 +167,7 @@ Status = Literal["ok", "exact", "structural", "semantic"]
 
 HISTORY: Final = 100  # steps that are looked at
 LONGEST: Final = 6  # steps of a block that repeats
-TIMES: Final = 3  # as often a block stands at the end
+TIMES: Final = 3  # as often as a block is repeated at the end
 GRAM: Final = 3  # characters
 # Two texts are one when the cosine is above 0.95: its square as a fraction, so that the
 # comparison is of whole numbers.

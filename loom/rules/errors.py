@@ -82,7 +82,7 @@ class CommandError(Exception):
         }
 
 
-# What may not be seen is told in the same words as what is not there.
+# What may not be seen is reported in the same words as what does not exist.
 LOOK_AGAIN = "check how it is written; what is not shared with you is not found either"
 
 

@@ -1,8 +1,8 @@
 """What people, agents and groves may be called, and which names look alike. PURE.
 
-A name is shown in pages and stands in the headers that models read, so it must be one line of
+A name is shown in pages and in the headers that models read, so it must be one line of
 characters that are seen, and no name may pass for another one. A skeleton is what a name looks
-like: of two names with one skeleton a reader cannot tell who is who. The table below has the
+like: of two names with one skeleton a reader cannot know who is who. The table below has the
 common look-alikes of Latin letters and digits, not all of Unicode's (UTS 39).
 """
 
@@ -112,7 +112,7 @@ def _is_seen(one: str) -> bool:
 def skeleton(name: str) -> str:
     """What a name looks like: equal for names that a reader takes for one another."""
     seen = unicodedata.normalize("NFKC", name).translate(_SAME)
-    # Marks that change nothing one sees, and blanks, do not tell names apart.
+    # Marks that change nothing one sees, and blanks, do not make names different.
     return "".join(one for one in seen if not one.isspace() and _is_drawn(one)).casefold()
 
 

@@ -95,7 +95,7 @@ class Prices:
 
     @property
     def caching_pays(self) -> bool:
-        """Whether reading from the cache is cheaper than sending anew."""
+        """Whether reading from the cache is cheaper than sending again."""
         return self.cached is not None and self.cached < self.input
 
     def body(self) -> dict[str, float]:
@@ -167,7 +167,7 @@ def caches_from(model_ref: str) -> int | None:
 
 
 def _named(model_ref: str) -> tuple[str, str]:
-    """(provider, model); behind `litellm:` stands the provider's name with a slash."""
+    """(provider, model); after `litellm:` comes the provider's name with a slash."""
     provider, _, model = model_ref.partition(":")
     if provider == "litellm":
         provider, _, model = model.partition("/")
@@ -175,7 +175,7 @@ def _named(model_ref: str) -> tuple[str, str]:
 
 
 def counts_of(usage: Mapping[str, Any]) -> Counts:
-    """The tokens of a provider's usage, in either of the two usual ways to tell them: the
+    """The tokens of a provider's usage, in either of the two usual ways to report them: the
     prompt with what came from the cache, or beside it."""
     details = usage.get("prompt_tokens_details")
     cached = _first(usage, "cached_tokens", "cache_read_input_tokens")

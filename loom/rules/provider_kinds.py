@@ -48,7 +48,7 @@ KINDS: Final = (
     Kind("litellm", "LiteLLM", own=True, lists=False, model="gemini/gemini-2.0-flash"),
     Kind(LOCAL, "the embedded model", own=True, lists=False, model="smollm2"),
 )
-# Providers that may stand behind `litellm:`. tests/providers/test_litellm_connections.py shows
+# Providers that may come after `litellm:`. tests/providers/test_litellm_connections.py shows
 # for each that it connects to the checked address only, follows no redirect and sends no key
 # of the environment. The first are asked by the OpenAI SDK, the second by LiteLLM's handler.
 LITELLM_BY_SDK: Final = frozenset(

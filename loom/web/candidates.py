@@ -242,7 +242,7 @@ def weave_of(
     begun, open_or_lost = begun_and_coming(shown, versions, lost_by=actor.participant)
     hanging = Hanging(
         point=node,
-        rows=rows_of([around.standing(slot, chosen.get(slot)).id for slot in shown]),
+        rows=rows_of([around.selected(slot, chosen.get(slot)).id for slot in shown]),
         total=len(slots),
         children=_children(shown),
         begun=begun,

@@ -94,10 +94,10 @@ def tags_on(actor: Actor, tree: Tree) -> tuple[str, ...]:
 def viewers_by_tree(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:
     """Who has each tree open now, by the tree's uid, without the reader's own other tabs."""
     names = {f"tree:{tree.uid}": tree.uid for tree in trees}
-    told = present(names)
+    here = present(names)
     cast = cast_of(actor)
     return {
-        uid: tuple(cast[who] for who in told.get(name, ()) if who in cast and not cast[who].is_me)
+        uid: tuple(cast[who] for who in here.get(name, ()) if who in cast and not cast[who].is_me)
         for name, uid in names.items()
     }
 

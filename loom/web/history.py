@@ -240,15 +240,15 @@ def moment(request: PersonRequest, uid: str) -> HttpResponse:
     """
     actor, tree = access.get_tree(request.user, uid)
     at = event_log.moment(actor, tree, _seq(request))
-    told = sentence_of(at.event, cast_of(actor))
+    sentence = sentence_of(at.event, cast_of(actor))
     return JsonResponse(
         {
             "seq": at.seq,
             "head": at.head,
             "at": instant(at.event.at),
-            "by": told.by if told else "",
-            "words": told.words if told else _("something you can't see"),
-            "node": told.node if told else "",
+            "by": sentence.by if sentence else "",
+            "words": sentence.words if sentence else _("something you can't see"),
+            "node": sentence.node if sentence else "",
             "last": at.last_id,
             "flags": [[node, flag, value] for (node, flag), value in at.flags.items()],
         }

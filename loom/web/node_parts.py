@@ -290,7 +290,7 @@ class Drawn:
     def element(
         self, reader: Reader | None = None, *, above: str = "", portals: str = ""
     ) -> SafeString:
-        """The node's element; for one reader, with the version that stands above and the
+        """The node's element; for one reader, with the version selected above and the
         portals that lead out of the grove, or for everybody: then a script puts these."""
         classes, name, inside = self.classes, self.name, SafeString(self.inside)
         if reader is not None:

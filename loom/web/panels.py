@@ -121,7 +121,7 @@ class VersionShown:
     colour: int
     age: str
     text: str
-    stands: bool
+    is_current: bool
     is_pruned: bool
 
 
@@ -140,7 +140,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     node = _panel_node(tree, local_id)
     workspace = node_writer.workspace_of(actor.participant, tree)
     cast = cast_of(actor)
-    stands = selected_versions([node.slot_id], workspace).get(node.slot_id, (0, ""))[0]
+    selected = selected_versions([node.slot_id], workspace).get(node.slot_id, (0, ""))[0]
     versions = [
         VersionShown(
             id=one.local_id,
@@ -148,7 +148,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
             colour=cast[one.author.uid].colour,
             age=age_of(one.created_at),
             text=one.text[:160],
-            stands=one.pk == stands,
+            is_current=one.pk == selected,
             is_pruned=one.version_pruned,
         )
         for one in node_context.versions_of(node)
@@ -174,7 +174,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 
 
 def _is_reworded(margin: Margin, node: Node, workspace: Workspace) -> bool:
-    """Whether another wording stands above the node, for this reader, than it goes on from."""
+    """Whether another version is selected above the node, for this reader, than it goes on from."""
     if margin.wordings is None or node.parent_slot_id is None:
         return False
     above = selected_versions([node.parent_slot_id], workspace)[node.parent_slot_id][1]

@@ -1,4 +1,4 @@
-"""Who may enter, what is shown to others, form fields as text, and where a page stands."""
+"""Who may enter, what is shown to others, form fields as text, and what position a page shows."""
 
 import math
 from collections.abc import Callable
@@ -149,7 +149,7 @@ def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
     return render(request, template, context, status=refused.status)
 
 
-# Where a reader stands in a tree, and which stretch of his path a page shows.
+# A reader's position in a tree, and which stretch of their path a page shows.
 
 
 MOST_STEPS = 40
@@ -166,7 +166,7 @@ class Place:
 
 
 def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Place:
-    """The place at the node `named` (a local id), else where the workspace stands."""
+    """The place at the node `named` (a local id), else at the workspace's position."""
     if named:
         return Place(actor, tree, workspace, node_named(tree, named))
     position = lookup.rows().get(pk=workspace.position_id)
@@ -201,7 +201,7 @@ def known_node(tree: Tree, local_id: str) -> Node | None:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some nodes of a path, without the root; `above` is the version (a row id) that stands
+    """Some nodes of a path, without the root; `above` is the version (a row id) selected
     above the first of them, and `has_above` says whether it is not the root's. `path` holds the
     versions that were read, root first: the last NEAREST of it at least."""
 

@@ -35,7 +35,7 @@ PAGE_NODES = 60
 
 
 def _place(request: PersonRequest, uid: str) -> Place:
-    """Who asks, for which tree, and where he stands. NOT_FOUND for an unknown node."""
+    """Who asks, for which tree, and their position. NOT_FOUND for an unknown node."""
     actor, tree = access.get_tree(request.user, uid)
     workspace = node_writer.workspace_of(actor.participant, tree)
     return place_of(actor, tree, workspace, request.GET.get("node", ""))
@@ -44,7 +44,7 @@ def _place(request: PersonRequest, uid: str) -> Place:
 @require_GET
 @person
 def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
-    """A tree, standing at `?node=`, else where the reader stood last."""
+    """A tree, standing at `?node=`, else at the reader's last position."""
     place = _place(request, uid)
     # The cursor is read first: what happens while the page is made comes again as events.
     seq = head_of(place.tree)

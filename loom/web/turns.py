@@ -49,7 +49,7 @@ class LineShown:
 @dataclass(frozen=True)
 class RoundShown:
     """One round. A live one has `generation` and the text that has come; the prose of one
-    that is over stands without its lines."""
+    that is over is shown without its lines."""
 
     number: int
     is_live: bool
@@ -174,7 +174,7 @@ WORDS = {
 class TurnShown:
     """One turn. `state` is a word for its status, `budget` the line of what it used; `error`
     says what went wrong and what to do; `node` is its answer, `asked` what it was asked;
-    `view` the workspace that tells of its lines, and the last event there that is drawn."""
+    `view` the workspace that reports its lines, and the last event there that is drawn."""
 
     id: str
     who: Who

@@ -66,7 +66,7 @@ class Command(BaseCommand):
         given = os.environ.get("HEDDLE_SECRET", "")
         if given and given.encode() != secret:
             self.stdout.write(
-                "HEDDLE_SECRET is another one than this backup's: set it to what now stands in "
+                "HEDDLE_SECRET is another one than this backup's: set it to what is now in "
                 f"{file}, or providers' keys cannot be opened and everybody is signed out."
             )
 
