@@ -7,7 +7,7 @@ from functools import partial
 from types import FrameType
 
 from config.supervisor import processes, startup
-from config.supervisor.processes import Keeper, Options, Sentence, read
+from config.supervisor.processes import Keeper, Options, StartError, read
 from config.supervisor.startup import locked, prepare
 
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -59,7 +59,7 @@ def main() -> int:
                 _run(options, keeper)
             finally:
                 keeper.stop_all()
-    except Sentence as sentence:
+    except StartError as sentence:
         sys.stderr.write(f"{sentence}\n")
         return 1
     except OSError as error:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class Sentence(Exception):
+class StartError(Exception):
     """Ends the start with one sentence for the person who typed the command."""
 
 
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def free_port(host: str, port: int) -> int:
-    """`port`, or a free one for 0. Raises Sentence if it is not available."""
+    """`port`, or a free one for 0. Raises StartError if it is not available."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -63,16 +63,16 @@ def free_port(host: str, port: int) -> int:
             probe.listen(1)
         except (OSError, OverflowError) as error:
             if getattr(error, "errno", None) == errno.EADDRINUSE:
-                raise Sentence(
+                raise StartError(
                     f"Port {port} of {host} is taken. Stop what listens there, or choose "
                     f"another: script/server --port {port + 1}"
                 ) from error
-            raise Sentence(f"Heddle cannot listen on {host} port {port}: {error}.") from error
+            raise StartError(f"Heddle cannot listen on {host} port {port}: {error}.") from error
         return int(probe.getsockname()[1])
 
 
 def read(words: list[str]) -> Options:
-    """The options. Raises Sentence for a port that is taken or a folder that cannot be created."""
+    """The options. Raises StartError for a port that is taken or a folder that cannot be created."""
     given = _parser().parse_args(words)
     started_in = Path(os.environ.get("HEDDLE_STARTED_IN", "") or Path.cwd())
     data = started_in / (given.data or os.environ.get("HEDDLE_DATA", "") or ROOT / "var")
@@ -81,7 +81,7 @@ def read(words: list[str]) -> Options:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         (data / "logs").mkdir(exist_ok=True)
     except OSError as error:
-        raise Sentence(f"The data folder {data} can't be created: {error.strerror}.") from error
+        raise StartError(f"The data folder {data} can't be created: {error.strerror}.") from error
     return Options(
         host=given.host,
         port=free_port(given.host, given.port),
@@ -179,11 +179,11 @@ class Keeper:
             if child.is_running:
                 continue
             if child.due_at is None:
-                self._mourn(child, now)
+                self._note_crash(child, now)
             elif now >= child.due_at:
                 self.start(child)
 
-    def _mourn(self, child: Child, now: float) -> None:
+    def _note_crash(self, child: Child, now: float) -> None:
         if now - child.started_at > STEADY_S:
             child.crashes = 0
         wait_s = WAITS_S[min(child.crashes, len(WAITS_S) - 1)]

