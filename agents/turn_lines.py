@@ -13,7 +13,13 @@ from agents.reply import Reply
 from agents.subject_prompt import makes_window
 from loom import access
 from loom.access import Actor
-from loom.commands import generation_lifecycle, move, node_writer, registry, turn_lifecycle
+from loom.commands import (
+    generation_lifecycle,
+    node_writer,
+    registry,
+    step_records,
+    turn_lifecycle,
+)
 from loom.commands.continuing import outcome_of
 from loom.commands.execute import Request, execute_line
 from loom.events import streams
@@ -191,7 +197,7 @@ def _go_back(turn: Turn, local_id: str) -> None:
     node = lookup.find_node(turn.tree, local_id)
     if node is not None:
         workspace = node_writer.workspace_of(turn.participant, turn.tree)
-        move.set_position_now(workspace, node, actor=turn.participant)
+        step_records.set_position_now(workspace, node, actor=turn.participant)
 
 
 def _started(step: Step) -> list[str]:

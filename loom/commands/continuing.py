@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from loom.commands import generation_lifecycle, money
 from loom.commands.context import Context, Reply, get_agents, get_own_node, touched
+from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Share, Wish
 from loom.commands.node_writer import demand_text_node, demand_visible
 from loom.commands.registry import Args, RefField, Written, command
@@ -141,21 +142,6 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
         made.append(one)
     enqueue("agents.tasks.run_generation", [made[0].uid], queue="continue")
     return made
-
-
-def started_body(generation: Generation) -> dict[str, Any]:
-    """A generation as `generation.started` carries it."""
-    return {
-        "id": generation.uid,
-        "participant": generation.participant.uid,
-        "point": generation.point.local_id,
-        "index": generation.index,
-        "batch": generation.batch,
-        "turn": generation.turn.uid if generation.turn else None,
-        "round": generation.round,
-        "asked_by": generation.asked_by.uid,
-        "status": "queued",
-    }
 
 
 def outcome_of(uids: list[str]) -> tuple[bool, Reply, list[dict[str, Any]]]:

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, Max, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from loom.commands import money, node_writer
@@ -20,7 +19,7 @@ from loom.events.streams import enqueue
 from loom.models import Call, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, trees
-from loom.queries.provenance import nodes_of
+from loom.queries.lookup import nodes_of_call
 
 OPEN = ("queued", "running")
 AHEAD = 400  # candidates of a lane that are looked at to choose who begins
@@ -155,18 +154,19 @@ def has_waiting(lane: str) -> bool:
     return waiting.filter(stop_asked=False).exists()
 
 
-def places(rows: Iterable[Generation]) -> dict[int, int]:
-    """How many begin before each of these queued generations, by row id. One query."""
-    keys = [row.pk for row in rows]
-    if not keys:
-        return {}
-    earlier = Q(rank__lt=OuterRef("rank")) | Q(rank=OuterRef("rank"), id__lt=OuterRef("pk"))
-    waiting = Generation.objects.filter(
-        earlier, lane=OuterRef("lane"), ended_at__isnull=True, status="queued"
-    )
-    counted = waiting.order_by().values("lane").annotate(many=Count("pk")).values("many")
-    found = Generation.objects.filter(pk__in=keys).order_by()
-    return dict(found.values_list("pk", Coalesce(Subquery(counted), 0)))
+def started_body(generation: Generation) -> dict[str, Any]:
+    """A generation as `generation.started` carries it."""
+    return {
+        "id": generation.uid,
+        "participant": generation.participant.uid,
+        "point": generation.point.local_id,
+        "index": generation.index,
+        "batch": generation.batch,
+        "turn": generation.turn.uid if generation.turn else None,
+        "round": generation.round,
+        "asked_by": generation.asked_by.uid,
+        "status": "queued",
+    }
 
 
 # The life of a generation's row, as the worker writes it: taken, growing, sealed, ended.
@@ -251,7 +251,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         row.first_at, row.sealed_at = received.first_at, timezone.now()
         row.save()
         money.share_out(row, received.usage)
-        made = nodes or nodes_of(row)
+        made = nodes or nodes_of_call(row)
         writer.append(
             "call.sealed",
             {

@@ -2,15 +2,11 @@
 
 from typing import Annotated
 
-from django.db import transaction
-
 from loom.commands.context import Context, Reply, get_node, touched, tree_of
 from loom.commands.node_writer import demand_visible
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.step_records import locked
 from loom.commands.view import counted
-from loom.events import streams
-from loom.models import Node, Participant, Workspace
+from loom.models import Node
 from loom.queries import lookup
 from loom.queries.lookup import path_of
 from loom.queries.workspaces import OUTLINE_DEPTH, outline_of
@@ -64,42 +60,6 @@ def _path(context: Context, node: Node) -> str:
     if len(ids) > SHOWN_ENDS + 2:
         ids = [ids[0], "…", *ids[-SHOWN_ENDS:]]
     return " → ".join(ids)
-
-
-# Changing the position of a workspace, outside of a line, and what it has seen: a turn begins, goes
-# back, or ends.
-
-
-def set_position_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:
-    """The same in a transaction of its own."""
-    with transaction.atomic():
-        set_position(workspace, node, actor=actor)
-
-
-def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> None:
-    """Moves a workspace to a node and writes the event. Needs a transaction."""
-    row = locked(workspace)
-    if row.position_id == node.pk:
-        return
-    row.position = node
-    row.revision += 1
-    row.save(update_fields=["position", "revision"])
-    writer = streams.lock(row, actor=actor.uid)
-    changed = {"position": lookup.node_ref(node, row.tree_id), "versions": {}}
-    writer.append("view.changed", {**changed, "revision": row.revision})
-    writer.flush()
-
-
-def set_checkpoint(workspace: Workspace, head: int, *, actor: Participant) -> None:
-    """Moves the checkpoint of a workspace: events of its tree up to `head` are no longer
-    news. Needs a transaction."""
-    row = locked(workspace)
-    row.checkpoint = head
-    row.revision += 1
-    row.save(update_fields=["checkpoint", "revision"])
-    writer = streams.lock(row, actor=actor.uid)
-    writer.append("view.changed", {"checkpoint": head, "revision": row.revision})
-    writer.flush()
 
 
 # The outline of a workspace: how far it is folded, and what a search marked in it.

@@ -155,7 +155,7 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     node.save(force_insert=True)
     is_seen = new.parent is None or lookup.hidden_by(new.parent) is None
     is_known = size is not None and is_seen
-    writer.sized(trees.grown(size, node) if is_known and size else trees.measured(tree.pk))
+    writer.sized(_grown(size, node) if is_known and size else trees.measured(tree.pk))
     _add_sources(node, new.sources)
     writer.append("node.added", {"node": without_text(event_body(node))})
     writer.nodes.append(node)
@@ -170,6 +170,15 @@ def make_items(ids: Iterable[int]) -> None:
         home, kind = identity.home_of(one), "tree" if node is None else "node"
         rows.append(Item(id=one, kind=kind, tree_id=home, node_id=node))
     Item.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _grown(size: tuple[int, int], node: Node) -> tuple[int, int]:
+    """The branches and the depth of a tree of this size after a stored node was added to it."""
+    leaves, depth = size
+    if node.kind != "text" or node.slot_id != node.pk or node.parent_slot_id is None:
+        return size
+    beside = lookup.slots_below(node.parent_slot_id).exclude(pk=node.pk)
+    return leaves + bool(beside.values_list("pk")[:1]), max(depth, node.depth)
 
 
 def _add_sources(node: Node, sources: Iterable[Source]) -> None:

@@ -13,7 +13,16 @@ from loom.commands.context import Answer, Attempt, Context, Reply, Request
 from loom.commands.node_writer import make_items
 from loom.events import streams
 from loom.grammar.lines import block_of
-from loom.models import Node, Receipt, Step, StepItem, Tree, VersionChoice, Workspace
+from loom.models import (
+    Node,
+    Participant,
+    Receipt,
+    Step,
+    StepItem,
+    Tree,
+    VersionChoice,
+    Workspace,
+)
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
@@ -256,4 +265,40 @@ def _write_view_event(attempt: Attempt, workspace: Workspace, changed: dict[str,
     workspace.save(update_fields=["position", "outline", "revision"])
     writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
     writer.append("view.changed", {**changed, "revision": workspace.revision})
+    writer.flush()
+
+
+# Changing the position of a workspace, outside of a line, and what it has seen: a turn begins, goes
+# back, or ends.
+
+
+def set_position_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:
+    """The same in a transaction of its own."""
+    with transaction.atomic():
+        set_position(workspace, node, actor=actor)
+
+
+def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> None:
+    """Moves a workspace to a node and writes the event. Needs a transaction."""
+    row = locked(workspace)
+    if row.position_id == node.pk:
+        return
+    row.position = node
+    row.revision += 1
+    row.save(update_fields=["position", "revision"])
+    writer = streams.lock(row, actor=actor.uid)
+    changed = {"position": lookup.node_ref(node, row.tree_id), "versions": {}}
+    writer.append("view.changed", {**changed, "revision": row.revision})
+    writer.flush()
+
+
+def set_checkpoint(workspace: Workspace, head: int, *, actor: Participant) -> None:
+    """Moves the checkpoint of a workspace: events of its tree up to `head` are no longer
+    news. Needs a transaction."""
+    row = locked(workspace)
+    row.checkpoint = head
+    row.revision += 1
+    row.save(update_fields=["checkpoint", "revision"])
+    writer = streams.lock(row, actor=actor.uid)
+    writer.append("view.changed", {"checkpoint": head, "revision": row.revision})
     writer.flush()

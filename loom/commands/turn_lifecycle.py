@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands import generation_lifecycle, money, move, node_writer
-from loom.commands.continuing import started_body
+from loom.commands import generation_lifecycle, money, node_writer, step_records
 from loom.commands.execute import execute
+from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Wish
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.commands.registry import Args, Change, action
@@ -83,7 +83,7 @@ def _start(change: Change, args: Wanted) -> Turn:
         preset=preset,
     )
     _write_input(change.writer, turn, args.input)
-    move.set_position(node_writer.workspace_of(agent, tree), turn.stands_at, actor=agent)
+    step_records.set_position(node_writer.workspace_of(agent, tree), turn.stands_at, actor=agent)
     turn = turns().get(pk=turn.pk)
     change.writer.append("turn.started", {"turn": turn_body(turn)})
     Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
@@ -221,7 +221,7 @@ def end(
     turn.leased_until, turn.lease, turn.waits_for, turn.prepared = None, "", [], None
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
-    move.set_checkpoint(
+    step_records.set_checkpoint(
         node_writer.workspace_of(turn.participant, turn.tree), seen, actor=turn.participant
     )
 

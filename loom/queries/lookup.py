@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import F, QuerySet
 
 from loom.access import Actor
-from loom.models import ORDINAL_BITS, Generation, Node, Tree, VersionChoice, Workspace
+from loom.models import ORDINAL_BITS, Call, Generation, Node, Tree, Turn, VersionChoice, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries.node_rows import NodeRow, as_row, columns, fetch, listed, walked
 
@@ -442,3 +442,16 @@ def _end(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
     if workspace is not None and workspace.position.tree_id == tree.pk:
         return workspace.position
     return root_of(tree)
+
+
+def nodes_of_call(call: Call) -> list[Node]:
+    """The nodes that a call produced: its candidates, or those of the turn whose last round it was.
+    An imported call has neither; for it all nodes of its tree are checked."""
+    if call.origin:
+        return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
+    candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
+    keys = [key for (key,) in candidates]
+    if call.turn_id is not None:
+        turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
+        keys += [key for (key,) in turns]
+    return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))

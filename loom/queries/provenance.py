@@ -8,7 +8,8 @@ from typing import Any
 from django.db.models import Q
 
 from loom.access import Actor, may_read_call
-from loom.models import Call, Generation, Node, Tree, Turn, Workspace
+from loom.models import Call, Generation, Node, Tree, Workspace
+from loom.queries.lookup import nodes_of_call
 from loom.queries.node_bodies import node_bodies
 from loom.queries.node_rows import row_of, rows_of
 from loom.queries.verify import chain_of, verify_node
@@ -17,19 +18,6 @@ from loom.rules.identity import instant
 DAMAGED = "The stored answer cannot be read."
 SHOWN_BYTES = 1024 * 1024  # of a response's text; `…/response` returns all of it
 Body = dict[str, Any]
-
-
-def nodes_of(call: Call) -> list[Node]:
-    """The nodes that a call produced: its candidates, or those of the turn whose last round it was.
-    An imported call has neither; for it all nodes of its tree are checked."""
-    if call.origin:
-        return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
-    candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
-    keys = [key for (key,) in candidates]
-    if call.turn_id is not None:
-        turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
-        keys += [key for (key,) in turns]
-    return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))
 
 
 @dataclass(frozen=True)
@@ -55,7 +43,7 @@ class CallSeen:
     def body(self) -> Body:
         """As the API returns it; two queries."""
         call = self.call
-        nodes = nodes_of(call)
+        nodes = nodes_of_call(call)
         return {
             "id": call.uid,
             "tree": call.tree.uid,

@@ -13,7 +13,6 @@ from loom.models import (
     Grove,
     Mark,
     Membership,
-    Node,
     Participant,
     Stream,
     Tree,
@@ -94,15 +93,6 @@ def measured(tree_id: int) -> tuple[int, int]:
     text, so the leaves are the texts minus those that are a text's parent."""
     leaves, depth = fetch(_SIZE.format(walked=walked("hidden.slot")), [tree_id] * 2)[0]
     return leaves, depth
-
-
-def grown(size: tuple[int, int], node: Node) -> tuple[int, int]:
-    """The branches and the depth of a tree of this size after a stored node was added to it."""
-    leaves, depth = size
-    if node.kind != "text" or node.slot_id != node.pk or node.parent_slot_id is None:
-        return size
-    beside = lookup.slots_below(node.parent_slot_id).exclude(pk=node.pk)
-    return leaves + bool(beside.values_list("pk")[:1]), max(depth, node.depth)
 
 
 def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from django.contrib import messages
-from django.db.models import Q
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -19,7 +20,6 @@ from loom import access
 from loom.access import Actor
 from loom.commands.continuing import Continue, continue_
 from loom.commands.execute import Answer, Request, execute, execute_line
-from loom.commands.generation_lifecycle import places
 from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
@@ -187,6 +187,20 @@ class Hanging:
     coming: Sequence[Generation]
 
 
+def places_of(rows: Iterable[Generation]) -> dict[int, int]:
+    """How many begin before each of these queued generations, by row id. One query."""
+    keys = [row.pk for row in rows]
+    if not keys:
+        return {}
+    earlier = Q(rank__lt=OuterRef("rank")) | Q(rank=OuterRef("rank"), id__lt=OuterRef("pk"))
+    waiting = Generation.objects.filter(
+        earlier, lane=OuterRef("lane"), ended_at__isnull=True, status="queued"
+    )
+    counted = waiting.order_by().values("lane").annotate(many=Count("pk")).values("many")
+    found = Generation.objects.filter(pk__in=keys).order_by()
+    return dict(found.values_list("pk", Coalesce(Subquery(counted), 0)))
+
+
 def woven(
     hanging: Hanging,
     cast: dict[str, Who],
@@ -204,7 +218,7 @@ def woven(
         (_order(row, begun), _card(row, cast, hanging.children.get(row.slot_id, 0), begun))
         for row in hanging.rows
     ]
-    before = places(one for one in coming if one.status == "queued")
+    before = places_of(one for one in coming if one.status == "queued")
     cards += [
         ((one.created_at, one.pk), _stream(one, cast, before.get(one.pk, 0))) for one in coming
     ]

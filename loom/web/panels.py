@@ -1,7 +1,6 @@
 """Parts beside the path: portals, one node's details, bookmarks, provenance."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpResponse
@@ -23,7 +22,7 @@ from loom.rules.errors import not_found
 from loom.web import markdown
 from loom.web.avatars import cast_of
 from loom.web.groves import frame
-from loom.web.node_parts import MAX_SHOWN, Drawn, age_of, found_for, personal, reader_of
+from loom.web.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_of
 from loom.web.requests import PersonRequest, known_node, person
 
 MOST = 50
@@ -59,18 +58,6 @@ def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "rest": max(0, len(ends) - MOST),
     }
     return render(request, "parts/portal.html", context)
-
-
-def portals_out(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, str]:
-    """What leads from nodes out of their grove, drawn for the actor, by local id."""
-    found = portals_of(actor, [one.key for one in nodes], outside=tree.grove) if nodes else {}
-    return {
-        one.id: render_to_string(
-            "parts/portals.html", {"portals": found[one.key], "of": one.id, "in": tree.uid}
-        )
-        for one in nodes
-        if one.key in found
-    }
 
 
 @require_GET

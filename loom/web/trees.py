@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
@@ -18,6 +19,7 @@ from loom.commands.execute import execute
 from loom.commands.marks import Tag, tag, untag
 from loom.grammar.refs import Ref
 from loom.models import Node, Tree, VersionChoice, Workspace
+from loom.queries.links import portals_of
 from loom.queries.node_context import Around
 from loom.queries.trees import head_of, size_of
 from loom.queries.workspaces import text_at
@@ -28,7 +30,6 @@ from loom.web.avatars import Who, cast_of
 from loom.web.candidates import Weave, agents_of, weave_of
 from loom.web.groves import frame, tags_on
 from loom.web.node_parts import Drawn, drawn_of, reader_of
-from loom.web.panels import portals_out
 from loom.web.requests import PersonRequest, Place, Stretch, person, place_of, stretch_of, text_of
 
 PAGE_NODES = 60
@@ -161,13 +162,25 @@ def _path_context(
     }
 
 
+def _portals_out(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, str]:
+    """What leads from nodes out of their grove, drawn for the actor, by local id."""
+    found = portals_of(actor, [one.key for one in nodes], outside=tree.grove) if nodes else {}
+    return {
+        one.id: render_to_string(
+            "parts/portals.html", {"portals": found[one.key], "of": one.id, "in": tree.uid}
+        )
+        for one in nodes
+        if one.key in found
+    }
+
+
 def _elements(place: Place, drawn: Sequence[Drawn], above: int) -> list[SafeString]:
     """The nodes of a stretch for the reader: his own name, marks, keys and wordings."""
     reader = reader_of(place.actor)
     over = ""
     if drawn and drawn[0].wordings is not None:
         over = Node.objects.filter(pk=above).values_list("local_id", flat=True).first() or ""
-    out = portals_out(place.actor, place.tree, [one for one in drawn if one.is_linked_out])
+    out = _portals_out(place.actor, place.tree, [one for one in drawn if one.is_linked_out])
     return [
         one.element(reader, above=before, portals=out.get(one.id, ""))
         for one, before in zip(drawn, [over, *(one.id for one in drawn)], strict=False)

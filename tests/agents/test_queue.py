@@ -8,6 +8,7 @@ from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree, User
+from loom.web.candidates import places_of
 from tests.agents.conftest import Running, Say, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, fails, holds, says, tokens
@@ -113,7 +114,7 @@ def test_those_that_wait_know_their_place(ask: Say, other: Actor, tree: Tree) ->
     asked = ask("continue n:3")
     late = execute_line(other, tree, Request("continue")).body["generations"]
     rows = [*asked, Generation.objects.get(uid=late[0])]
-    places = generation_lifecycle.places(rows)
+    places = places_of(rows)
     assert [places[row.pk] for row in rows] == [0, 2, 3, 1]
 
 
