@@ -187,7 +187,37 @@ export class BufferEditor {
   /** Shows what a candidate would add, or nothing. @param {import("./ghost.js").Ghost | null} now */
   haunt(now) {
     const shown = this.view.state.field(ghost);
-    if (shown?.text !== now?.text || shown?.colour !== now?.colour) this.view.dispatch({ effects: haunt.of(now) });
+    if (shown?.text === now?.text && shown?.colour === now?.colour) return;
+    this.still(() => this.view.dispatch({ effects: haunt.of(now) }));
+  }
+
+  /** Keeps the line of the caret where it is while what follows it changes: an editor that was
+   * scrolled to its end follows its end otherwise. @param {() => void} deed */
+  still(deed) {
+    const thread = this.view.dom.closest("main");
+    const at = thread?.scrollTop ?? 0;
+    deed();
+    const back = () => {
+      if (thread && thread.scrollTop > at) thread.scrollTop = at;
+    };
+    this.view.requestMeasure({ read: () => null, write: () => queueMicrotask(back) });
+  }
+
+  /** Scrolls so that a place of the text is this far below the top of what scrolls.
+   * @param {number} fromEnd characters @param {number} top
+   * @param {(lacks: number) => void} done told how much further it should be scrolled: the text may end before */
+  showAt(fromEnd, top, done) {
+    const { view } = this;
+    const at = Math.max(0, view.state.doc.length - fromEnd);
+    view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin: top }) });
+    view.requestMeasure({
+      read: () => null,
+      write: () => queueMicrotask(() => {
+        const drawn = view.coordsAtPos(at);
+        const from = view.dom.closest("main")?.getBoundingClientRect().top ?? 0;
+        if (drawn) done(drawn.top - from - top);
+      }),
+    });
   }
 
   focus() {

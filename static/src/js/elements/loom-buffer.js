@@ -57,14 +57,13 @@ export class LoomBuffer extends HTMLElement {
   mount(Editor, leaves) {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const { signal } = /** @type {AbortController} */ (this.stop);
-    const tail = page.drafts.of(this.place ?? placeAt(page, "buffer"));
     const editor = (this.editor = takePlace(this, page, Editor, leaves));
     this.bar = new EditBar(this);
     this.saving = new Saving(this, page, editor);
     this.wheel = new Wheel(this, page, editor, signal);
     this.shadows = new Shadows(this, page, signal);
     this.restore();
-    editor.put(leaves.length, tail);
+    this.shown = page.position;
     page.addEventListener("moved", () => this.moved(), { signal });
     for (const name of ["changed", "store"]) page.addEventListener(name, () => this.soon(), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
@@ -187,6 +186,8 @@ export class LoomBuffer extends HTMLElement {
       }
       this.tell();
       this.wheel?.show();
+      this.shown = position;
+      page.emit("text");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     }

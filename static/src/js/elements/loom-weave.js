@@ -115,12 +115,13 @@ export class LoomWeave extends HTMLElement {
   /** @param {Element} card @param {string} text */
   write(card, text) {
     const box = card.querySelector(".card-text");
-    const end = box && box.scrollHeight - box.scrollTop - box.clientHeight < 24;
+    // Only who has scrolled to its end follows a text that comes.
+    const follows = box && box.scrollTop > 0 && box.scrollHeight - box.scrollTop - box.clientHeight < 24;
     const slot = card.querySelector("[data-text]");
     const state = card.querySelector("[data-state]");
     if (slot) slot.textContent = text;
     if (state) state.textContent = t("writing");
-    if (box && end) box.scrollTop = box.scrollHeight;
+    if (box && follows) box.scrollTop = box.scrollHeight;
   }
 
   /** @param {{id: string, node: string | null, status: string, error: any}} generation */
@@ -137,7 +138,7 @@ export class LoomWeave extends HTMLElement {
       return;
     }
     if (card) speak(`${t("Candidate {n} is complete.", { n: key })} ${text.slice(0, 200)}`);
-    if (this.taken === generation.id) this.page?.go(generation.node);
+    if (this.taken === generation.id) this.page?.go(generation.node, { isStill: true });
   }
 
   /** @param {MouseEvent} event */
