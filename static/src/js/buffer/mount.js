@@ -80,6 +80,8 @@ function heardBy(host, page) {
     placed: () => host.placed(),
     pointed: (id) => /** @type {any} */ (document.querySelector("loom-tree"))?.details(id, false),
     follow: (id) => page.go(id),
+    undo: () => host.takes?.undo(),
+    redo: () => host.takes?.redo(),
     continue: () => void host.go("continue"),
     save: () => void host.saving?.edits(),
     take: () => host.wheel?.take(),
