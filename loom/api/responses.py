@@ -169,6 +169,7 @@ class Tree(BaseModel):
     seq: int
     created_at: str
     archived_at: str | None
+    tags: list[str]
     workspace: Place | None
 
 

@@ -7,6 +7,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from loom.access import Actor
 from loom.models import Grove, Participant
+from loom.rules.names import TAG_COLOURS
 from loom.rules.permissions import LOOM
 from loom.rules.provider_kinds import LOCAL
 
@@ -18,6 +19,8 @@ WORDS = (
     *(gettext_noop("human"), gettext_noop("model")),
     *(gettext_noop("collaborator"), gettext_noop("analysis"), gettext_noop("subject")),
     *(gettext_noop("editor"), gettext_noop("auditor")),
+    *(gettext_noop("ink"), gettext_noop("blue"), gettext_noop("teal"), gettext_noop("rust")),
+    *(gettext_noop("green"), gettext_noop("plum"), gettext_noop("amber"), gettext_noop("rose")),
     *(gettext_noop("quick"), gettext_noop("standard"), gettext_noop("thorough")),
 )
 
@@ -27,17 +30,6 @@ WORDS = (
 
 
 COLOURS = 20  # of the style sheet: static/src/css/tokens.css
-# The names of its first colours, in its order.
-TAG_COLOURS = (
-    gettext_noop("ink"),
-    gettext_noop("blue"),
-    gettext_noop("teal"),
-    gettext_noop("rust"),
-    gettext_noop("green"),
-    gettext_noop("plum"),
-    gettext_noop("amber"),
-    gettext_noop("rose"),
-)
 
 
 @dataclass(frozen=True)

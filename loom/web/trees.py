@@ -63,6 +63,7 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
             "edits": request.user.likes.edits,
         },
         "shares": place.actor.is_owner,
+        "tree_tags": tags_on(place.actor, place.tree),
         "tail": text_at(place.workspace, place.node, "buffer"),
     }
     return render(request, "pages/tree.html", context)
@@ -175,6 +176,15 @@ def _elements(place: Place, drawn: Sequence[Drawn], above: int) -> list[SafeStri
 
 @require_GET
 @person
+def tags(request: PersonRequest, uid: str) -> HttpResponse:
+    """The tags of the tree itself, as its bar shows them."""
+    actor, tree = access.get_tree(request.user, uid)
+    context = {"tree": tree, "grove": actor.grove, "tree_tags": tags_on(actor, tree)}
+    return render(request, "parts/bar_tags.html", context)
+
+
+@require_GET
+@person
 def path(request: PersonRequest, uid: str) -> HttpResponse:
     """The path to `?node=` with its weave; only below `?after=`, a node of that path."""
     place = _place(request, uid)
@@ -227,7 +237,7 @@ def about_page(request: PersonRequest, uid: str) -> HttpResponse:
         "tree": tree,
         "size": size_of(actor, tree),
         "can": access.abilities(actor, tree),
-        "tags": ", ".join(tags_on(tree)),
+        "tags": ", ".join(tags_on(actor, tree)),
     }
     return render(request, "pages/about.html", context)
 
@@ -270,7 +280,7 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
 def _retag(actor: Actor, tree: Tree, given: str) -> str:
     """Makes the tree's tags those that were given, with commas between, as lines of the person."""
     names = {name.casefold(): name for part in given.split(",") if (name := _tag_of(part))}
-    before = {tag.casefold(): tag for tag in tags_on(tree)}
+    before = {tag.casefold(): tag for tag in tags_on(actor, tree)}
     for run, wanted, others in ((tag, names, before), (untag, before, names)):
         fresh = tuple(name for key, name in wanted.items() if key not in others)
         if fresh:
