@@ -204,7 +204,7 @@ class Blocks:
 class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
     `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
-    which the answer is held. `blocks` are the messages but the system's once more, for
+    which the answer is held; `samplers` by the names of loom.rules.samplers. `blocks` are the messages but the system's once more, for
     providers that take them apart; `goes_on`: with the last message, the model's own."""
 
     base_url: str
@@ -218,6 +218,7 @@ class Ask:
     grammar: str = ""
     blocks: tuple[Blocks, ...] = ()
     goes_on: bool = False
+    samplers: Mapping[str, Any] = field(default_factory=dict)
     key: str = field(default="", repr=False)
 
 

@@ -35,6 +35,7 @@ class Continue(Args):
     temperature: Annotated[
         float | None, Written("option", key="temperature", value="float", minimum=0, maximum=2)
     ] = None
+    settings: Annotated[str, Written("option", key="settings", value="text")] = ""
     using: Annotated[
         tuple[RefField, ...], Written("ref", lead="using", many=True, refs=("agent",))
     ] = ()

@@ -21,7 +21,7 @@ from loom.models.groves import (
     User,
     UserSession,
 )
-from loom.models.trees import Item, Link, Mark, Node, NodeSource, PublicLink, Tree
+from loom.models.trees import BranchSettings, Item, Link, Mark, Node, NodeSource, PublicLink, Tree
 from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
@@ -30,6 +30,7 @@ __all__ = [
     "OPEN_TURN",
     "ORDINAL_BITS",
     "ApiKey",
+    "BranchSettings",
     "Call",
     "Draft",
     "Event",
