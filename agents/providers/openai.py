@@ -90,8 +90,8 @@ class OpenAI:
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
         """Without `stream_options`, which older servers refuse, or a grammar that was not
-        taken, or a sampler, or with the newer name of `max_tokens`, which some models demand; None where
-        none of them is the reason."""
+        taken, or a sampler, or with the newer name of `max_tokens`, which some models demand;
+        None where none of them is the reason."""
         if failure.kind != "invalid":
             return None
         if "grammar" in failure.said and "grammar" in body:

@@ -17,6 +17,7 @@ from loom.commands import trees as tree_commands
 from loom.rules import preferences
 from loom.rules.errors import CommandError
 from loom.rules.permissions import Scope
+from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 64
@@ -387,13 +388,14 @@ class ParticipantChanged(Part):
     name: str = Field("", min_length=1, max_length=participants.MAX_NAME)
     model_ref: str = Field("", min_length=3, max_length=200)
     base_url: str = Field("", max_length=500)
+    allow_private: bool = False
     endpoint: Literal["chat", "completion"] = "chat"
     capabilities: list[Word] = Field([], max_length=32)
     persona: str = Field("", max_length=MAX_TEXT)
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1, le=1_000_000)
     stop: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field([], max_length=16)
-    context_limit: int = Field(4096, ge=256, le=10_000_000)
+    context_limit: int = Field(DEFAULT_CONTEXT, ge=256, le=10_000_000)
     archetype: Literal["reader", "writer", "editor", "auditor"] = "writer"
     authority: int = Field(0, ge=0, le=3)
     budget: Literal["quick", "standard", "thorough"] = "standard"

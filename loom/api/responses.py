@@ -122,6 +122,7 @@ class Participant(BaseModel):
     name: str
     model_ref: str
     base_url: str
+    allow_private: bool
     endpoint: Literal["chat", "completion"]
     capabilities: list[str]
     persona: str

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0027_turn_scope_and_request"),
+        ("loom", "0034_parts_of_imports"),
     ]
 
     operations = [

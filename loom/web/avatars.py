@@ -9,6 +9,7 @@ from loom.access import Actor
 from loom.models import Grove, Participant
 from loom.rules.names import TAG_COLOURS
 from loom.rules.permissions import LOOM
+from loom.rules.provider_kinds import LOCAL
 
 WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),
@@ -28,7 +29,7 @@ WORDS = (
 # owner chose one.
 
 
-COLOURS = 8
+COLOURS = 20  # of the style sheet: static/src/css/tokens.css
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Who:
     model: str
     is_archived: bool
     is_agent: bool  # may be asked for a turn
+    is_toy: bool  # the embedded model, which is for trying things out
     budget: str
 
     @property
@@ -82,6 +84,7 @@ def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who
             model=one.model_ref,
             is_archived=one.archived_at is not None,
             is_agent=one.kind == "model" and LOOM in one.permissions,
+            is_toy=one.kind == "model" and one.model_ref.partition(":")[0] == LOCAL,
             budget=one.budget,
         )
         for place, one in enumerate(everybody)

@@ -28,6 +28,7 @@ from loom.queries.lookup import NEAREST, asked_on, path_ids
 from loom.queries.node_context import Around
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules.errors import CommandError
+from loom.rules.samplers import written
 from loom.web.avatars import Who
 from loom.web.node_parts import age_of, broken_reason
 from loom.web.requests import PersonRequest, person, text_of
@@ -351,7 +352,8 @@ def _again(one: Generation) -> str:
     name = one.participant.name.replace("\\", "\\\\").replace('"', '\\"')
     tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
     temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
-    return f'continue n:1{tokens}{temperature} using agent:"{name}"'
+    settings = f" settings:{quoted(written(one.settings))}" if one.settings else ""
+    return f'continue n:1{tokens}{temperature}{settings} using agent:"{name}"'
 
 
 def _stream(one: Generation, cast: dict[str, Who], before: int) -> Card:
@@ -370,7 +372,13 @@ def _stream(one: Generation, cast: dict[str, Who], before: int) -> Card:
 def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
     """The models that may be asked, for the composer."""
     return [
-        {"id": who.uid, "name": who.name, "model": who.model, "colour": who.colour}
+        {
+            "id": who.uid,
+            "name": who.name,
+            "model": who.model,
+            "colour": who.colour,
+            "is_toy": who.is_toy,
+        }
         for who in cast.values()
         if who.kind == "model" and not who.is_archived
     ]

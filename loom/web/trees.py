@@ -54,10 +54,8 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
     context = {
         **_path_context(place, cast, stretch, around),
         "weave": _weave(place, cast, stretch, around),
-        "cast": list(cast.values()),
+        **_menus(place, cast),
         "me": cast[place.actor.participant.uid],
-        "agents": agents_of(cast),
-        "actors": [one for one in cast.values() if one.is_agent and not one.is_archived],
         "budgets": tuple(PRESETS),
         "settings": {
             **_settings(place, cast, seq),
@@ -85,17 +83,44 @@ def _settings(place: Place, cast: dict[str, Who], seq: int) -> dict[str, Any]:
         "me": place.actor.participant.uid,
         "can": access.abilities(place.actor, place.tree),
         "versions": _choices(place.workspace),
-        "cast": [
-            {
-                "id": who.uid,
-                "name": who.name,
-                "kind": who.kind,
-                "colour": who.colour,
-                "initials": who.initials,
-            }
-            for who in cast.values()
-        ],
+        "cast": _cast_shown(cast),
     }
+
+
+def _cast_shown(cast: dict[str, Who]) -> list[dict[str, Any]]:
+    """The participants as the page's scripts know them."""
+    names = ("name", "kind", "colour", "initials")
+    return [
+        {"id": who.uid, **{name: getattr(who, name) for name in names}} for who in cast.values()
+    ]
+
+
+def _menus(place: Place, cast: dict[str, Who]) -> dict[str, Any]:
+    """Who can be asked to continue or to act, and who takes part."""
+    agents = agents_of(cast)
+    actors = [one for one in cast.values() if one.is_agent and not one.is_archived]
+    return {
+        "cast": list(cast.values()),
+        "agents": agents,
+        "only_toys": all(one["is_toy"] for one in agents),
+        "actors": actors,
+        "toy_actors": any(one.is_toy for one in actors),
+        "is_owner": place.actor.is_owner,
+    }
+
+
+@require_GET
+@person
+def cast(request: PersonRequest, uid: str) -> HttpResponse:
+    """Who can be asked and who takes part, for a page that was opened before."""
+    place = _place(request, uid)
+    everybody = cast_of(place.actor)
+    context = {
+        **_menus(place, everybody),
+        "grove": place.actor.grove,
+        "settings": _cast_shown(everybody),
+    }
+    return render(request, "parts/cast.html", context)
 
 
 def _choices(workspace: Workspace) -> dict[str, str]:

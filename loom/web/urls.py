@@ -76,6 +76,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/past/path", history.path),
     path("trees/<uid:uid>/tags", trees.tags),
     path("trees/<uid:uid>/path", trees.path),
+    path("trees/<uid:uid>/cast", trees.cast),
     path("trees/<uid:uid>/above", trees.above),
     path("trees/<uid:uid>/weave", trees.weave),
     path("trees/<uid:uid>/buffer", search.text),

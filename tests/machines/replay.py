@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from loom.models import Event, Generation, Link, Mark, Node, Tree
+from loom.models import BranchSettings, Event, Generation, Link, Mark, Node, Tree
 from loom.queries.event_log import event_body, hydrated
 from loom.rules import identity
 

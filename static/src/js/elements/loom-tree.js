@@ -3,6 +3,7 @@
 
 import { perform } from "../tree/actions.js";
 import "../tree/compare.js";
+import { keepCast } from "../tree/cast.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";
@@ -30,6 +31,7 @@ export class LoomTree extends HTMLElement {
     listenForPortals(signal);
     keepExports(this.page, signal);
     keepMenusInSight(signal);
+    keepCast(this.page, signal);
     followModes(signal);
     this.page.start();
   }
