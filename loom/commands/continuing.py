@@ -15,7 +15,7 @@ from loom.events.streams import enqueue
 from loom.grammar.lines import excerpt
 from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
-from loom.queries import pins
+from loom.queries import lookup
 from loom.queries.usage import path_tokens, prices_of
 from loom.rules import samplers
 from loom.rules.errors import CommandError, not_found
@@ -77,7 +77,7 @@ def continue_(context: Context, args: Continue) -> Reply:
 def resolved(context: Context, point: Node, args: Continue) -> tuple[Continue, dict[str, Any]]:
     """(the line with the length and temperature that hold here, the samplers that hold here): what
     the line says, else what is pinned nearest above."""
-    pinned = pins.settings_at(context.actor, context.tree, context.workspace, point)
+    pinned = lookup.settings_at(context.actor, context.tree, context.workspace, point)
     settings = {**pinned, **samplers.read(args.settings)} if args.settings else dict(pinned)
     shared = {name: settings.pop(name) for name in samplers.OPTIONS if name in settings}
     given = {name: value for name in shared if (value := getattr(args, name)) is not None}
