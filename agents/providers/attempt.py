@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -182,8 +182,9 @@ class Blocks:
 class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
     `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
-    which the answer is held. `blocks` are the messages but the system's once more, for
-    providers that take them apart; `goes_on`: with the last message, the model's own."""
+    which the answer is held; `samplers` by the names of loom.rules.samplers. `blocks` are
+    the messages but the system's once more, for providers that take them apart; `goes_on`:
+    with the last message, the model's own."""
 
     base_url: str
     model: str
@@ -196,6 +197,7 @@ class Ask:
     grammar: str = ""
     blocks: tuple[Blocks, ...] = ()
     goes_on: bool = False
+    samplers: Mapping[str, Any] = field(default_factory=dict)
     key: str = field(default="", repr=False)
 
 
