@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loom", "0027_turn_scope_and_request")]
+    dependencies = [("loom", "0032_models_added_by_owners")]
 
     operations = [
         migrations.AddField(

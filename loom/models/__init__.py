@@ -23,7 +23,7 @@ from loom.models.groves import (
     UserSession,
 )
 from loom.models.trees import Item, Link, Mark, Node, NodeSource, PublicLink, Tree
-from loom.models.workspaces import Draft, VersionChoice, Workspace
+from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "PublicLink",
     "Purse",
     "Receipt",
+    "Saved",
     "SigninLink",
     "Step",
     "StepItem",
