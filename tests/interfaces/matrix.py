@@ -100,6 +100,8 @@ POST   import                          400 400 400 400 401
 GET    imports/{import}                200 200 200 404 401
 DELETE imports/{import}                200 200 403 404 401
 POST   imports/{import}/stop           200 200 403 404 401
+GET    imports/{import}/parts          200 200 200 404 401
+POST   imports/{import}/choose         409 409 403 404 401
 GET    schema/                         200 200 200 200 200
 GET    docs/                           200 200 200 200 200
 """
