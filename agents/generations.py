@@ -12,11 +12,10 @@ from django.utils import timezone
 
 from agents.context.overlap import Seam
 from agents.event_loop import in_reading, in_thread
-from agents.lease import Held
-from agents.output_grammar import language
 from agents.persistence import (
     Ending,
-    begin,
+    Held,
+    create_call,
     keep_alive,
     land,
     more_money,
@@ -24,15 +23,15 @@ from agents.persistence import (
     seal,
     tell_wait,
 )
-from agents.providers.attempt import Attempt, wait_before_next
+from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait_before_next
 from agents.providers.exchange import Failure, Limits
-from agents.providers.stream_events import Delta, Finished, StreamEvent
 from agents.reply import Cutter
+from agents.subject_prompt import language
 from loom.commands import money
 from loom.commands.generation_lifecycle import CUT_OFF
 from loom.commands.money import used_up
 from loom.commands.node_writer import MAX_NODE_BYTES
-from loom.events.announce import send_async
+from loom.events.streams import send_async
 from loom.models import Call, Generation
 
 BETWEEN_MESSAGES_S = 0.05
@@ -272,7 +271,7 @@ class Run:
         going = [one.generation for one in self._open]
         # The row is written while the request goes out: neither waits for the other, but
         # nothing is shown before the row is there.
-        beginning = asyncio.create_task(in_thread(begin, self._order, attempt, going))
+        beginning = asyncio.create_task(in_thread(create_call, self._order, attempt, going))
         self._attempt = attempt
         began = time.monotonic()
         try:

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from agents.output_grammar import makes_window
 from agents.reply import Reply
+from agents.subject_prompt import makes_window
 from loom import access
 from loom.access import Actor
 from loom.commands import generation_lifecycle, move, node_writer, registry, turn_lifecycle
@@ -18,15 +18,14 @@ from loom.commands.continuing import outcome_of
 from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.grammar.batches import Command
-from loom.grammar.lines import read
-from loom.grammar.printing import shortened, without_name
+from loom.grammar.lines import read, shortened, without_name
 from loom.grammar.tokens import ParseError
 from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.queries import lookup
-from loom.queries.turns import budget_of, spent_of
-from loom.rules import budgets, loops
+from loom.queries.workspaces import budget_of, spent_of
+from loom.rules import budgets
+from loom.rules.budgets import Past
 from loom.rules.errors import CommandError
-from loom.rules.loops import Past
 
 MOST_EVENTS = 1_000
 OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
@@ -63,7 +62,7 @@ def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verd
 
 
 def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
-    steps = list(workspace.steps.order_by("-seq")[: loops.HISTORY])[::-1]
+    steps = list(workspace.steps.order_by("-seq")[: budgets.HISTORY])[::-1]
     if not steps:
         return Verdict()
     others = _others(turn, steps[0].at)
@@ -74,7 +73,7 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
         workspace.position.local_id,
         _version(others, turn_lifecycle.now()),
     )
-    found = loops.look(past, now)
+    found = budgets.look(past, now)
     if found.deed in ("refuse", "halt"):
         found = replace(found, result=_result(steps, found.earlier))
         return Verdict(found.refusal, goes_back_to=found.position)

@@ -6,13 +6,12 @@ import time
 from collections.abc import Sequence
 
 import httpx
-from django.conf import settings
 from django.db import DatabaseError
 
-from agents import lease
+from agents import persistence
 from agents.event_loop import in_thread, the_loop
 from agents.generations import Run
-from agents.lease import Held, begin, take
+from agents.persistence import Held, begin_lane, take
 from agents.providers.exchange import Limits
 from agents.providers.registry import Provider
 from loom.commands import generation_lifecycle
@@ -67,7 +66,7 @@ async def live(held: Sequence[Held]) -> None:
 
 def _next_of(lane: str) -> list[Held]:
     try:
-        return begin(lane) if generation_lifecycle.has_waiting(lane) else []
+        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
     except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
         log.warning("could not begin what waits in %s", lane, exc_info=True)
         return []
@@ -75,13 +74,13 @@ def _next_of(lane: str) -> list[Held]:
 
 async def _one(held: Held) -> str:
     """Runs one call; its lane, which has a place again."""
-    transport = _transport(held.order.provider, settings.PROVIDER_ALLOW)
+    transport = _transport(held.order.provider, held.order.allow)
     run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
     _runs.add(run)
     if _ending:
         run.interrupt(_ending[0])
     try:
-        with lease.held(held.lease):
+        with persistence.held(held.lease):
             await run()
     finally:
         _runs.discard(run)

@@ -121,8 +121,8 @@ def _shown(found: Counter[str]) -> str:
 
 def replay(name: str, rounds: tuple[Round, ...]) -> tuple[Counter[str], list[str]]:
     """The counts of one task, and a sentence for each line that did not do what was meant."""
-    from agents.output_grammar import language
     from agents.reply import read_reply
+    from agents.subject_prompt import language
     from bench.trees import grow, make_owner
     from loom.commands.execute import Request, execute_line
     from loom.rules.errors import CommandError

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 from agents.context.overlap import Seam, goes_on
 from agents.context.subject_request import PLAIN, handed_over
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import Ask, Attempt, Delta
 from agents.providers.exchange import Limits
 from agents.providers.openai import OpenAI
-from agents.providers.stream_events import Ask, Delta
 from agents.providers.transport import CheckedTransport
 from bench.acting import start
 from loom.rules.provider_kinds import WAYS

@@ -4,8 +4,7 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
-from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
-from agents.providers.stream_events import (
+from agents.providers.attempt import (
     DONE,
     Ask,
     Blocks,
@@ -20,6 +19,7 @@ from agents.providers.stream_events import (
     refusal,
     value_of,
 )
+from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 1024  # this shape demands a number

@@ -4,8 +4,7 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
-from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
-from agents.providers.stream_events import (
+from agents.providers.attempt import (
     DONE,
     Ask,
     Body,
@@ -19,6 +18,7 @@ from agents.providers.stream_events import (
     refusal,
     value_of,
 )
+from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 # How vLLM, SGLang and llama.cpp are asked to go on with the last message.

@@ -25,7 +25,7 @@ from loom.queries.node_bodies import node_bodies
 from loom.queries.node_rows import row_of
 from loom.queries.provenance import provenance_of
 from loom.rules.errors import CommandError, not_found
-from loom.rules.ids import looks_like_id
+from loom.rules.identity import looks_like_id
 
 
 def word(request: Request, name: str) -> str:

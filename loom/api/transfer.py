@@ -22,15 +22,15 @@ from loom import access
 from loom.access import Actor
 from loom.api.auth import user_of
 from loom.api.schema import operation
-from loom.events.announce import enqueue
+from loom.events.streams import enqueue
 from loom.models import Grove, Import, Tree, User
 from loom.rules.errors import Code, CommandError, not_found
 from loom.transfer import exporting
 from loom.transfer.exporting import FORMATS, Format
 from loom.transfer.files import MAX_FILE
-from loom.transfer.importing import READERS, ask_stop, folder
+from loom.transfer.formats import NAMES
+from loom.transfer.importing import ask_stop, folder
 
-READ = ("heddle", "pyloom", "pyloom-simple")
 SENT: dict[str, Any] = {
     "multipart/form-data": {
         "type": "object",
@@ -44,7 +44,7 @@ SENT: dict[str, Any] = {
             "grove": {"type": "string", "description": "Without it the caller's first."},
             "format": {
                 "type": "string",
-                "enum": ["", *READ],
+                "enum": ["", *NAMES],
                 "description": "Without it found out by the file's content.",
             },
         },
@@ -131,9 +131,9 @@ def upload(request: Request) -> Response:
     user = user_of(request)
     sent = _form(request)
     file, wanted = _file_of(sent), str(sent.get("format", ""))
-    if wanted and wanted not in READERS:
+    if wanted and wanted not in NAMES:
         raise CommandError(
-            "INVALID_SYNTAX", f"There is no format {wanted[:40]!r}.", hint=" or ".join(READERS)
+            "INVALID_SYNTAX", f"There is no format {wanted[:40]!r}.", hint=" or ".join(NAMES)
         )
     grove = _grove(user, str(sent.get("grove", "")))
     actor = access.get_actor(user, grove)

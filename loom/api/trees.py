@@ -35,7 +35,7 @@ from loom.commands import trees as verbs
 from loom.models import Tree, User, Workspace
 from loom.queries.links import link_bodies, links_in
 from loom.queries.trees import tree_body
-from loom.rules import addresses
+from loom.rules import identity
 
 
 class PublicLink(BaseModel):
@@ -129,13 +129,13 @@ def links(request: Request) -> Response:
 @api_view(["GET"])
 def types(request: Request) -> Response:
     """Every stored type with how it reads from its target's side."""
-    listed = [_type(name) for name in addresses.STORED]
+    listed = [_type(name) for name in identity.STORED]
     return Response({"count": len(listed), "results": listed})
 
 
 def _type(name: str) -> dict[str, Any]:
-    reverse = addresses.reverse_of(name)
-    return {"name": name, "reverse": reverse, "symmetric": name in addresses.SYMMETRIC}
+    reverse = identity.reverse_of(name)
+    return {"name": name, "reverse": reverse, "symmetric": name in identity.SYMMETRIC}
 
 
 # Trees over the API: list, make, change, archive, erase.

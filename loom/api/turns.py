@@ -15,8 +15,8 @@ from loom.api.bodies import read
 from loom.api.schema import operation
 from loom.commands import turn_lifecycle
 from loom.models.generations import OPEN_TURN
-from loom.queries.turns import turn_body
-from loom.queries.turns import turns as rows
+from loom.queries.workspaces import turn_body
+from loom.queries.workspaces import turns as rows
 from loom.rules.permissions import GENERATE
 
 

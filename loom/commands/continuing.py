@@ -6,14 +6,13 @@ from datetime import date
 from typing import Annotated, Any
 
 from loom.commands import generation_lifecycle, money
-from loom.commands.context import Context, Reply, touched
+from loom.commands.context import Context, Reply, get_agents, get_own_node, touched
 from loom.commands.money import Share, Wish
 from loom.commands.node_writer import demand_text_node, demand_visible
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.resolve import get_agents, get_own_node
 from loom.commands.view import counted
-from loom.events.announce import enqueue
-from loom.grammar.printing import excerpt
+from loom.events.streams import enqueue
+from loom.grammar.lines import excerpt
 from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
 from loom.queries.usage import path_tokens, prices_of

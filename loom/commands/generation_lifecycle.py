@@ -16,7 +16,7 @@ from django.utils import timezone
 from loom.commands import money, node_writer
 from loom.commands.node_writer import NewNode
 from loom.events import streams
-from loom.events.announce import enqueue
+from loom.events.streams import enqueue
 from loom.models import Call, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, trees

@@ -12,11 +12,10 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.actions import Change, action
 from loom.commands.execute import execute
-from loom.commands.registry import Args
+from loom.commands.registry import Args, Change, action
 from loom.events import streams
-from loom.events.announce import access_changed, enqueue
+from loom.events.streams import access_changed, enqueue
 from loom.models import (
     ORDINAL_BITS,
     Call,
@@ -40,7 +39,7 @@ from loom.models import (
     Workspace,
 )
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest, instant
+from loom.rules.identity import digest, instant
 
 BATCH = 1000
 NODES = 300  # each of them leaves the index of trigrams, too

@@ -14,7 +14,7 @@ from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import in_one_line
 from loom.models import Participant, Step, Turn
 from loom.models.generations import OPEN_TURN
-from loom.queries.turns import turns
+from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import LOOM
 

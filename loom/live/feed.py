@@ -9,7 +9,7 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
-from loom.events import announce
+from loom.events import streams
 from loom.live import frames, reads
 from loom.live.frames import Changed, Drawings, Entry, Here, Partial, Place, Ring
 from loom.live.handshake import Guest
@@ -194,7 +194,7 @@ class Feed:
                 layer: Any = get_channel_layer()
                 channel = await layer.new_channel()
                 for stream in {self.stream, self.groves}:
-                    await layer.group_add(announce.group_of(stream), channel)
+                    await layer.group_add(streams.group_of(stream), channel)
                 self._subscribed.set()
                 while True:
                     self._hear(await layer.receive(channel))
@@ -286,9 +286,9 @@ class Feed:
             "here": list(self.here.own.values()),
             "asks": asks,
         }
-        self._spawn(announce.send_async(self.stream, message))
+        self._spawn(streams.send_async(self.stream, message))
         if self.tree_uid and not asks:  # who asks has not heard yet of the others
             here = [place["participant"] for place in self.here.places()]
-            self._spawn(asyncio.to_thread(announce.set_present, self.stream, here))
+            self._spawn(asyncio.to_thread(streams.set_present, self.stream, here))
             nodes = {place["participant"]: place["node"] for place in self.here.places()}
-            self._spawn(asyncio.to_thread(announce.tell_places, self.stream, nodes))
+            self._spawn(asyncio.to_thread(streams.tell_places, self.stream, nodes))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loom.rules.errors import CommandError
-from loom.rules.ids import looks_like_id
+from loom.rules.identity import looks_like_id
 
 MAX_BUFFER = 65_536  # characters of a working buffer that others may see
 _HINT = 'Send {"type": "presence", "node": ID} and, if you write, "buffer": TEXT.'
@@ -123,6 +123,8 @@ def changed_by(kind: str, payload: Any) -> Changed:
         return Changed(only=frozenset({payload["node"]}))
     if kind in ("mark.added", "mark.removed"):
         return Changed(only=frozenset({str(payload["mark"]["item"])}))
+    if kind in ("tag.renamed", "tag.removed"):
+        return Changed(only=frozenset(map(str, payload["items"])))
     if kind in ("link.added", "link.removed"):
         link = payload["link"]
         return Changed(only=frozenset({str(link["source"]), str(link["target"])}))

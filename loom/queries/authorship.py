@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from loom.queries.node_rows import NodeRow, fetch, listed, walked
-from loom.rules.hashes import Pieces, inherited
+from loom.rules.identity import Pieces, inherited
 
 Wording = tuple[str, str, str, int | None]  # hash, text, author, id it was edited from
 MOST_EDITS = 500  # steps back from a text

@@ -10,7 +10,7 @@ from loom.models import Call, Link, Node, Tree
 from loom.queries.links import written
 from loom.queries.node_rows import NodeRow, in_chunks, rows_of
 from loom.queries.provenance import response_of
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 from loom.transfer import heddle_writer, text_export
 from loom.transfer.book_writers import Zipped
 from loom.transfer.selection import Selection, Wanted, batched, notes_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from loom.models import Node
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 from loom.transfer.selection import (
     IDS_AT_ONCE,
     Marked,

@@ -11,7 +11,7 @@ from loom.access import Actor
 from loom.models import Link, Node, Tree, Workspace
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
-from loom.rules.ids import looks_like_id
+from loom.rules.identity import looks_like_id
 from loom.transfer import (
     archive_writer,
     book_writers,

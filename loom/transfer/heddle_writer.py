@@ -12,8 +12,7 @@ from loom.access import Actor, may_read_call
 from loom.models import Call, Link, Mark, Node, NodeSource, Participant, Tree
 from loom.queries.links import written
 from loom.queries.node_rows import in_chunks
-from loom.rules.addresses import home_of
-from loom.rules.hashes import instant
+from loom.rules.identity import home_of, instant
 from loom.transfer.heddle_shapes import FLAGS, VERSION, TreePart
 from loom.transfer.records import MAX_TEXT_BYTES
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from loom.access import Actor
 from loom.models import Mark, Node, Tree, VersionChoice, Workspace
+from loom.queries.lookup import path_ids
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.path import path_ids
-from loom.rules import addresses
+from loom.rules import identity
 
 NODES_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 1_000_000
@@ -127,7 +127,7 @@ class Selection:
         rows = Mark.objects.filter(
             tree=self.tree, removed_at=None, kind__in=("bookmark", "tag"), item_id__lte=self.last
         )
-        rows = rows.filter(item_id__gt=addresses.of_tree(self.tree.pk)).order_by("pk")
+        rows = rows.filter(item_id__gt=identity.of_tree(self.tree.pk)).order_by("pk")
         found = list(rows.values_list("item_id", "kind", "label"))
         slots: dict[int, int] = {}
         for items in batched(dict.fromkeys(item for item, _, _ in found), IDS_AT_ONCE):

@@ -24,10 +24,9 @@ from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
 from loom.models import Generation, Node, Participant, Tree, VersionChoice, Workspace
-from loom.queries.lookup import NEAREST, asked_on
+from loom.queries.lookup import NEAREST, asked_on, path_ids
 from loom.queries.node_context import Around
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.path import path_ids
 from loom.rules.errors import CommandError
 from loom.web.avatars import Who
 from loom.web.node_parts import age_of, broken_reason
@@ -371,7 +370,13 @@ def _stream(one: Generation, cast: dict[str, Who], before: int) -> Card:
 def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
     """The models that may be asked, for the composer."""
     return [
-        {"id": who.uid, "name": who.name, "model": who.model, "colour": who.colour}
+        {
+            "id": who.uid,
+            "name": who.name,
+            "model": who.model,
+            "colour": who.colour,
+            "is_toy": who.is_toy,
+        }
         for who in cast.values()
         if who.kind == "model" and not who.is_archived
     ]

@@ -20,15 +20,14 @@ from loom.models import Event, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN
 from loom.queries import event_log
 from loom.queries.node_rows import NodeRow
-from loom.queries.turns import turns
+from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 from loom.web import markdown
 from loom.web.avatars import Who, cast_of
 from loom.web.candidates import quoted
 from loom.web.node_parts import MAX_SHOWN, age_of
-from loom.web.places import known_node
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, known_node, person
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,8 @@ _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "node.flagged": _flagged,
     "mark.added": _marked,
     "mark.removed": _unmarked,
+    "tag.renamed": lambda p: (gettext("renamed a tag"), "", f"#{p['tags'][0]} → #{p['name']}"),
+    "tag.removed": lambda p: (gettext("removed a tag everywhere"), "", f"#{p['tags'][0]}"),
     "annotation.resolved": lambda p: (gettext("resolved the annotation"), p["node"], ""),
     "annotation.reopened": lambda p: (gettext("reopened the annotation"), p["node"], ""),
     "link.added": lambda _: (gettext("linked two items"), "", ""),

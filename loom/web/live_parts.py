@@ -23,8 +23,7 @@ from loom.rules.errors import not_found
 from loom.web.avatars import Who, cast_from, cast_of
 from loom.web.candidates import MAX_CARDS, Hanging, begun_and_coming, woven
 from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
-from loom.web.places import known_node
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, known_node, person
 
 MOST_NODES = 6  # drawn at once: 7 kB each. Pages count siblings, and fetch others they show
 MOST_POINTS = 4

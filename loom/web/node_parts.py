@@ -28,7 +28,7 @@ from loom.queries.authorship import pieces_of
 from loom.queries.node_context import Around, Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import preferences
-from loom.rules.hashes import Pieces, digest
+from loom.rules.identity import Pieces, digest
 from loom.web import markdown
 from loom.web.avatars import Who, tag_colour
 from loom.web.keys import combo

@@ -16,16 +16,15 @@ from loom.commands import node_writer
 from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
 from loom.queries.links import Portal, portals_of
+from loom.queries.lookup import selected_versions
 from loom.queries.node_context import Margin, Seen, Spot, links_of
-from loom.queries.path import selected_versions
 from loom.queries.provenance import call_of, provenance_of
 from loom.rules.errors import not_found
 from loom.web import markdown
 from loom.web.avatars import cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, Drawn, age_of, found_for, personal, reader_of
-from loom.web.places import known_node
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, known_node, person
 
 MOST = 50
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from loom.commands import groves, people
 from loom.models import User
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest
+from loom.rules.identity import digest
 from loom.web.requests import anybody, text_of, word_of
 
 log = logging.getLogger("heddle.web")

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from loom.commands import generation_lifecycle
 from loom.commands.generation_lifecycle import Received
-from loom.commands.provider_keys import seal
+from loom.commands.money import seal
 from loom.models import Call, Generation, Participant, Tree, User
 from tests.agents.conftest import Running, Say, again, run
 from tests.agents.watching import Watcher

@@ -16,7 +16,7 @@ from loom.queries.node_context import Spot
 from loom.web import live_parts
 from loom.web.avatars import cast_from
 from loom.web.node_parts import drawn_of
-from loom.web.places import known_node
+from loom.web.requests import known_node
 from tests.conftest import join, make_user
 from tests.live.conftest import Opener, bearer, in_db
 from tests.two_groves import SECRET, TITLE, TwoGroves

@@ -5,7 +5,7 @@ from typing import Any
 
 from loom.models import Event, Generation, Link, Mark, Node, Tree
 from loom.queries.event_log import event_body, hydrated
-from loom.rules import addresses
+from loom.rules import identity
 
 FIXED = ("kind", "form", "text", "parent", "slot", "edited_from", "hash", "finish", "created_at")
 
@@ -51,6 +51,18 @@ class Replayed:
     def on_mark_removed(self, payload: dict[str, Any]) -> None:
         del self.marks[payload["mark"]["id"]]
 
+    def on_tag_renamed(self, payload: dict[str, Any]) -> None:
+        for mark in self._tagged(payload):
+            mark["label"] = payload["name"]
+
+    def on_tag_removed(self, payload: dict[str, Any]) -> None:
+        for mark in self._tagged(payload):
+            del self.marks[mark["id"]]
+
+    def _tagged(self, payload: dict[str, Any]) -> list[dict[str, Any]]:
+        marks = [one for one in self.marks.values() if one["kind"] == "tag"]
+        return [one for one in marks if one["label"] in payload["tags"]]
+
     def on_link_added(self, payload: dict[str, Any]) -> None:
         self.links[payload["link"]["id"]] = payload["link"]
 
@@ -86,7 +98,7 @@ def events_of(tree: Tree) -> list[dict[str, Any]]:
 
 def stored(tree: Tree) -> Replayed:
     """The same state, read fresh from the rows."""
-    from loom.rules.hashes import instant
+    from loom.rules.identity import instant
 
     state = Replayed(title=Tree.objects.get(pk=tree.pk).title)
     rows = Node.objects.filter(tree=tree).select_related("slot", "parent_slot", "edited_from")
@@ -131,7 +143,7 @@ def stored(tree: Tree) -> Replayed:
 
 
 def _shown(item: int) -> str:
-    node_id = addresses.node_id(item)
+    node_id = identity.node_id(item)
     if node_id is None:
-        return f"tree:{Tree.objects.get(pk=addresses.tree_id(item) or 0).uid}"
+        return f"tree:{Tree.objects.get(pk=identity.tree_id(item) or 0).uid}"
     return str(Node.objects.values_list("local_id", flat=True).get(pk=node_id))

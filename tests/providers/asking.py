@@ -2,10 +2,9 @@
 
 import httpx
 
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import Adapter, Ask, Attempt, Delta, Finished, StreamEvent
 from agents.providers.exchange import Failure, Limits
 from agents.providers.openai import OpenAI
-from agents.providers.stream_events import Adapter, Ask, Delta, Finished, StreamEvent
 from agents.providers.transport import CheckedTransport
 from tests.providers.scripted import ScriptedProvider
 

@@ -29,7 +29,7 @@ sys.addaudithook(watch)
 from agents.providers.attempt import Attempt
 from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
 from agents.providers.exchange import Limits
-from agents.providers.stream_events import Ask
+from agents.providers.attempt import Ask
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import redirects, says
 

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from agents.providers.attempt import Usage
 from agents.providers.exchange import Failure, Limits
-from agents.providers.stream_events import Usage
 from tests.providers.asking import ask, chat, completion, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (

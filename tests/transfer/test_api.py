@@ -95,7 +95,7 @@ def test_what_is_no_file_is_refused(
     answers = [
         (post("/api/import", {}, format="multipart"), 400),
         (post("/api/import", {"file": "text"}, format="multipart"), 400),
-        (sent(client, format="epub"), 400),
+        (sent(client, format="scroll"), 400),
         (post("/api/import", {"file": "x"}, format="json"), 415),
         (client.generic("POST", "/api/import", "--x", "multipart/form-data; boundary=y"), 400),
         (client.generic("POST", "/api/import", "", "multipart/form-data"), 400),

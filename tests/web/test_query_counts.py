@@ -15,7 +15,7 @@ from loom.commands.trees import make_public_link
 from loom.models import Grove, Participant, Tree, User, Workspace
 from loom.web import node_parts
 from loom.web.avatars import cast_of
-from loom.web.places import place_of, stretch_of
+from loom.web.requests import place_of, stretch_of
 from tests.conftest import join, make_user
 from tests.web.conftest import Visitor
 

@@ -1,11 +1,120 @@
-"""Hashes of nodes and configurations (docs/model.md §11), and whose each character of a text is."""
+"""Ids, the addresses of stored items, and the hashes that seal nodes. Pure."""
 
 import hashlib
 import json
 import re
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from typing import Any
+
+LETTERS = "abcdefghjkmnpqrstvwxyz"  # no i l o u
+DIGITS = "23456789"
+MAX_LENGTH = 8
+
+
+def space(length: int) -> int:
+    """How many ids of `length` characters there are: letters and digits in turn."""
+    count: int = len(LETTERS) ** ((length + 1) // 2) * len(DIGITS) ** (length // 2)
+    return count
+
+
+def length_for(used: int) -> int:
+    """The length to draw when `used` ids are taken: one more per quarter of a space filled."""
+    length = 4
+    while length < MAX_LENGTH and used >= space(length) // 4:
+        length += 1
+    return length
+
+
+def draw(length: int, choose: Callable[[str], str]) -> str:
+    """One id; `choose` picks a character, such as secrets.choice."""
+    return "".join(choose(DIGITS if i % 2 else LETTERS) for i in range(length))
+
+
+def draw_new(used: int, taken: Collection[str], choose: Callable[[str], str]) -> str:
+    """An id that is not in `taken`; drawn again on collision."""
+    length = length_for(used)
+    while (drawn := draw(length, choose)) in taken:
+        pass
+    return drawn
+
+
+def looks_like_id(word: str) -> bool:
+    """Whether `word` has the form of a local id."""
+    return 4 <= len(word) <= MAX_LENGTH and all(
+        c in (DIGITS if i % 2 else LETTERS) for i, c in enumerate(word.lower())
+    )
+
+
+# The ids of items, and the stored types of links (docs/model.md §8).
+
+ORDINAL_BITS = 32
+_ORDINAL = (1 << ORDINAL_BITS) - 1
+
+
+def of_node(node_id: int) -> int:
+    """The id of a node's item."""
+    return node_id
+
+
+def of_tree(tree_id: int) -> int:
+    """The id of a tree's item."""
+    return tree_id << ORDINAL_BITS
+
+
+def node_id(item: int) -> int | None:
+    """The node's row id, or None where the item is something else."""
+    return item if item & _ORDINAL else None
+
+
+def tree_id(item: int) -> int | None:
+    """The tree's row id, or None where the item is something else."""
+    return None if item & _ORDINAL else item >> ORDINAL_BITS
+
+
+def home_of(item: int) -> int:
+    """The row id of the tree that an item is or lies in."""
+    return item >> ORDINAL_BITS
+
+
+# The stored link types and their reverses (docs/model.md §8). Reverses are computed, never
+# stored.
+
+PAIRS = {
+    "contains": "contained_in",
+    "imports": "imported_by",
+    "calls": "called_by",
+    "tests": "tested_by",
+    "covers": "covered_by",
+    "implements": "implemented_by",
+    "specified_by": "specifies",
+    "derives_from": "derived_by",
+    "evidence": "evidences",
+    "supports": "supported_by",
+    "refutes": "refuted_by",
+    "extends": "extended_by",
+    "uses": "used_by",
+    "evolved_from": "evolved_to",
+    "supersedes": "superseded_by",
+    "requires": "required_by",
+    "quotes": "quoted_by",
+}
+SYMMETRIC = ("related", "similar", "contrasts")
+STORED = (*PAIRS, *SYMMETRIC)
+
+
+def reverse_of(name: str) -> str:
+    """How a stored type reads from its target's side."""
+    return PAIRS.get(name, name)
+
+
+def arrow(name: str) -> str:
+    """How a link is drawn between two ids in a reply: `↔` for the untyped one."""
+    return "↔" if name == "related" else f"──[{name}]──→"
+
+
+# Hashes of nodes and configurations (docs/model.md §11), and whose each character of a text is.
 
 
 def canonical(value: Any) -> bytes:
