@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from agents.context import agent_request, sections
 from agents.context.agent_request import GO_ON, Sent
-from agents.context.subject_request import RESERVE
 from agents.context.truncation import Counted, count
 from agents.context.values import (
     Action,
@@ -43,6 +42,7 @@ from loom.rules.errors import CommandError
 from loom.rules.framing import plain
 from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE, LOOM, in_order
+from loom.rules.provider_kinds import RESERVE
 
 LINES = 30  # of the outline
 WORDS = 8  # of a node there, and of a text in the news

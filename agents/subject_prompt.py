@@ -13,7 +13,7 @@ from agents.context.agent_request import Message
 from agents.context.agent_request import Sent as AgentSent
 from agents.context.overlap import Seam
 from agents.context.sections import BY_EXAMPLE
-from agents.context.subject_request import RESERVE, Endpoint, Mode, Piece, Reading, arrange, way_of
+from agents.context.subject_request import Endpoint, Mode, Piece, Reading, arrange, way_of
 from agents.context.truncation import TooLong, count, count_small
 from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
@@ -23,6 +23,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, registry, turn_lifecycle
 from loom.commands.money import key_of
+from loom.commands.participants import allowed_addresses
 from loom.commands.view import LISTS
 from loom.grammar.gbnf import Known, grammar_of
 from loom.grammar.lines import Line
@@ -34,6 +35,7 @@ from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE
+from loom.rules.provider_kinds import RESERVE
 
 
 def language() -> Language:
@@ -106,6 +108,7 @@ class Order:
     purpose: str = "continue"
     text: str = ""  # of a buffer, which a chat goes on with
     until: datetime | None = None  # of a round: when the time of its turn is over
+    allow: tuple[str, ...] = ()  # what may be called although it is private
 
     @property
     def strategy(self) -> str:
@@ -158,7 +161,9 @@ def order_of(generation: Generation) -> Order:
         key=key_of(participant),
     )
     reading = _reading(generation, provider)
-    made = Order(provider, reading, ask, configuration_of(participant, reading.strategy))
+    allow = allowed_addresses(base_url, allow_private=participant.allow_private)
+    hashed = configuration_of(participant, reading.strategy)
+    made = Order(provider, reading, ask, hashed, allow=allow)
     try:
         return _order(made, reading)
     except TooLong as long:
@@ -257,7 +262,16 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
     nothing = Reading("dialogue", "chat", ())
     made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
     until = until_of(turn)
-    return Order(asked.provider, nothing, ask, made, sent.note, purpose="reply", until=until)
+    return Order(
+        asked.provider,
+        nothing,
+        ask,
+        made,
+        sent.note,
+        purpose="reply",
+        until=until,
+        allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
+    )
 
 
 def until_of(turn: Turn) -> datetime:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 
 import httpx
-from django.conf import settings
 from django.db import DatabaseError
 
 from agents import persistence
@@ -75,7 +74,7 @@ def _next_of(lane: str) -> list[Held]:
 
 async def _one(held: Held) -> str:
     """Runs one call; its lane, which has a place again."""
-    transport = _transport(held.order.provider, settings.PROVIDER_ALLOW)
+    transport = _transport(held.order.provider, held.order.allow)
     run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
     _runs.add(run)
     if _ending:

@@ -13,7 +13,6 @@ from rest_framework.response import Response
 
 from agents.agent_prompt import Place, assembled, next_place
 from agents.context.agent_request import Sent
-from agents.context.subject_request import RESERVE
 from agents.context.truncation import TooLong
 from agents.subject_prompt import too_long
 from loom import access
@@ -22,6 +21,7 @@ from loom.models import Generation, User
 from loom.queries import provenance
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import GENERATE
+from loom.rules.provider_kinds import RESERVE
 
 
 class GenerationBody(BaseModel):

@@ -4,6 +4,7 @@ comes. A few tokens each; nothing of a tree is sent.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import httpx
 
@@ -27,6 +28,13 @@ from agents.providers.registry import Provider
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8
 MODELS = 500
+# OpenRouter and Together, vLLM, Groq, Mistral, Anthropic; in `meta`, llama.cpp: the length that it
+# was started with, before the length that the model was trained with.
+CONTEXT_NAMES = (
+    *("context_length", "max_model_len", "context_window", "max_context_length"),
+    *("max_input_tokens", "n_ctx", "n_ctx_train"),
+)
+MOST_CONTEXT = 10_000_000
 OPENING = "The old clock struck nine, and Marie opened the"
 ONE = 'root ::= "yes"'
 
@@ -195,9 +203,9 @@ def _without(key: str, failure: Failure) -> Failure:
     return replace(failure, said=masked(failure.said, key))
 
 
-async def models_of(probe: Probe, *, strict: bool = False) -> list[str]:
-    """The models an endpoint lists, at most `MODELS`; none where it lists none. `strict`: a
-    refusal raises Broken."""
+async def models_of(probe: Probe, *, strict: bool = False) -> dict[str, int]:
+    """The models an endpoint lists, at most `MODELS`, with the tokens that each reads (0: it does
+    not say); none where it lists none. `strict`: a refusal raises Broken."""
     headers = probe.provider.adapter().outgoing(probe.ask, {}).headers
     request = httpx.Request(
         "GET",
@@ -218,5 +226,20 @@ async def models_of(probe: Probe, *, strict: bool = False) -> list[str]:
         await response.aclose()
     value = value_of(body.decode("utf-8", "replace")) if response.status_code == 200 else None
     rows = value.get("data") if isinstance(value, dict) else None
-    names = [one.get("id") for one in rows or () if isinstance(one, dict)]
-    return [whole(name[:200]) for name in names if isinstance(name, str) and name.strip()][:MODELS]
+    named = [one for one in rows or () if isinstance(one, dict) and _is_name(one.get("id"))]
+    return {whole(one["id"][:200]): _context_of(one) for one in named[:MODELS]}
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def _context_of(listed: dict[str, Any]) -> int:
+    """The tokens that a listed model reads, by the words that servers have for it; 0 for none."""
+    meta = listed.get("meta")
+    for part in (listed, meta if isinstance(meta, dict) else {}):
+        for name in CONTEXT_NAMES:
+            tokens = part.get(name)
+            if isinstance(tokens, int) and 0 < tokens <= MOST_CONTEXT:
+                return tokens
+    return 0

@@ -12,11 +12,12 @@ from pydantic_core import ErrorDetails
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from loom.commands import groves, participants, people
+from loom.commands import groves, participants, people, saved, tags
 from loom.commands import trees as tree_commands
 from loom.rules import preferences
 from loom.rules.errors import CommandError
 from loom.rules.permissions import Scope
+from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 64
@@ -306,11 +307,45 @@ class SettingsChanged(Part):
     prose: preferences.Prose = "serif"
     size: preferences.Size = "medium"
     width: preferences.Width = "medium"
+    leading: preferences.Leading = "medium"
+    align: preferences.Align = "start"
     nodes: preferences.Nodes = "full"
+    paste: preferences.Paste = "plain"
+    styled: bool = True
     temperature: float | None = Field(None, ge=0, le=2)
     edits: preferences.Edits = "ask"
     verbose: bool = False
     keys: dict[str, str] = {}
+
+
+class TagChanged(Body):
+    """A tag, and its new name or colour (empty: no colour); what is left out stays."""
+
+    tag: str = Field(min_length=1, max_length=200)
+    name: str = Field("", max_length=tags.MAX_NAME)
+    colour: str | None = Field(None, max_length=40)
+
+
+class TagNamed(Body):
+    """A tag by its name."""
+
+    tag: str = Field(min_length=1, max_length=200)
+
+
+class SavedSent(Body):
+    """What is kept under a name: a search (`q`, `type`, `tag`, …), or a preset (`top_p`, `stop`,
+    …); a `shared` preset is everybody's in the grove."""
+
+    kind: saved.Kind
+    name: str = Field(min_length=1, max_length=saved.MAX_NAME)
+    body: dict[str, Any]
+    shared: bool = False
+
+
+class SavedNamed(Body):
+    """What is kept, by its id."""
+
+    id: str
 
 
 class MemberNamed(Body):
@@ -353,13 +388,14 @@ class ParticipantChanged(Part):
     name: str = Field("", min_length=1, max_length=participants.MAX_NAME)
     model_ref: str = Field("", min_length=3, max_length=200)
     base_url: str = Field("", max_length=500)
+    allow_private: bool = False
     endpoint: Literal["chat", "completion"] = "chat"
     capabilities: list[Word] = Field([], max_length=32)
     persona: str = Field("", max_length=MAX_TEXT)
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1, le=1_000_000)
     stop: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field([], max_length=16)
-    context_limit: int = Field(4096, ge=256, le=10_000_000)
+    context_limit: int = Field(DEFAULT_CONTEXT, ge=256, le=10_000_000)
     archetype: Literal["reader", "writer", "editor", "auditor"] = "writer"
     authority: int = Field(0, ge=0, le=3)
     budget: Literal["quick", "standard", "thorough"] = "standard"

@@ -122,6 +122,7 @@ class Participant(BaseModel):
     name: str
     model_ref: str
     base_url: str
+    allow_private: bool
     endpoint: Literal["chat", "completion"]
     capabilities: list[str]
     persona: str
@@ -168,6 +169,7 @@ class Tree(BaseModel):
     seq: int
     created_at: str
     archived_at: str | None
+    tags: list[str]
     workspace: Place | None
 
 

@@ -21,16 +21,16 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api.auth import user_of
-from loom.api.nodes import get_node, position_of
 from loom.api.schema import operation
 from loom.events.streams import enqueue
-from loom.models import Grove, Import, Tree, User, Workspace
+from loom.models import Grove, Import, Tree, User
 from loom.rules.errors import Code, CommandError, not_found
-from loom.transfer import heddle_writer, text_export
+from loom.transfer import exporting
+from loom.transfer.exporting import FORMATS, Format
 from loom.transfer.files import MAX_FILE
-from loom.transfer.importing import READERS, ask_stop, folder
+from loom.transfer.formats import NAMES
+from loom.transfer.importing import ask_stop, folder
 
-FORMATS = ("heddle", "pyloom", "pyloom-simple")
 SENT: dict[str, Any] = {
     "multipart/form-data": {
         "type": "object",
@@ -44,7 +44,7 @@ SENT: dict[str, Any] = {
             "grove": {"type": "string", "description": "Without it the caller's first."},
             "format": {
                 "type": "string",
-                "enum": ["", *FORMATS],
+                "enum": ["", *NAMES],
                 "description": "Without it found out by the file's content.",
             },
         },
@@ -92,20 +92,34 @@ class ImportState(BaseModel):
     error: ImportProblem | None
 
 
+class LeftOut(BaseModel):
+    """Something that an export does not contain, with its number and a sentence."""
+
+    what: str
+    count: int
+    says: str
+
+
+class ExportPreview(BaseModel):
+    """What an export contains and leaves out."""
+
+    format: str
+    nodes: int
+    characters: int
+    left_out: list[LeftOut]
+
+
 # Files in and out over the API (docs/model.md §14.3.12). What is in them is read in
 # loom.transfer.
 
 
-# format: (ending, media type)
-FILES = {
-    "heddle": ("json", "application/json"),
-    "markdown": ("md", "text/markdown; charset=utf-8"),
-    "text": ("txt", "text/plain; charset=utf-8"),
-}
-_FORMATS = (*FILES, "zip")
 _ANSWERS = {
-    (200, media.partition(";")[0]): OpenApiTypes.OBJECT if ending == "json" else OpenApiTypes.STR
-    for ending, media in FILES.values()
+    (200, one.media.partition(";")[0]): OpenApiTypes.OBJECT
+    if one.media == "application/json"
+    else OpenApiTypes.BINARY
+    if one.name in ("zip", "epub", "docx")
+    else OpenApiTypes.STR
+    for one in FORMATS.values()
 }
 
 
@@ -117,9 +131,9 @@ def upload(request: Request) -> Response:
     user = user_of(request)
     sent = _form(request)
     file, wanted = _file_of(sent), str(sent.get("format", ""))
-    if wanted and wanted not in READERS:
+    if wanted and wanted not in NAMES:
         raise CommandError(
-            "INVALID_SYNTAX", f"There is no format {wanted[:40]!r}.", hint=" or ".join(READERS)
+            "INVALID_SYNTAX", f"There is no format {wanted[:40]!r}.", hint=" or ".join(NAMES)
         )
     grove = _grove(user, str(sent.get("grove", "")))
     actor = access.get_actor(user, grove)
@@ -216,56 +230,54 @@ def _body(row: Import) -> dict[str, Any]:
     }
 
 
-@operation(
-    "GET",
-    "transfer export",
-    "Take a tree or a path out",
-    answers=_ANSWERS,
-    asks=(
-        OpenApiParameter("format", OpenApiTypes.STR, enum=tuple(FILES), default="heddle"),
-        OpenApiParameter("node", OpenApiTypes.STR, description="The end of the path."),
-        OpenApiParameter("whole", OpenApiTypes.BOOL, description="All branches, not one path."),
+_ASKS = (
+    OpenApiParameter("format", OpenApiTypes.STR, enum=tuple(FORMATS), default="heddle"),
+    OpenApiParameter("node", OpenApiTypes.STR, description="The end of the path."),
+    OpenApiParameter("whole", OpenApiTypes.BOOL, description="All branches, not one path."),
+    OpenApiParameter("notes", OpenApiTypes.BOOL, description="With annotations."),
+    OpenApiParameter("authors", OpenApiTypes.BOOL, description="With the names of authors."),
+    OpenApiParameter(
+        "calls",
+        OpenApiTypes.STR,
+        enum=("none", "full"),
+        description="With what models were sent and answered, as far as the caller may read it.",
     ),
 )
+
+
+@operation("GET", "transfer export", "Take a tree or a path out", answers=_ANSWERS, asks=_ASKS)
 @api_view(["GET"])
 def export(request: Request, uid: str) -> StreamingHttpResponse:
-    """`heddle` the whole tree, `markdown` and `text` the path to `node`, else the position;
-    with `whole=1` every branch."""
+    """A tree or a path as a file. `node` names the end of a path, `whole=1` asks for every branch;
+    with neither, `markdown`, `text`, `epub`, `docx` and `sillytavern` hold the path to the caller's
+    position, and the others every branch."""
     actor, tree = access.get_tree(user_of(request), uid)
-    kind, named = request.query_params.get("format", "heddle"), request.query_params.get("node")
-    whole = request.query_params.get("whole") in ("1", "true")
-    if kind not in _FORMATS:
-        raise CommandError(
-            "INVALID_SYNTAX", "This format does not exist.", hint=" or ".join(_FORMATS)
-        )
-    if kind == "zip":
-        raise CommandError(
-            "UNAVAILABLE", "The ZIP export is not supported yet.", hint="format=heddle"
-        )
-    if named and (whole or kind == "heddle"):
-        hint = "leave out whole" if whole else "format=markdown or format=text"
-        raise CommandError(
-            "INVALID_SYNTAX", "node= can't be combined with the export of a whole tree.", hint=hint
-        )
-    if kind == "heddle":
-        return _streamed(request, heddle_writer.pieces(actor, tree), tree, kind)
-    workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
-    if whole:
-        every = text_export.tree_as_markdown if kind == "markdown" else text_export.tree_as_text
-        return _streamed(request, every(actor, tree, workspace), tree, kind)
-    end = get_node(tree, named) if named else position_of(tree, workspace)
-    make = text_export.as_markdown if kind == "markdown" else text_export.as_text
-    return _streamed(request, make(actor, tree, workspace, end), tree, kind)
+    format, wanted = exporting.asked(actor, tree, request.query_params)
+    return _streamed(request, format.pieces(wanted), tree, format)
+
+
+@operation(
+    "GET", "transfer preview", "What an export leaves out", answers=ExportPreview, asks=_ASKS
+)
+@api_view(["GET"])
+def preview(request: Request, uid: str) -> Response:
+    """How many texts an export holds, and what the format has no place for, with numbers."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    format, wanted = exporting.asked(actor, tree, request.query_params)
+    found = exporting.preview(wanted, format)
+    losses = [{"what": one.what, "count": one.count, "says": one.says} for one in found.losses]
+    body = {"format": format.name, "nodes": found.nodes, "characters": found.characters}
+    return Response({**body, "left_out": losses})
 
 
 def _streamed(
-    request: Request, pieces: Iterator[bytes], tree: Tree, kind: str
+    request: Request, pieces: Iterator[bytes], tree: Tree, format: Format
 ) -> StreamingHttpResponse:
-    ending, media = FILES[kind]
     # Over ASGI Django would collect a plain iterator whole before it sends any of it.
     is_async = isinstance(request._request, ASGIRequest)
-    answer = StreamingHttpResponse(_each(pieces) if is_async else pieces, content_type=media)
-    header = content_disposition_header(True, f"{_safe(tree.title)}.{ending}")
+    content = _each(pieces) if is_async else pieces
+    answer = StreamingHttpResponse(content, content_type=format.media)
+    header = content_disposition_header(True, f"{_safe(tree.title)}.{format.ending}")
     answer["Content-Disposition"] = header or "attachment"
     return answer
 

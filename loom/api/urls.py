@@ -39,6 +39,8 @@ _api: list[URLPattern | URLResolver] = [
     path("groves/<id:uid>", groves.grove),
     path("groves/<id:uid>/events", groves.events),
     path("groves/<id:uid>/search", groves.search),
+    path("groves/<id:uid>/tags", groves.tags),
+    path("groves/<id:uid>/saved", groves.saved),
     path("groves/<id:uid>/members", groves.members),
     path("groves/<id:uid>/invitations", groves.invitations),
     path("participants", participants.participants),
@@ -78,6 +80,7 @@ _api: list[URLPattern | URLResolver] = [
     path("imports/<id:uid>", transfer.state),
     path("imports/<id:uid>/stop", transfer.stop),
     path("trees/<id:uid>/export", transfer.export),
+    path("trees/<id:uid>/export/preview", transfer.preview),
     path("schema/", docs.schema, name="schema"),
     path("docs/", docs.page),
 ]

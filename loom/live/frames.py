@@ -123,6 +123,8 @@ def changed_by(kind: str, payload: Any) -> Changed:
         return Changed(only=frozenset({payload["node"]}))
     if kind in ("mark.added", "mark.removed"):
         return Changed(only=frozenset({str(payload["mark"]["item"])}))
+    if kind in ("tag.renamed", "tag.removed"):
+        return Changed(only=frozenset(map(str, payload["items"])))
     if kind in ("link.added", "link.removed"):
         link = payload["link"]
         return Changed(only=frozenset({str(link["source"]), str(link["target"])}))

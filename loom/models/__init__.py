@@ -7,6 +7,7 @@ from loom.models.generations import (
     Call,
     Generation,
     Import,
+    ImportPart,
     Lane,
     Purse,
     Turn,
@@ -22,7 +23,7 @@ from loom.models.groves import (
     UserSession,
 )
 from loom.models.trees import Item, Link, Mark, Node, NodeSource, PublicLink, Tree
-from loom.models.workspaces import Draft, VersionChoice, Workspace
+from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Generation",
     "Grove",
     "Import",
+    "ImportPart",
     "Invitation",
     "Item",
     "Lane",
@@ -48,6 +50,7 @@ __all__ = [
     "PublicLink",
     "Purse",
     "Receipt",
+    "Saved",
     "SigninLink",
     "Step",
     "StepItem",

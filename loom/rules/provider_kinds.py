@@ -20,6 +20,10 @@ class Kind:
 
 
 LOCAL: Final = "local"
+# Tokens that a model reads where neither a person nor its provider says how many.
+DEFAULT_CONTEXT: Final = 32_768
+RESERVE: Final = 1024  # of them, which are kept for the answer (docs/model.md §6.3)
+LOCAL_WINDOW: Final = 1200  # tokens in front that the embedded model reads within 5 s on two cores
 KINDS: Final = (
     Kind(
         "openai",

@@ -370,7 +370,13 @@ def _stream(one: Generation, cast: dict[str, Who], before: int) -> Card:
 def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
     """The models that may be asked, for the composer."""
     return [
-        {"id": who.uid, "name": who.name, "model": who.model, "colour": who.colour}
+        {
+            "id": who.uid,
+            "name": who.name,
+            "model": who.model,
+            "colour": who.colour,
+            "is_toy": who.is_toy,
+        }
         for who in cast.values()
         if who.kind == "model" and not who.is_archived
     ]

@@ -25,6 +25,7 @@ from loom.queries.node_rows import NodeRow
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, looks_like_id
 from loom.web import markdown
+from loom.web.avatars import COLOURS
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, age_of
 from loom.web.requests import PersonRequest, anybody, number_of, person, word_of
@@ -33,7 +34,6 @@ log = logging.getLogger("heddle.web")
 
 A_MINUTE = 120
 EXCERPT = 160
-COLOURS = 8
 MOST_INDENT = 12
 
 

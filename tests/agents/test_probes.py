@@ -101,3 +101,13 @@ def test_an_anthropic_shaped_server_has_no_completion(
     provider.default = says("One, ", "two")
     seen = found(model)["found"]
     assert seen["chat"] and seen["system"] and not seen["completion"] and not seen["n"]
+
+
+def test_a_context_larger_than_the_model_has_is_lowered(model: Participant) -> None:
+    Participant.objects.filter(pk=model.pk).update(context_limit=32_768)
+    participants.note_probe(model, {"status": "done", "found": {}, "context": 8192})
+    model.refresh_from_db()
+    assert model.context_limit == 8192
+    participants.note_probe(model, {"status": "done", "found": {}, "context": 131_072})
+    model.refresh_from_db()
+    assert model.context_limit == 8192  # a longer one costs more: a person chooses it

@@ -26,6 +26,12 @@ GET    groves/{grove}                  200 200 200 404 401
 PATCH  groves/{grove}                  200 403 403 404 401  {"name": "Renamed"}
 GET    groves/{grove}/events           200 200 200 404 401
 GET    groves/{grove}/search?q=opening 200 200 200 404 401
+GET    groves/{grove}/tags             200 200 200 404 401
+PATCH  groves/{grove}/tags             200 200 403 404 401  {"tag": "kept", "name": "first"}
+DELETE groves/{grove}/tags             200 403 403 404 401  {"tag": "kept"}
+GET    groves/{grove}/saved?kind=search 200 200 200 404 401
+POST   groves/{grove}/saved 201 201 201 404 401 {"kind":"search","name":"a","body":{"q":"a"}}
+DELETE groves/{grove}/saved            404 404 404 404 401  {"id": "none"}
 GET    groves/{grove}/members          200 200 200 404 401
 POST   groves/{grove}/members          201 403 403 404 401  {"user": "outsider", "role": "reader"}
 PATCH  groves/{grove}/members          200 403 403 404 401  {"user": "reader", "role": "writer"}
@@ -59,6 +65,7 @@ GET    trees/{tree}/usage              200 200 200 404 401
 GET    trees/{tree}/estimate           200 200 200 404 401
 GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
+GET    trees/{tree}/export/preview     200 200 200 404 401
 GET    commands                        200 200 200 200 401
 GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401

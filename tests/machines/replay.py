@@ -51,6 +51,18 @@ class Replayed:
     def on_mark_removed(self, payload: dict[str, Any]) -> None:
         del self.marks[payload["mark"]["id"]]
 
+    def on_tag_renamed(self, payload: dict[str, Any]) -> None:
+        for mark in self._tagged(payload):
+            mark["label"] = payload["name"]
+
+    def on_tag_removed(self, payload: dict[str, Any]) -> None:
+        for mark in self._tagged(payload):
+            del self.marks[mark["id"]]
+
+    def _tagged(self, payload: dict[str, Any]) -> list[dict[str, Any]]:
+        marks = [one for one in self.marks.values() if one["kind"] == "tag"]
+        return [one for one in marks if one["label"] in payload["tags"]]
+
     def on_link_added(self, payload: dict[str, Any]) -> None:
         self.links[payload["link"]["id"]] = payload["link"]
 

@@ -51,6 +51,7 @@ function heardBy(host, page) {
     continue: () => void host.go("continue"),
     save: () => void host.saving?.edits(),
     take: () => host.wheel?.take(),
+    pasted: (what) => host.writing?.tell(what),
     pick: (step) => host.wheel?.pick(step),
   };
 }

@@ -8,12 +8,13 @@ import { book, bookOf, exchanged, outside, starts, towards, typist } from "./doc
 import { ghost, ghostKeys, haunt } from "./ghost.js";
 import { painter } from "./paint.js";
 import { codePoints, leastChange } from "./runs.js";
+import { formatted, setReading, writing } from "./writing.js";
 
 /** @typedef {import("./document-state.js").Leaf} Leaf */
 /**
  * `typed`: the text has changed by the person's hand; `placed`: the caret stands elsewhere;
  * `follow`: go to this node; `continue`, `save`: the keys for it; `take`, `pick`: at a ghost.
- * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void}} Heard
+ * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void}} Heard
  * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
@@ -50,6 +51,7 @@ export class BufferEditor {
         ghost,
         painter(cast),
         history(),
+        writing(heard.pasted),
         ghostKeys(heard),
         keymap.of([
           { key: "Ctrl-Space", run: run(heard.continue) },
@@ -188,6 +190,16 @@ export class BufferEditor {
   haunt(now) {
     const shown = this.view.state.field(ghost);
     if (shown?.text !== now?.text || shown?.colour !== now?.colour) this.view.dispatch({ effects: haunt.of(now) });
+  }
+
+  /** @param {boolean} isRead */
+  setReading(isRead) {
+    setReading(this.view, isRead);
+  }
+
+  /** Puts the Markdown where its plain text was pasted. @param {import("./writing.js").Pasted} pasted @param {string} plain */
+  formatPasted(pasted, plain) {
+    return formatted(this.view, pasted, plain);
   }
 
   focus() {

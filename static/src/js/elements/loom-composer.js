@@ -27,6 +27,8 @@ export class LoomComposer extends HTMLElement {
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
     this.form.addEventListener("change", () => this.changed(), { signal });
     this.page.addEventListener("moved", () => this.moved(), { signal });
+    document.addEventListener("cast", () => this.asks?.show(this.asks.read()), { signal });
+    document.addEventListener("cast", () => this.weigh(), { signal });
     this.place = placeAt(this.page, "buffer");
     this.page.drafts.addEventListener("draft", (event) => this.isAt(event) && this.loadDraft(), { signal });
     askWhich(this.page.drafts, this.form, (place) => nameOf(place) === this.name, signal);
