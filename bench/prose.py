@@ -108,7 +108,7 @@ async def tried(url: str, model: str, text: str, way: str) -> Tried:
     if is_prompt:
         return Tried(text, answer, answer, "")
     seam = Seam(text, way)
-    stands = seam.hear(answer) + seam.rest()
+    stands = seam.feed(answer) + seam.rest()
     return Tried(text, answer, stands, seam.note)
 
 
