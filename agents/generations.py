@@ -42,10 +42,17 @@ class Candidate:
     """The growing text of one generation, the answer's `index`th. Lives on the loop."""
 
     def __init__(
-        self, generation: Generation, index: int, *, stream: str, seam: Seam | None = None
+        self,
+        generation: Generation,
+        index: int,
+        *,
+        stream: str,
+        seam: Seam | None = None,
+        left_out: str = "",
     ) -> None:
         self.generation = generation
         self._seam = seam
+        self._left_out = left_out
         self.index = index
         self.uid = generation.uid
         self.shown = ""
@@ -71,8 +78,9 @@ class Candidate:
 
     @property
     def note(self) -> str:
-        """What was done where it meets the text it goes on with."""
-        return self._seam.note if self._seam else ""
+        """What was left out of the request, and done where it meets the text it goes on with."""
+        joined = self._seam.note if self._seam else ""
+        return " · ".join(one for one in (self._left_out, joined) if one)[:200]
 
     @property
     def whole(self) -> str:
@@ -182,7 +190,13 @@ class Run:
         self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
         stream = f"tree:{held.generations[0].tree.uid}"
         self._candidates = [
-            Candidate(one, index, stream=stream, seam=held.order.seam())
+            Candidate(
+                one,
+                index,
+                stream=stream,
+                seam=held.order.seam(),
+                left_out=held.order.left_out,
+            )
             for index, one in enumerate(held.generations)
         ]
         # A round is read no further than its turn uses it.

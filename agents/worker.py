@@ -97,7 +97,7 @@ def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTrans
 
 
 def end_all(why: str) -> None:
-    """Interrupts every run: what came is stored, the rest is put back. Returns at once."""
+    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
     _ending.append(why)
     the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
 

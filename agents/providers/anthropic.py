@@ -56,6 +56,7 @@ class Anthropic:
             body["system"] = [{"type": "text", "text": system, "cache_control": _KEPT}]
         if ask.temperature is not None:
             body["temperature"] = min(ask.temperature, 1)
+        body |= {name: ask.samplers[name] for name in ("top_p", "top_k") if name in ask.samplers}
         # Stops of blanks alone are refused here.
         if stops := [one for one in ask.stop if one.strip()]:
             body["stop_sequences"] = stops

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -182,8 +182,9 @@ class Blocks:
 class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
     `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
-    which the answer is held. `blocks` are the messages but the system's once more, for
-    providers that take them apart; `goes_on`: with the last message, the model's own."""
+    which the answer is held; `samplers` by the names of loom.rules.samplers. `blocks` are
+    the messages but the system's once more, for providers that take them apart; `goes_on`:
+    with the last message, the model's own."""
 
     base_url: str
     model: str
@@ -196,6 +197,7 @@ class Ask:
     grammar: str = ""
     blocks: tuple[Blocks, ...] = ()
     goes_on: bool = False
+    samplers: Mapping[str, Any] = field(default_factory=dict)
     key: str = field(default="", repr=False)
 
 
@@ -328,7 +330,7 @@ class Attempt:
         """The body's bytes, and whether they are exactly the provider's: where an error in it
         echoed the key, the key is masked and they are not."""
         body = bytes(self.came.body) if self.came else b""
-        kept = body if self.status == 200 and b'"error"' not in body else self._masked(body)
+        kept = body if self.status == 200 and not _holds_error(body) else self._masked(body)
         return kept, self.adapter.is_exact and kept == body
 
     def _masked(self, body: bytes) -> bytes:
@@ -338,7 +340,7 @@ class Attempt:
             masked(one.decode("utf-8", "surrogateescape"), self.ask.key).encode(
                 "utf-8", "surrogateescape"
             )
-            if self.status != 200 or b'"error"' in one
+            if self.status != 200 or _holds_error(one)
             else one
             for one in lines
         )
@@ -375,6 +377,12 @@ class Attempt:
 SHORTEST_KEY = 12  # a shorter one is some word, which would be masked everywhere
 PIECE = 8  # a part of a key that is as long as this is masked too
 _MARKED = re.compile(rb"x+")
+_ERROR = re.compile(rb'"error"\s*+(?!:\s*+null)')
+
+
+def _holds_error(body: bytes) -> bool:
+    """Whether a body holds an error; `"error": null` beside a text of a model is none."""
+    return _ERROR.search(body) is not None
 
 
 def masked(text: str, key: str) -> str:

@@ -23,7 +23,10 @@ from agents.providers.attempt import (
     whole,
 )
 from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
+from agents.providers.openai import sampler_fields
 from agents.providers.registry import Provider
+from loom.rules.provider_kinds import PROBED
+from loom.rules.samplers import BY_NAME
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8
@@ -69,10 +72,11 @@ class Probe:
     ask: Ask
     transport: httpx.AsyncBaseTransport
     bodies: list[bytes] = field(default_factory=list)  # of the last answer
+    plain: dict[float, bool] = field(default_factory=dict)  # by temperature, see `_is_steady`
 
-    async def send(self, ask: Ask, **more: object) -> Answer:
+    async def send(self, ask: Ask, *, as_it_is: bool = False, **more: object) -> Answer:
         """What comes of one request, `more` in its body; what a server does not take is
-        left out."""
+        left out, unless it is to be asked as it is."""
         adapter = self.provider.adapter()
         body = {**adapter.body(ask), **more}
         events: tuple[StreamEvent, ...] = ()
@@ -82,7 +86,7 @@ class Probe:
             events = tuple([one async for one in attempt.events(self.transport, LIMITS)])
             self.bodies.append(attempt.received[0])
             failure = Answer(events).failure
-            less = adapter.adjusted(body, failure) if failure else None
+            less = adapter.adjusted(body, failure) if failure and not as_it_is else None
             if less is None:
                 break
             body = less
@@ -171,6 +175,50 @@ async def _grammar(probe: Probe) -> bool:
     return answer.text.strip() == "yes"
 
 
+_STORY = ({"role": "user", "content": "Write na na na na na, then a word."},)
+
+
+def _sampler(name: str) -> Callable[[Probe], Awaitable[bool]]:
+    """Whether a server looks at a sampler: it takes a good value, and refuses one that is no
+    number; or it takes both, and answers visibly otherwise with an extreme value."""
+
+    async def check(probe: Probe) -> bool:
+        if probe.provider.name == "anthropic" and name not in ("top_p", "top_k"):
+            return False
+        good = {"1": -100} if name == "logit_bias" else BY_NAME[name].probe
+        asked = replace(probe.ask, messages=_STORY)
+        if not _answered(await probe.send(asked, as_it_is=True, **sampler_fields({name: good}))):
+            return False
+        refused = (await probe.send(asked, as_it_is=True, **{name: "heddle"})).failure
+        if refused is not None:
+            return refused.kind == "invalid"
+        return name in BY_NAME and await _changes(probe, name, BY_NAME[name].probe)
+
+    return check
+
+
+async def _changes(probe: Probe, name: str, value: float) -> bool:
+    """Whether an extreme value shows: what narrows the choice, or a seed, makes a hot answer
+    steady; a penalty makes a cold one another."""
+    fields = sampler_fields({name: value})
+    if name.endswith("_penalty"):
+        cold = replace(probe.ask, messages=_STORY, temperature=0.0)
+        text = (await probe.send(cold, **fields)).text
+        return await _is_steady(probe, 0.0) and text != (await probe.send(cold)).text
+    hot = replace(probe.ask, messages=_STORY, temperature=2.0)
+    first, second = await probe.send(hot, **fields), await probe.send(hot, **fields)
+    return first.text == second.text != "" and not await _is_steady(probe, 2.0)
+
+
+async def _is_steady(probe: Probe, temperature: float) -> bool:
+    """Whether plain requests get the same answer twice; asked once for each temperature."""
+    if temperature not in probe.plain:
+        ask = replace(probe.ask, messages=_STORY, temperature=temperature)
+        first, second = await probe.send(ask), await probe.send(ask)
+        probe.plain[temperature] = first.text == second.text
+    return probe.plain[temperature]
+
+
 def _answered(answer: Answer) -> bool:
     return answer.failure is None and any(isinstance(one, Finished) for one in answer.events)
 
@@ -188,6 +236,7 @@ CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
     "instruction": _instruction,
     "usage": _usage,
     "grammar": _grammar,
+    **{name: _sampler(name) for name in PROBED},
 }
 
 

@@ -294,6 +294,13 @@ class SavedNamed(Body):
     id: str
 
 
+class SettingsPinned(Body):
+    """Settings that hold at a node and below it; {} takes them off."""
+
+    node: str = Field(min_length=1, max_length=8)
+    settings: dict[str, Any]
+
+
 class MemberNamed(Body):
     """A user by name."""
 

@@ -2,7 +2,7 @@
 each of its lines once."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agents.reply import Cutter, Language, read_reply
@@ -39,6 +39,10 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 @settings(max_examples=600)
+@example(["→ view a7x2\n", "-", "-", '"'])
+@example(["→ view a7x2\n", "- ", "-", "x"])
+@example(["→ view a7x2\n", "=", "x"])
+@example(["→ view a7x2\n", "✓", "x"])
 def test_a_growing_reply_ends_where_the_whole_one_does(pieces: list[str]) -> None:
     cutter, text = Cutter(LANGUAGE), ""
     for piece in pieces:
