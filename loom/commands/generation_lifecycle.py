@@ -19,7 +19,7 @@ from loom.events.streams import enqueue
 from loom.models import Call, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, trees
-from loom.queries.lookup import nodes_of_call
+from loom.queries.node_rows import nodes_of_call
 
 OPEN = ("queued", "running")
 AHEAD = 400  # candidates of a lane that are looked at to choose who begins

@@ -13,11 +13,9 @@ from loom.access import Actor
 from loom.models import (
     ORDINAL_BITS,
     BranchSettings,
-    Call,
     Generation,
     Node,
     Tree,
-    Turn,
     VersionChoice,
     Workspace,
 )
@@ -452,19 +450,6 @@ def _end(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
     if workspace is not None and workspace.position.tree_id == tree.pk:
         return workspace.position
     return root_of(tree)
-
-
-def nodes_of_call(call: Call) -> list[Node]:
-    """The nodes that a call produced: its candidates, or those of the turn whose last round it was.
-    An imported call has neither; for it all nodes of its tree are checked."""
-    if call.origin:
-        return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
-    candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
-    keys = [key for (key,) in candidates]
-    if call.turn_id is not None:
-        turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
-        keys += [key for (key,) in turns]
-    return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))
 
 
 # Settings that are pinned to a branch: what is asked with at a slot and below it.

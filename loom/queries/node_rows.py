@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from loom.models import Node
+from loom.models import Call, Generation, Node, Turn
 from loom.rules.identity import instant
 
 PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
@@ -253,3 +253,16 @@ def row_of(node: Node) -> NodeRow:
         flags=sum(bit << place for place, bit in enumerate(flags)),
         rest=None if rest == _EMPTY else json.dumps(rest),
     )
+
+
+def nodes_of_call(call: Call) -> list[Node]:
+    """The nodes that a call produced: its candidates, or those of the turn whose last round it was.
+    An imported call has neither; for it all nodes of its tree are checked."""
+    if call.origin:
+        return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
+    candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
+    keys = [key for (key,) in candidates]
+    if call.turn_id is not None:
+        turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
+        keys += [key for (key,) in turns]
+    return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))

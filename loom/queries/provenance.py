@@ -9,9 +9,8 @@ from django.db.models import Q
 
 from loom.access import Actor, may_read_call
 from loom.models import Call, Generation, Node, Tree, Workspace
-from loom.queries.lookup import nodes_of_call
 from loom.queries.node_bodies import node_bodies
-from loom.queries.node_rows import row_of, rows_of
+from loom.queries.node_rows import nodes_of_call, row_of, rows_of
 from loom.queries.verify import chain_of, verify_node
 from loom.rules.identity import instant
 
