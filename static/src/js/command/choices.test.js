@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verbChoices, wordChoices } from "./choices.js";
-import { History } from "./history.js";
+import { History } from "./dialog.js";
 
 const known = [
   { verb: "view", syntax: "view REF", help: "Shows a node.\nMore.", aliases: ["show"], allowed: true },

@@ -3,8 +3,7 @@
 
 import { Refused } from "../live/api.js";
 import { choicesFor } from "../command/choices.js";
-import { frame, option } from "../command/frame.js";
-import { History } from "../command/history.js";
+import { frame, History, option } from "../command/dialog.js";
 import { Visited } from "../command/match.js";
 import { atFirst, besides } from "../command/palette.js";
 import { bare } from "../tree/asking.js";

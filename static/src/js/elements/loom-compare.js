@@ -6,7 +6,7 @@ import { part, Refused } from "../live/api.js";
 import { perform } from "../tree/actions.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
-import { changes } from "../tree/words.js";
+import { changes } from "../tree/compare.js";
 import { t } from "../t.js";
 
 const MOST = 4;

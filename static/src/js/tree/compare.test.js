@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.document = /** @type {any} */ ({ addEventListener() {} });
-const { besides } = await import("./compare.js");
+const { besides, changes } = await import("./compare.js");
 const { TreeStore } = await import("./store.js");
 
 // root → a (with the newer wording A) and b; b → c
@@ -35,4 +35,26 @@ test("a pruned version and a pruned sibling are left out", () => {
 test("what stands alone is compared with what hangs below it", () => {
   assert.deepEqual(besides(store(), "root"), ["A", "b"]);
   assert.deepEqual(besides(store(), "c"), ["c"]);
+});
+
+const shown = (before, after) => changes(before, after).map(({ text, changed }) => (changed ? `[${text}]` : text)).join("");
+
+test("words that are not in the other text are marked", () => {
+  assert.equal(shown("the gate was new", "the old gate was painted"), "the [old ]gate was [painted]");
+});
+
+test("the same text has no mark, another has nothing else", () => {
+  assert.equal(shown("one two", "one two"), "one two");
+  assert.equal(shown("", "one two"), "[one two]");
+  assert.deepEqual(changes("one", ""), []);
+});
+
+test("no character is lost", () => {
+  const after = "  a\n\nb  c ";
+  assert.equal(changes("x b y", after).map((piece) => piece.text).join(""), after);
+});
+
+test("very long texts are not compared word by word", () => {
+  const long = "word ".repeat(5000);
+  assert.deepEqual(changes(long, `${long}more`).map((piece) => piece.changed), [true]);
 });

@@ -5,7 +5,7 @@ import { sieve } from "./outline.js";
 
 /** @typedef {import("./outline.js").Sieve} Sieve */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
-/** @typedef {import("./marks.js").Marks} Marks */
+/** @typedef {import("./node-facts.js").Marks} Marks */
 /** @typedef {{author: string, tag: string, bookmarked: boolean, pruned: boolean}} Wish "" and false: any */
 
 /** Emits `filter` when it has changed. */

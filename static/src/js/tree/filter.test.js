@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Filter } from "./filter.js";
-import { Marks } from "./marks.js";
+import { Marks } from "./node-facts.js";
 import { TreeStore } from "./store.js";
 
 /** root > a (Ada; again by Ben) > b (Ben, pruned) */

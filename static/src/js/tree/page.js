@@ -6,10 +6,9 @@ import { json, Refused } from "../live/api.js";
 import { Outbox } from "../live/outbox.js";
 import { Events, LiveSocket } from "../live/socket.js";
 import { t } from "../t.js";
-import { Excerpts } from "./excerpts.js";
+import { Excerpts, Marks } from "./node-facts.js";
 import { Filter } from "./filter.js";
 import { Folds } from "./folds.js";
-import { Marks } from "./marks.js";
 import { follow, handOver, openDrafts } from "./page-drafts.js";
 import { storeNow } from "./store.js";
 

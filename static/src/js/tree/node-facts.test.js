@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Events } from "../live/socket.js";
-import { Marks } from "./marks.js";
+import { Excerpts, Marks } from "./node-facts.js";
 
 const STAR = ["m1", "bookmark", "the end", "a"];
 const TAG = ["m2", "tag", "draft", "b"];
@@ -38,4 +38,32 @@ test("read marks are nobody else's business", () => {
   marks.follow(events);
   events.apply({ seq: 1, kind: "mark.added", payload: { mark: { id: "m9", kind: "read", label: "", item: "a" } } });
   assert.equal(marks.all.size, 0);
+});
+
+test("many questions make one request, and an answer is kept", async () => {
+  const asked = [];
+  const excerpts = new Excerpts("/x", async (url) => {
+    asked.push(url);
+    return { a1b2: "first", c3d4: "second" };
+  });
+  const came = new Promise((done) => excerpts.addEventListener("excerpts", done));
+  assert.equal(excerpts.of("a1b2"), "");
+  assert.equal(excerpts.of("c3d4"), "");
+  await came;
+  assert.equal(excerpts.of("a1b2"), "first");
+  assert.deepEqual(asked, ["/x?ids=a1b2,c3d4"]);
+});
+
+test("what the server does not know is not asked for again", async () => {
+  let asked = 0;
+  const excerpts = new Excerpts("/x", async () => {
+    asked += 1;
+    return {};
+  });
+  const came = new Promise((done) => excerpts.addEventListener("excerpts", done));
+  excerpts.of("z9z9");
+  await came;
+  assert.equal(excerpts.of("z9z9"), "");
+  assert.equal(excerpts.wanted.size, 0);
+  assert.equal(asked, 1);
 });
