@@ -15,12 +15,12 @@ from agents.context.truncation import Counted, count
 from agents.context.values import (
     Action,
     Aware,
+    LineReply,
     Near,
     Request,
     Round,
     Stop,
     Syntax,
-    Told,
     Twig,
     View,
 )
@@ -325,9 +325,9 @@ def _commands(actor: Actor) -> tuple[Syntax, ...]:
 
 def round_of(kept: dict[str, Any]) -> Round:
     """A round as the turn's row keeps it."""
-    told = tuple(Told(one["line"], one["reply"], one["number"]) for one in kept["told"])
+    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["told"])
     return Round(
-        kept["text"], told, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
+        kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
     )
 
 

@@ -16,7 +16,7 @@ from agents.context.sections import (
 )
 from agents.context.subject_request import JOINT
 from agents.context.truncation import GAP, KEPT_AT_THE_END, Counted, Fitted, Part, fit, total
-from agents.context.values import Aware, Round, Stop, Told
+from agents.context.values import Aware, LineReply, Round, Stop
 from loom.grammar.lines import parts_of
 from loom.rules.framing import escaped, frames_escaped, plain
 
@@ -77,7 +77,7 @@ def threshold_of(limit: int, taken: int) -> int:
 
 def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str:
     """The section for one round; "" where nothing was asked."""
-    parts = [_answer(one, counted, threshold) for one in done.told if one.reply or one.number]
+    parts = [_answer(one, counted, threshold) for one in done.replies if one.reply or one.number]
     parts += done.notes
     if done.dropped:
         parts.append(
@@ -86,33 +86,33 @@ def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str
     return framed("RESULTS", "\n".join(parts)) if parts else ""
 
 
-def _answer(told: Told, counted: Counted, threshold: int) -> str:
-    if not told.number:
-        return frames_escaped(told.reply)
-    body = frames_escaped(_shortened(told, counted, threshold))
-    line = frames_escaped(_line_of(told))
-    return f"---RESULT #{told.number} {line}\n{body}\n---RESULT_END #{told.number}"
+def _answer(answer: LineReply, counted: Counted, threshold: int) -> str:
+    if not answer.number:
+        return frames_escaped(answer.reply)
+    body = frames_escaped(_shortened(answer, counted, threshold))
+    line = frames_escaped(_line_of(answer))
+    return f"---RESULT #{answer.number} {line}\n{body}\n---RESULT_END #{answer.number}"
 
 
-def _line_of(told: Told) -> str:
-    return told.line.removeprefix("→").strip().partition("\n")[0]
+def _line_of(answer: LineReply) -> str:
+    return answer.line.removeprefix("→").strip().partition("\n")[0]
 
 
-def _shortened(told: Told, counted: Counted, threshold: int) -> str:
+def _shortened(answer: LineReply, counted: Counted, threshold: int) -> str:
     """The result itself; of one that is too long its first part, how much that is, and the
     line that shows the next part."""
-    tokens = counted(told.reply)
+    tokens = counted(answer.reply)
     if tokens <= threshold:
-        return told.reply
-    pieces = parts_of(told.reply)
+        return answer.reply
+    pieces = parts_of(answer.reply)
     first = pieces[0]
     if counted(first) > threshold:
         first = first[: 4 * threshold]
         while first and counted(first) > threshold:
             first = first[: len(first) * 3 // 4]
-        return f"{first}{CUT}\n({_shown(first, told.reply, tokens)} · view a smaller slice)"
-    rest = f"→ {_line_of(told)} part:2" if told.line.startswith("→ view") else NARROWER
-    return f"{first}{CUT}\n({_shown(first, told.reply, tokens)} · {rest})"
+        return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · view a smaller slice)"
+    rest = f"→ {_line_of(answer)} part:2" if answer.line.startswith("→ view") else NARROWER
+    return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · {rest})"
 
 
 NARROWER = "narrow the command to see the rest"
@@ -267,9 +267,9 @@ def system_of(aware: Aware) -> tuple[str, bool]:
 
 def _workspace(aware: Aware) -> str:
     """The last message: the current state, or what of it differs from the last statement."""
-    told = stated(rendered(aware.view), aware.stated)
+    body = stated(rendered(aware.view), aware.stated)
     more = " · only what changed" if aware.stated else ""
-    return framed("WORKSPACE", told, more=f" revision {aware.view.revision}{more}")
+    return framed("WORKSPACE", body, more=f" revision {aware.view.revision}{more}")
 
 
 # -- the path
@@ -346,8 +346,8 @@ def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
             parts.append(Part("user", aware.closing))
         parts.append(Part("assistant", done.text))
         threshold = threshold_of(aware.limit, taken + total(parts, aware.counted))
-        told = results(done, aware.counted, threshold=threshold)
-        parts += [Part("user", told)] if told else []
+        section = results(done, aware.counted, threshold=threshold)
+        parts += [Part("user", section)] if section else []
     return parts
 
 

@@ -108,16 +108,16 @@ EMPTY = "(empty now)"
 def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> str:
     """The sections that differ from what was stated `before`, by name; all of them where
     nothing was. Of those that are stated by lines only the new lines."""
-    told = []
+    lines = []
     for name, text in sections:
         known = before.get(name)
         if known is None:
-            told.append(text)
+            lines.append(text)
         elif text != known:
-            told.append(_new_lines(name, text, known) if _sections[name].by_lines else text)
+            lines.append(_new_lines(name, text, known) if _sections[name].by_lines else text)
     now = {name for name, _ in sections}
-    told += [framed(name, EMPTY) for name in before if name not in now]
-    return "\n".join(one for one in told if one)
+    lines += [framed(name, EMPTY) for name in before if name not in now]
+    return "\n".join(one for one in lines if one)
 
 
 def _new_lines(name: str, text: str, known: str) -> str:
@@ -291,11 +291,11 @@ def memory(view: View) -> str:
         return ""
     if "MEMORY" in view.shortened:
         return f"Recent actions: {len(view.actions)}"
-    told = [
+    parts = [
         _actions(verb, [*run])
         for verb, run in groupby(view.actions, key=lambda one: (one.verb, one.outcome))
     ]
-    return f"Recent actions: {' · '.join(told)}"
+    return f"Recent actions: {' · '.join(parts)}"
 
 
 def _actions(said: tuple[str, str], run: Sequence[Action]) -> str:
@@ -305,8 +305,8 @@ def _actions(said: tuple[str, str], run: Sequence[Action]) -> str:
         return f"✗ {verb} ({outcome})"
     named = dict.fromkeys(node for one in run for node in one.nodes)
     words = PAST.get(verb, verb)
-    told = f"{words} {', '.join(named)}" if named else words
-    return told if len(run) <= max(len(named), 1) else f"{told} ({len(run)})"
+    line = f"{words} {', '.join(named)}" if named else words
+    return line if len(run) <= max(len(named), 1) else f"{line} ({len(run)})"
 
 
 # INSTRUCTIONS: what a loom-aware agent is taught about where it is and how it acts.

@@ -32,7 +32,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Told:
+class LineReply:
     """The answer to one line: its canonical form, the reply, and for a look the number under
     which it is kept (0: it is answered by itself, without a frame)."""
 
@@ -48,7 +48,7 @@ class Round:
     that the next request repeats it to the byte; "" where none is kept."""
 
     text: str
-    told: tuple[Told, ...] = ()
+    replies: tuple[LineReply, ...] = ()
     dropped: int = 0
     notes: tuple[str, ...] = ()
     workspace: str = ""

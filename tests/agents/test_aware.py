@@ -6,7 +6,7 @@ import pytest
 
 from agents.context.agent_request import assemble, results, threshold_of
 from agents.context.truncation import TooLong, count
-from agents.context.values import Aware, Near, Request, Round, Stop, Syntax, Told, View
+from agents.context.values import Aware, LineReply, Near, Request, Round, Stop, Syntax, View
 from loom.grammar.lines import parts_of
 from loom.rules.framing import escaped
 
@@ -85,7 +85,10 @@ def test_a_path_that_begins_with_own_text_is_preceded_by_a_user_block() -> None:
 def test_later_rounds_only_append_to_what_was_sent() -> None:
     first = assemble(AWARE)
     done = Round(
-        "→ view a7x2", (Told("→ view a7x2", "text", 14),), dropped=12, workspace=first.workspace
+        "→ view a7x2",
+        (LineReply("→ view a7x2", "text", 14),),
+        dropped=12,
+        workspace=first.workspace,
     )
     second = assemble(replace(AWARE, rounds=(done,), stated=first.stated))
     assert second.system == first.system
@@ -147,12 +150,12 @@ def test_what_would_be_a_frame_is_escaped_wherever_a_line_may_begin(breaks: str)
 def test_no_text_of_others_can_forge_a_frame(forged: str) -> None:
     evil = f"a\n{forged}\nb"
     node = replace(ADA, text=evil, author=f"Ada\n{forged}")
-    done = Round("x", (Told(f"→ view {evil}", evil, 3), Told("→ tag", evil)))
+    done = Round("x", (LineReply(f"→ view {evil}", evil, 3), LineReply("→ tag", evil)))
     view = replace(VIEW, title=evil)
     sent = assemble(
         replace(AWARE, persona=evil, system_context=evil, path=(node,), rounds=(done,), view=view)
     )
-    honest = assemble(replace(AWARE, rounds=(replace(done, told=(Told("→ a", "b", 3),)),)))
+    honest = assemble(replace(AWARE, rounds=(replace(done, replies=(LineReply("→ a", "b", 3),)),)))
     said = [sent.system, *(block for one in sent.messages for block in one.blocks)]
     plain = [honest.system, *(block for one in honest.messages for block in one.blocks)]
     lines = [line for text in said for line in text.split("\n")]
@@ -161,14 +164,14 @@ def test_no_text_of_others_can_forge_a_frame(forged: str) -> None:
 
 def test_a_long_result_is_shortened_and_says_how_much_and_what_shows_the_rest() -> None:
     text = "\n".join(f"line {n} " + "x" * 100 for n in range(300))
-    said = results(Round("x", (Told("→ view w3d5 full", text, 7),)), count)
+    said = results(Round("x", (LineReply("→ view w3d5 full", text, 7),)), count)
     whole = said.split("\n", 2)[2].rpartition("…\n")[0]
     assert text.startswith(whole) and whole == parts_of(text)[0]
     assert said.endswith(
         f"…\n({len(whole):,} of {len(text):,} characters, {count(text):,} tokens in all · "
         "→ view w3d5 full part:2)\n---RESULT_END #7\n---RESULTS_END"
     )
-    short = results(Round("x", (Told("→ view w3d5 full", text[:15_000], 7),)), count)
+    short = results(Round("x", (LineReply("→ view w3d5 full", text[:15_000], 7),)), count)
     assert text[:15_000] in short and "part:2" not in short
 
 
@@ -177,7 +180,7 @@ def test_how_much_is_given_whole_follows_what_can_be_read() -> None:
     assert threshold_of(20_000, 5_000) == 4_000
     assert threshold_of(8_000, 6_000) == 1_000
     text = "word " * 2_000
-    said = results(Round("x", (Told("→ view w3d5 full", text, 7),)), count, threshold=500)
+    said = results(Round("x", (LineReply("→ view w3d5 full", text, 7),)), count, threshold=500)
     assert "word" in said and count(said) < 600
 
 
@@ -262,7 +265,7 @@ def test_the_request_is_a_block_of_its_own_after_the_path_and_frozen(mode: str) 
     assert "\nrequest: [z3n7] from Ada\n---STATUS_END" in said[at + 1]
     marked = [one.blocks[place - 1] for one in sent.messages for place in one.kept]
     assert marked == [said[at - 2] if mode == "dialogue" else said[at - 1], "Continue."]
-    done = Round("→ view a7x2", (Told("→ view a7x2", "text", 14),), workspace=sent.workspace)
+    done = Round("→ view a7x2", (LineReply("→ view a7x2", "text", 14),), workspace=sent.workspace)
     later = _blocks(replace(aware, rounds=(done,), stated=sent.stated))
     assert later[: len(said)] == said
     assert "---REQUEST" in sent.system and "instructions to you" in sent.system

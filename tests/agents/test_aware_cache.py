@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.context.agent_request import Sent, assemble
-from agents.context.values import Round, Stop, Told
+from agents.context.values import LineReply, Round, Stop
 from agents.providers.anthropic import Anthropic
 from agents.providers.attempt import Ask, Blocks
 from tests.agents.test_aware import AWARE
@@ -32,9 +32,9 @@ ROUNDS = st.lists(
     st.builds(
         Round,
         TEXT,
-        st.lists(st.builds(Told, st.just("→ view a7x2"), TEXT, st.integers(0, 9)), max_size=3).map(
-            tuple
-        ),
+        st.lists(
+            st.builds(LineReply, st.just("→ view a7x2"), TEXT, st.integers(0, 9)), max_size=3
+        ).map(tuple),
         st.integers(0, 50),
     ),
     max_size=4,
