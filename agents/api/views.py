@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
 from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -16,6 +15,7 @@ from agents.context.truncation import TooLong
 from agents.subject_prompt import too_long
 from loom import access
 from loom.api.auth import user_of
+from loom.api.schema import operation
 from loom.api.waiting import ended_within
 from loom.commands import generation_lifecycle
 from loom.models import Generation
@@ -129,11 +129,12 @@ def generation_body(row: Generation) -> GenerationBody:
 # Generations and calls over the API: looking, stopping, and the evidence.
 
 
-@extend_schema(
-    operation_id="generation",
-    tags=["generations"],
-    summary="One candidate",
-    responses=GenerationBody,
+@operation(
+    "GET",
+    "generations",
+    "One candidate",
+    id="generation",
+    answers=GenerationBody,
 )
 @api_view(["GET"])
 def generation(request: Request, uid: str) -> Response:
@@ -142,12 +143,12 @@ def generation(request: Request, uid: str) -> Response:
     return Response(generation_body(row).model_dump())
 
 
-@extend_schema(
-    operation_id="generation_stop",
-    tags=["generations"],
-    summary="Stop a candidate",
-    request=None,
-    responses={200: GenerationBody, 202: GenerationBody},
+@operation(
+    "POST",
+    "generations",
+    "Stop a candidate",
+    id="generation_stop",
+    answers={200: GenerationBody, 202: GenerationBody},
 )
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:
@@ -164,11 +165,12 @@ def stop(request: Request, uid: str) -> Response:
     return Response(generation_body(row).model_dump(), status=status)
 
 
-@extend_schema(
-    operation_id="workspace_context",
-    tags=["workspaces"],
-    summary="What the next request will hold",
-    responses=ContextBody,
+@operation(
+    "GET",
+    "workspaces",
+    "What the next request will hold",
+    id="workspace_context",
+    answers=ContextBody,
 )
 @api_view(["GET"])
 def context(request: Request, uid: str) -> Response:
@@ -184,11 +186,12 @@ def context(request: Request, uid: str) -> Response:
         raise too_long(long) from None
 
 
-@extend_schema(
-    operation_id="call",
-    tags=["calls"],
-    summary="One exchange with a provider",
-    responses=CallBody,
+@operation(
+    "GET",
+    "calls",
+    "One exchange with a provider",
+    id="call",
+    answers=CallBody,
 )
 @api_view(["GET"])
 def call(request: Request, uid: str) -> Response:
@@ -197,11 +200,12 @@ def call(request: Request, uid: str) -> Response:
     return Response(provenance.seen(row, is_open=access.may_read_call(actor, row)).body())
 
 
-@extend_schema(
-    operation_id="call_response",
-    tags=["calls"],
-    summary="The bytes a provider answered",
-    responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+@operation(
+    "GET",
+    "calls",
+    "The bytes a provider answered",
+    id="call_response",
+    answers={(200, "application/octet-stream"): OpenApiTypes.BINARY},
 )
 @api_view(["GET"])
 def response(request: Request, uid: str) -> HttpResponse:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from pydantic_core import to_json
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -18,6 +18,7 @@ from loom import access
 from loom.access import Actor
 from loom.api import responses
 from loom.api.auth import user_of
+from loom.api.schema import operation
 from loom.api.streaming import DEEP, packed, path_pieces
 from loom.events import streams
 from loom.models import Node, Tree, Workspace
@@ -55,37 +56,34 @@ def a_truth(name: str, says: str) -> OpenApiParameter:
     return OpenApiParameter(name, OpenApiTypes.BOOL, description=says, default=False)
 
 
-def a_number(name: str, says: str, *, least: int = 0, most: int | None = None) -> OpenApiParameter:
+def a_number(
+    name: str,
+    says: str,
+    *,
+    least: int = 0,
+    most: int | None = None,
+    default: int | None = None,
+) -> OpenApiParameter:
     """A whole number in the query, for the schema."""
     bounds = {"type": "integer", "minimum": least}
     if most is not None:
         bounds["maximum"] = most
-    return OpenApiParameter(name, bounds, description=says)
+    return OpenApiParameter(name, bounds, description=says, default=default)
 
 
 # Reading a tree over the API: nodes, paths, the skeleton, events and verification.
 
 
-_STR, _BOOL = OpenApiTypes.STR, OpenApiTypes.BOOL
-_FROM_0: dict[str, Any] = {"type": "integer", "minimum": 0}
-_TO_1000: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 1000}
-
-
-def _asked(
-    name: str, kind: OpenApiTypes | dict[str, Any], says: str, default: Any = None
-) -> OpenApiParameter:
-    return OpenApiParameter(name, kind, description=says, default=default)
-
-
-@extend_schema(
-    operation_id="tree_nodes",
-    tags=["trees"],
-    summary="Nodes in order of creation",
-    parameters=[
-        _asked("after", _FROM_0, "The `next` of the page before.", 0),
-        _asked("limit", _TO_1000, "At most 1000.", trees.MAX_ROWS),
-    ],
-    responses=responses.NodePage,
+@operation(
+    "GET",
+    "trees",
+    "Nodes in order of creation",
+    id="tree_nodes",
+    answers=responses.NodePage,
+    asks=(
+        a_number("after", "The `next` of the page before.", default=0),
+        a_number("limit", "At most 1000.", least=1, most=1000, default=trees.MAX_ROWS),
+    ),
 )
 @api_view(["GET"])
 def nodes(request: Request, uid: str) -> Response:
@@ -96,12 +94,13 @@ def nodes(request: Request, uid: str) -> Response:
     return Response(trees.page(actor, tree, after=after, limit=limit))
 
 
-@extend_schema(
-    operation_id="tree_node",
-    tags=["trees"],
-    summary="One node",
-    parameters=[_asked("descendants", _BOOL, "Counts what hangs below, too.", False)],
-    responses=responses.Node,
+@operation(
+    "GET",
+    "trees",
+    "One node",
+    id="tree_node",
+    answers=responses.Node,
+    asks=(a_truth("descendants", "Counts what hangs below, too."),),
 )
 @api_view(["GET"])
 def node(request: Request, uid: str, local_id: str) -> Response:
@@ -112,12 +111,13 @@ def node(request: Request, uid: str, local_id: str) -> Response:
     return Response(node_bodies(actor, tree, [row], descendants=descendants)[0])
 
 
-@extend_schema(
-    operation_id="tree_path",
-    tags=["trees"],
-    summary="The path to a node",
-    parameters=[_asked("node", _STR, "Its end; without it the caller's position.")],
-    responses=responses.Path,
+@operation(
+    "GET",
+    "trees",
+    "The path to a node",
+    id="tree_path",
+    answers=responses.Path,
+    asks=(an_id("node", "Its end; without it the caller's position."),),
 )
 @api_view(["GET"])
 def path(request: Request, uid: str) -> HttpResponse:
@@ -129,11 +129,12 @@ def path(request: Request, uid: str) -> HttpResponse:
     return packed(request, pieces, small=end.depth < DEEP)
 
 
-@extend_schema(
-    operation_id="tree_skeleton",
-    tags=["trees"],
-    summary="A whole tree in columns, without texts",
-    responses=responses.Skeleton,
+@operation(
+    "GET",
+    "trees",
+    "A whole tree in columns, without texts",
+    id="tree_skeleton",
+    answers=responses.Skeleton,
 )
 @api_view(["GET"])
 def columns(request: Request, uid: str) -> HttpResponseBase:
@@ -154,15 +155,16 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
     return answer
 
 
-@extend_schema(
-    operation_id="tree_events",
-    tags=["trees"],
-    summary="What happened in a tree",
-    parameters=[
-        _asked("since", _FROM_0, "The last seq that is known.", 0),
-        _asked("limit", _TO_1000, "At most 1000.", event_log.MAX_EVENTS),
-    ],
-    responses=responses.Events,
+@operation(
+    "GET",
+    "trees",
+    "What happened in a tree",
+    id="tree_events",
+    answers=responses.Events,
+    asks=(
+        a_number("since", "The last seq that is known.", default=0),
+        a_number("limit", "At most 1000.", least=1, most=1000, default=event_log.MAX_EVENTS),
+    ),
 )
 @api_view(["GET"])
 def events(request: Request, uid: str) -> Response:
@@ -171,15 +173,16 @@ def events(request: Request, uid: str) -> Response:
     return Response(events_of(request, actor, streams.name_of(tree)))
 
 
-@extend_schema(
-    operation_id="tree_verify",
-    tags=["trees"],
-    summary="Whether what is stored is what was written",
-    parameters=[
-        _asked("node", _STR, "Only this node and what it rests on."),
-        _asked("path", _STR, "Only the path to this node, as the caller reads it."),
-    ],
-    responses=responses.Verification,
+@operation(
+    "GET",
+    "trees",
+    "Whether what is stored is what was written",
+    id="tree_verify",
+    answers=responses.Verification,
+    asks=(
+        an_id("node", "Only this node and what it rests on."),
+        an_id("path", "Only the path to this node, as the caller reads it."),
+    ),
 )
 @api_view(["GET"])
 def verification(request: Request, uid: str) -> Response:
@@ -201,11 +204,12 @@ def verification(request: Request, uid: str) -> Response:
     return Response(verify.verify_tree(actor, tree, workspace))
 
 
-@extend_schema(
-    operation_id="tree_node_provenance",
-    tags=["trees"],
-    summary="Where a node came from",
-    responses=responses.Provenance,
+@operation(
+    "GET",
+    "trees",
+    "Where a node came from",
+    id="tree_node_provenance",
+    answers=responses.Provenance,
 )
 @api_view(["GET"])
 def provenance(request: Request, uid: str, local_id: str) -> Response:

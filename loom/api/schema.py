@@ -32,12 +32,14 @@ def operation(
     body: Any = None,
     status: int = 200,
     asks: Sequence[OpenApiParameter] = (),
+    id: str = "",
 ) -> Callable[[F], F]:
-    """Describes one method of an address; `name` is its group, a space, and its action."""
+    """Describes one method of an address; `name` is its group, a space, and its action, which
+    make its id where it has no `id` of another form."""
     group, _, action = name.partition(" ")
     described: Callable[[F], F] = extend_schema(
         methods=[method],
-        operation_id=f"{group}_{action}",
+        operation_id=id or f"{group}_{action}",
         tags=[group],
         summary=summary,
         request=body,
