@@ -140,6 +140,7 @@ def test_the_compose_file_has_no_password_of_its_own_and_gives_no_process_more_t
     assert [name for name, one in services.items() if "ports" in one] == ["proxy"]
     for name, one in services.items():
         assert one["cap_drop"] == ["ALL"] and one["read_only"] is True, name
+        assert one["security_opt"] == ["no-new-privileges:true"], name
         tag = one["image"].partition(":")[2]
         assert one["image"] == "heddle" or re.match(r"\d+\.\d+", tag), name
     assert "healthcheck" in services["worker"]
