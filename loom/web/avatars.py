@@ -1,7 +1,7 @@
 """How pages show participants: a name, initials and a colour each; and the texts that are shown."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from django.utils.translation import gettext, gettext_noop
 
@@ -45,14 +45,20 @@ class Who:
     model: str
     is_archived: bool
     is_agent: bool  # may be asked for a turn
-    samplers: str  # those that its endpoint takes, with blanks between
     is_toy: bool  # the embedded model, which is for trying things out
     budget: str
+    endpoint: Mapping[str, bool] = field(compare=False)  # what a test of it found
 
     @property
     def shown(self) -> str:
         """The name, or "You" for the reader."""
         return gettext("You") if self.is_me else self.name
+
+    @property
+    def samplers(self) -> str:
+        """Those that its endpoint takes, with blanks between."""
+        taken = samplers_of(self.model, self.endpoint) if self.kind == "model" else ()
+        return " ".join(sorted(taken))
 
 
 def _initials(participant: Participant) -> str:
@@ -85,18 +91,12 @@ def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who
             model=one.model_ref,
             is_archived=one.archived_at is not None,
             is_agent=one.kind == "model" and LOOM in one.permissions,
-            samplers=_samplers(one),
+            endpoint=one.probe.get("found") or {},
             is_toy=one.kind == "model" and one.model_ref.partition(":")[0] == LOCAL,
             budget=one.budget,
         )
         for place, one in enumerate(everybody)
     }
-
-
-def _samplers(one: Participant) -> str:
-    if one.kind != "model":
-        return ""
-    return " ".join(sorted(samplers_of(one.model_ref, one.probe.get("found") or {})))
 
 
 def tag_colour(grove: Grove, tag: str) -> int | None:

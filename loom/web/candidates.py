@@ -25,10 +25,9 @@ from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
 from loom.models import Generation, Node, Participant, Tree, VersionChoice, Workspace
-from loom.queries.authorship import pieces_of, writers_of
 from loom.queries.lookup import NEAREST, asked_on, path_ids
 from loom.queries.node_context import Around
-from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.node_rows import NodeRow, pieces_of, rows_of, writers_of
 from loom.rules.errors import CommandError
 from loom.rules.identity import Pieces
 from loom.rules.samplers import written

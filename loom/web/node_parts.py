@@ -24,9 +24,8 @@ from django.utils.translation import get_language, gettext, gettext_noop
 
 from loom.access import Actor
 from loom.models import Tree
-from loom.queries.authorship import pieces_of, writers_of
 from loom.queries.node_context import Around, Margin, Spot, margins_of
-from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.node_rows import NodeRow, pieces_of, rows_of, writers_of
 from loom.rules import preferences
 from loom.rules.identity import Pieces, digest
 from loom.web import markdown

@@ -10,9 +10,8 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.commands import node_writer
 from loom.models import Mark, Node, Participant, Tree, Workspace
-from loom.queries.authorship import pieces_of, writers_of
 from loom.queries.lookup import path_of
-from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.node_rows import NodeRow, pieces_of, rows_of, writers_of
 from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
 from loom.rules.identity import Pieces, looks_like_id
