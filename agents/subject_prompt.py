@@ -21,7 +21,7 @@ from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, registry, turn_lifecycle
+from loom.commands import registry, turn_lifecycle
 from loom.commands.money import key_of
 from loom.commands.view import LISTS
 from loom.grammar.gbnf import Known, grammar_of
@@ -342,7 +342,7 @@ def pieces_of(generation: Generation) -> tuple[Piece, ...]:
     """The path to the generation's point as the asker reads it, without what is never sent:
     empty, excluded and pruned nodes, and what is not text."""
     asker = _asker(generation)
-    workspace = node_writer.known_workspace_of(generation.asked_by, generation.tree)
+    workspace = access.known_workspace_of(generation.asked_by, generation.tree)
     rows = path_of(asker, generation.tree, workspace, generation.point)
     sent = sent_of(rows)
     reader = access.acting_as(asker, generation.participant)

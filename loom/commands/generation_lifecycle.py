@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, Max, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from loom.commands import money, node_writer
@@ -153,20 +152,6 @@ def has_waiting(lane: str) -> bool:
     """Whether anybody waits in a lane."""
     waiting = Generation.objects.filter(lane=lane, ended_at__isnull=True, status="queued")
     return waiting.filter(stop_asked=False).exists()
-
-
-def places(rows: Iterable[Generation]) -> dict[int, int]:
-    """How many begin before each of these queued generations, by row id. One query."""
-    keys = [row.pk for row in rows]
-    if not keys:
-        return {}
-    earlier = Q(rank__lt=OuterRef("rank")) | Q(rank=OuterRef("rank"), id__lt=OuterRef("pk"))
-    waiting = Generation.objects.filter(
-        earlier, lane=OuterRef("lane"), ended_at__isnull=True, status="queued"
-    )
-    counted = waiting.order_by().values("lane").annotate(many=Count("pk")).values("many")
-    found = Generation.objects.filter(pk__in=keys).order_by()
-    return dict(found.values_list("pk", Coalesce(Subquery(counted), 0)))
 
 
 # The life of a generation's row, as the worker writes it: taken, growing, sealed, landed.

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from loom import access
 from loom.access import Actor
 from loom.commands.context import Context, Op
 from loom.events import streams
@@ -220,25 +221,20 @@ def add_root(writer: Writer, tree: Tree) -> Node:
     return add_node(writer, tree, tree.maker, NewNode(text=""))
 
 
-_WORKSPACE = Prepared(
-    lambda: Workspace.objects.select_related("position", "participant", "tree").filter(
-        participant=Given("participant"), tree=Given("tree")
-    )
-)
-
-
-def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None:
-    """The participant's workspace in the tree; None where there is none yet."""
-    return _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
-
-
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:
-    """The participant's workspace in the tree, made on first use, with the root as its position."""
-    found = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
-    if found is not None:
-        return found
+    """The participant's workspace in the tree, stored on first use, with the root as its
+    position. What only reads asks `access.workspace_of`."""
+    return stored(access.workspace_of(participant, tree))
+
+
+def stored(workspace: Workspace) -> Workspace:
+    """The workspace, stored where that was not done yet."""
+    if workspace.pk:
+        return workspace
     made, _ = Workspace.objects.get_or_create(
-        participant=participant, tree=tree, defaults={"position": lookup.root_of(tree)}
+        participant=workspace.participant,
+        tree=workspace.tree,
+        defaults={"position_id": workspace.position_id, "uid": workspace.uid},
     )
     return made
 

@@ -11,7 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, people
+from loom.commands import people
 from loom.commands.execute import Answer, Request, execute_line
 from loom.models import Participant, Tree, User
 from loom.rules.errors import CommandError as Refusal
@@ -62,8 +62,7 @@ def say(line: str, *, tree: str, by: str, at: str = "", dry_run: bool = False) -
         user = _person(by)
         found = _tree(tree, user)
         actor = access.get_actor(user, found.grove)
-    workspace = node_writer.workspace_of(actor.participant, found)
-    return execute_line(actor, found, Request(line, at=at, dry_run=dry_run), workspace)
+    return execute_line(actor, found, Request(line, at=at, dry_run=dry_run))
 
 
 def _person(name: str) -> User:

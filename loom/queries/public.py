@@ -41,11 +41,11 @@ def reading(actor: Actor, tree: Tree, local_id: str) -> Reading:
     if hides(node):
         raise not_found(f"[{local_id}]", "Open the link without it.")
     ids = [key for _, key in path_ids(actor, tree, None, node, most=PAGE + 1)]
-    rows = rows_of(ids)
-    shown = [row for row in rows if row.depth][-PAGE:]
     slots = [one.pk for one in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
     standing = selected_versions(slots, None)
-    below = rows_of([standing[slot][0] for slot in slots[:MOST_BELOW]])
+    rows = rows_of([*ids, *(standing[slot][0] for slot in slots[:MOST_BELOW])])
+    rows, below = rows[: len(ids)], rows[len(ids) :]
+    shown = [row for row in rows if row.depth][-PAGE:]
     return Reading(
         node=rows[-1],
         rows=shown,

@@ -16,12 +16,13 @@ from django.utils import translation
 from django.views.decorators.http import require_GET
 
 from loom import access
-from loom.models import Generation, Participant, Tree
+from loom.models import Participant, Tree
 from loom.queries.node_context import Around, Spot
 from loom.queries.node_rows import fetch
+from loom.queries.path_page import Candidate, candidates_of
 from loom.rules.errors import not_found
 from loom.web.avatars import Who, cast_from, cast_of
-from loom.web.candidates import MAX_CARDS, Hanging, begun_and_coming, woven
+from loom.web.candidates import MAX_CARDS, Hanging, woven
 from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
 from loom.web.requests import PersonRequest, known_node, person
 
@@ -81,7 +82,7 @@ def parts_for(
     the ids of nodes that were not drawn, and of those whose place among their siblings alone
     changed, and what hangs below a node by its id. Empty where it is too much.
 
-    The names are those of `Changed`. At most eight queries, in however many languages."""
+    The names are those of `Changed`. At most six queries, in however many languages."""
     named = _Named(tree_uid, near=near, only=only, points=points, generations=generations)
     if len(named.points) > MOST_POINTS:
         return {}
@@ -141,18 +142,18 @@ class _Named:
 
 
 def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
-    """What the nodes and weaves are drawn from. Four queries for nodes, two for weaves."""
+    """What the nodes and weaves are drawn from. Three queries for nodes, one for weaves."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
     cards = [around.newest(one).id for slots in shown.values() for one in slots]
     found = found_for(named.tree, named.spots, cast, around=around, also=cards)
-    begun, coming = begun_and_coming(
+    below = candidates_of(
         [one for slots in shown.values() for one in slots],
         [one.id for slot in named.points for one in around.versions[slot]],
     )
     slot_of = {one.id: slot for slot in named.points for one in around.versions[slot]}
-    running: dict[int, list[Generation]] = defaultdict(list)
-    for one in coming:
+    running: dict[int, list[Candidate]] = defaultdict(list)
+    for one in below.coming:
         running[slot_of[one.point_id]].append(one)
     return found, [
         Hanging(
@@ -160,7 +161,7 @@ def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
             rows=[found.rows[around.newest(one).id] for one in shown[slot]],
             total=len(around.texts(slot)),
             children=named.below,
-            begun=begun,
+            begun=below.begun,
             coming=running[slot],
         )
         for slot in named.points

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
 from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
 from loom.queries.links import Portal, portals_of
@@ -138,7 +137,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     """One node: what may be done with it, its versions, links and provenance."""
     actor, tree = access.get_tree(request.user, uid)
     node = _panel_node(tree, local_id)
-    workspace = node_writer.workspace_of(actor.participant, tree)
+    workspace = access.workspace_of(actor.participant, tree)
     cast = cast_of(actor)
     stands = selected_versions([node.slot_id], workspace).get(node.slot_id, (0, ""))[0]
     versions = [
@@ -235,7 +234,7 @@ def provenance_page(request: PersonRequest, uid: str, local_id: str) -> HttpResp
     node = known_node(tree, local_id)
     if node is None:
         raise not_found(f"[{local_id}]")
-    found = provenance_of(actor, tree, node_writer.workspace_of(actor.participant, tree), node)
+    found = provenance_of(actor, tree, access.workspace_of(actor.participant, tree), node)
     call = found.call.body() if found.call else None
     context = {
         **frame(request, actor, "trees"),
