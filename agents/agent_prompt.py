@@ -1,6 +1,6 @@
 """What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from django.utils import timezone
 
-from agents.context import agent_request
+from agents.context import agent_request, sections
 from agents.context.agent_request import GO_ON, Sent
-from agents.context.subject_request import RESERVE
 from agents.context.truncation import Counted, count
 from agents.context.values import (
     Action,
@@ -43,6 +42,7 @@ from loom.rules.errors import CommandError
 from loom.rules.framing import plain
 from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE, LOOM, in_order
+from loom.rules.provider_kinds import RESERVE
 
 LINES = 30  # of the outline
 WORDS = 8  # of a node there, and of a text in the news
@@ -374,24 +374,12 @@ def _stop(row: NodeRow, own: str) -> Stop:
 # -- the view
 
 
-Collector = Callable[[Place], dict[str, Any]]
-_collectors: list[Collector] = []  # what each section is rendered from, as fields of View
-
-
-def _collects(collect: Collector) -> Collector:
-    _collectors.append(collect)
-    return collect
-
-
 def _view(place: Place) -> View:
     mode: Literal["dialogue", "buffer"] = "buffer" if place.tree.mode == "buffer" else "dialogue"
-    fields: dict[str, Any] = {"revision": place.workspace.revision, "mode": mode}
-    for collect in _collectors:
-        fields |= collect(place)
-    return View(**fields)
+    return View(revision=place.workspace.revision, mode=mode, **sections.collected(place))
 
 
-@_collects
+@sections.status.collector
 def _status(place: Place) -> dict[str, Any]:
     if place.turn is None:
         budget = budgets.budget_of(place.actor.participant.budget)
@@ -400,12 +388,12 @@ def _status(place: Place) -> dict[str, Any]:
     return {"budget": budgets.shown(budget_of(place.turn), spent)}
 
 
-@_collects
+@sections.outline.collector
 def _outline(place: Place) -> dict[str, Any]:
     return {"outline": twigs(place.actor, place.home, place.workspace, place.path)}
 
 
-@_collects
+@sections.path.collector
 def _path(place: Place) -> dict[str, Any]:
     is_home = place.home.pk == place.tree.pk
     rows = place.read if is_home else place.path
@@ -414,17 +402,17 @@ def _path(place: Place) -> dict[str, Any]:
     return {"near": near(place.home, seen, place.workspace, place.now, prose=is_prose)}
 
 
-@_collects
+@sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
     return {"actions": actions(place.workspace)}
 
 
-@_collects
+@sections.notifications.collector
 def _notifications(place: Place) -> dict[str, Any]:
     return {"notifications": news(place)}
 
 
-@_collects
+@sections.loom.collector
 def _loom(place: Place) -> dict[str, Any]:
     size = size_of(place.actor, place.home)
     is_home = place.home.pk == place.tree.pk

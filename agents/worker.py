@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 
 import httpx
-from django.conf import settings
 from django.db import DatabaseError
 
 from agents import persistence
@@ -28,7 +27,7 @@ _ending: list[str] = []
 
 def run_generation(uid: str) -> None:
     """Runs what may begin in the lane of a generation, and what waits there for a place, until
-    all of it has landed. Harmless where somebody else holds it or it has ended."""
+    all of it has ended. Harmless where somebody else holds it or it has ended."""
     held = _taken(uid)
     if held:
         the_loop().run(live(held))
@@ -75,7 +74,7 @@ def _next_of(lane: str) -> list[Held]:
 
 async def _one(held: Held) -> str:
     """Runs one call; its lane, which has a place again."""
-    transport = _transport(held.order.provider, settings.PROVIDER_ALLOW)
+    transport = _transport(held.order.provider, held.order.allow)
     run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
     _runs.add(run)
     if _ending:
@@ -98,7 +97,7 @@ def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTrans
 
 
 def end_all(why: str) -> None:
-    """Interrupts every run: what came lands, what has not begun is put back. Returns at once."""
+    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
     _ending.append(why)
     the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
 

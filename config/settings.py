@@ -208,6 +208,7 @@ SPECTACULAR_SETTINGS = {
 # Requests a minute for one API key or session (docs/model.md §14.3, Limits).
 REQUESTS_A_MINUTE = 1200
 PROVIDER_ALLOW = ENV.provider_allow
+PRIVATE_ADDRESSES = ENV.private_addresses  # who may allow others in the pages
 LOCAL_MODEL_URL = ENV.local_model_url
 # Which participants may use a provider's key of the environment: ids, or "first" (the Analyst
 # of the first start alone) or "none".

@@ -1,9 +1,8 @@
 """What a provider's stream reports, and one attempt to read it to its end."""
 
-import codecs
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any, Literal, Protocol
 from urllib.parse import quote
 
 import httpx
+from httpx_sse import EventSource
 
 from agents.providers.exchange import (
     Broken,
@@ -25,7 +25,6 @@ from agents.providers.exchange import (
 # What an adapter is asked and what it reports while an answer comes, from bytes to kept text.
 
 
-_LINES = re.compile(r"\r\n|\n|\r")
 _LONE = re.compile("[\x00\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
 REPLACEMENT = "\ufffd"
@@ -68,59 +67,34 @@ class TooLong(ValueError):
     """A line or an event that never ends."""
 
 
-class Events:
-    """The `data` of server-sent events out of bytes cut anywhere.
+MOST_IN_EVENT = 4 * 1024 * 1024  # bytes until an event must have ended
+_SSE = {"content-type": "text/event-stream; charset=utf-8-sig"}  # a BOM is left out
 
-    Lines end by LF, CR LF or CR; broken UTF-8 becomes U+FFFD; an event that the end of the
-    stream cuts off is given by `rest`. Source: HTML standard, "event stream interpretation".
+
+async def data_of(
+    chunks: AsyncIterator[bytes], limit: int = MOST_IN_EVENT
+) -> AsyncGenerator[str, None]:
+    """The `data` of server-sent events out of bytes cut anywhere. Raises TooLong.
+
+    Broken UTF-8 becomes U+FFFD. An event that the end of the stream cuts off is given too.
     """
+    unread = 0
 
-    def __init__(self, limit: int = 4 * 1024 * 1024) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-        self._limit = limit
-        self._line: list[str] = []  # joined once it ends: it may come byte by byte
-        self._data: list[str] = []
-        self._size = 0  # characters in both, and one for each line
-        self._held = ""
+    async def ended() -> AsyncIterator[bytes]:
+        nonlocal unread
+        async for chunk in chunks:
+            unread += len(chunk)
+            if unread > limit:
+                raise TooLong
+            yield chunk
+        yield b"\n\n"
 
-    def feed(self, chunk: bytes, *, final: bool = False) -> list[str]:
-        """The events that `chunk` completes. Raises TooLong."""
-        text = self._held + self._decoder.decode(chunk, final)
-        # A CR at the very end may be the first half of CR LF.
-        self._held = "\r" if text.endswith("\r") and not final else ""
-        *ends, rest = _LINES.split(text.removesuffix(self._held))
-        found = []
-        for end in ends:
-            event = self._take("".join([*self._line, end]))
-            self._line = []
-            if event is not None:
-                found.append(event)
-            self._size = 0 if not self._data else self._size + len(end) + 1
-        self._line.append(rest)
-        self._size += len(rest)
-        if self._size > self._limit:
-            raise TooLong
-        return found
-
-    def rest(self) -> list[str]:
-        """The last event, where the stream ended without the blank line after it."""
-        found = self.feed(b"", final=True)
-        for line in ("".join(self._line), ""):
-            event = self._take(line)
-            if event is not None:
-                found.append(event)
-        self._line = []
-        return found
-
-    def _take(self, line: str) -> str | None:
-        """Reads one line; the event it ends, if it does."""
-        if not line:
-            data, self._data = self._data, []
-            return "\n".join(data) if data else None
-        name, _, value = line.partition(":")
-        if name == "data":
-            self._data.append(value.removeprefix(" "))
-        return None
+    source = EventSource(httpx.Response(200, headers=_SSE, content=ended()))
+    async with aclosing(source.aiter_sse()) as events:
+        async for event in events:
+            unread = 0
+            if event.data:
+                yield event.data
 
 
 # What the shapes of APIs have in common: events of an answer, and refusals with a status.
@@ -132,25 +106,29 @@ _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 async def events_of(exchange: Exchange) -> AsyncIterator[str]:
     """The data of each event; of an answer that is no stream, its whole JSON."""
-    events = Events()
-    body = bytearray()
-    is_json: bool | None = None
+    chunks = exchange.chunks()
+    begun = bytearray()
+    async for chunk in chunks:
+        begun += chunk
+        if chunk.strip(_BLANK):
+            break
+    if begun.lstrip(_BLANK).startswith((b"{", b"[")):
+        rest = [chunk async for chunk in chunks]
+        yield b"".join([begun, *rest]).decode("utf-8-sig", "replace")
+        yield DONE
+        return
     try:
-        async for chunk in exchange.chunks():
-            if is_json is None and (begun := chunk.lstrip(_BLANK)):
-                is_json = begun[:1] in b"{["
-            body += chunk
-            if is_json is False:
-                for data in events.feed(bytes(body)):
-                    yield data
-                body.clear()
-        for data in events.rest():
-            yield data
+        async with aclosing(data_of(_joined_to(bytes(begun), chunks))) as found:
+            async for data in found:
+                yield data
     except TooLong:
         raise Broken(Failure("invalid", "one event of the answer never ended")) from None
-    if is_json:
-        yield body.decode("utf-8-sig", "replace")
-        yield DONE
+
+
+async def _joined_to(begun: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield begun
+    async for chunk in chunks:
+        yield chunk
 
 
 async def refusal(exchange: Exchange) -> Failure:
@@ -204,8 +182,9 @@ class Blocks:
 class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
     `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
-    which the answer is held. `blocks` are the messages but the system's once more, for
-    providers that take them apart; `goes_on`: with the last message, the model's own."""
+    which the answer is held; `samplers` by the names of loom.rules.samplers. `blocks` are
+    the messages but the system's once more, for providers that take them apart; `goes_on`:
+    with the last message, the model's own."""
 
     base_url: str
     model: str
@@ -218,6 +197,7 @@ class Ask:
     grammar: str = ""
     blocks: tuple[Blocks, ...] = ()
     goes_on: bool = False
+    samplers: Mapping[str, Any] = field(default_factory=dict)
     key: str = field(default="", repr=False)
 
 
@@ -264,7 +244,7 @@ class Adapter(Protocol):
         """The request with its key."""
         ...
 
-    def told(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
+    def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """The events of the answer, piece by piece. May raise Broken."""
         ...
 
@@ -298,42 +278,42 @@ class Attempt:
     def __post_init__(self) -> None:
         self.outgoing = self.adapter.outgoing(self.ask, self.body)
 
-    async def told(
+    async def events(
         self, transport: httpx.AsyncBaseTransport, limits: Limits
     ) -> AsyncGenerator[StreamEvent, None]:
         """The events of the answer; a failure, of whatever kind, is the last one."""
         try:
             async with exchange(transport, self.outgoing, limits) as came:
                 self.came = came
-                async with aclosing(self.adapter.told(came)) as telling:
-                    async for told in telling:
-                        if self._is_believed(told):
-                            self._note(told, came)
-                            yield self._without_key(told)
+                async with aclosing(self.adapter.events(came)) as stream:
+                    async for event in stream:
+                        if self._is_believed(event):
+                            self._note(event, came)
+                            yield self._without_key(event)
         except Broken as broken:
             yield self._without_key(broken.failure)
 
-    def _is_believed(self, told: StreamEvent) -> bool:
+    def _is_believed(self, event: StreamEvent) -> bool:
         """Whether an event names a candidate that was asked for, and counts that are possible."""
-        if isinstance(told, Usage):
-            return all(0 <= count <= MOST_TOKENS for count in told.counts.values())
-        return not isinstance(told, Delta | Finished) or 0 <= told.index < self.ask.many
+        if isinstance(event, Usage):
+            return all(0 <= count <= MOST_TOKENS for count in event.counts.values())
+        return not isinstance(event, Delta | Finished) or 0 <= event.index < self.ask.many
 
-    def _note(self, told: StreamEvent, came: Exchange) -> None:
-        if isinstance(told, Delta):
+    def _note(self, event: StreamEvent, came: Exchange) -> None:
+        if isinstance(event, Delta):
             came.clock.text_came()
             self.first_at = self.first_at or datetime.now(UTC)
-        elif isinstance(told, Usage):
-            self.usages[told.index] = told.counts
-        elif isinstance(told, Finished):
-            self.ended.add(told.index)
+        elif isinstance(event, Usage):
+            self.usages[event.index] = event.counts
+        elif isinstance(event, Finished):
+            self.ended.add(event.index)
             if len(self.ended) >= self.ask.many:
                 came.clock.text_ended()
 
-    def _without_key(self, told: StreamEvent) -> StreamEvent:
-        if isinstance(told, Failure):
-            return replace(told, said=masked(told.said, self.ask.key))
-        return told
+    def _without_key(self, event: StreamEvent) -> StreamEvent:
+        if isinstance(event, Failure):
+            return replace(event, said=masked(event.said, self.ask.key))
+        return event
 
     @property
     def request(self) -> dict[str, Any]:
@@ -350,7 +330,7 @@ class Attempt:
         """The body's bytes, and whether they are exactly the provider's: where an error in it
         echoed the key, the key is masked and they are not."""
         body = bytes(self.came.body) if self.came else b""
-        kept = body if self.status == 200 and b'"error"' not in body else self._masked(body)
+        kept = body if self.status == 200 and not _holds_error(body) else self._masked(body)
         return kept, self.adapter.is_exact and kept == body
 
     def _masked(self, body: bytes) -> bytes:
@@ -360,7 +340,7 @@ class Attempt:
             masked(one.decode("utf-8", "surrogateescape"), self.ask.key).encode(
                 "utf-8", "surrogateescape"
             )
-            if self.status != 200 or b'"error"' in one
+            if self.status != 200 or _holds_error(one)
             else one
             for one in lines
         )
@@ -397,6 +377,12 @@ class Attempt:
 SHORTEST_KEY = 12  # a shorter one is some word, which would be masked everywhere
 PIECE = 8  # a part of a key that is as long as this is masked too
 _MARKED = re.compile(rb"x+")
+_ERROR = re.compile(rb'"error"\s*+(?!:\s*+null)')
+
+
+def _holds_error(body: bytes) -> bool:
+    """Whether a body holds an error; `"error": null` beside a text of a model is none."""
+    return _ERROR.search(body) is not None
 
 
 def masked(text: str, key: str) -> str:

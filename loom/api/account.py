@@ -145,7 +145,11 @@ class Settings(BaseModel):
     prose: preferences.Prose
     size: preferences.Size
     width: preferences.Width
+    leading: preferences.Leading
+    align: preferences.Align
     nodes: preferences.Nodes
+    paste: preferences.Paste
+    styled: bool
     temperature: float | None
     edits: preferences.Edits
     verbose: bool

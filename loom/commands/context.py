@@ -316,7 +316,7 @@ _AGENT = Prepared(
 
 def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
     """The model participants of the grove that `agent:"…"` refs name, in their order."""
-    found = []
+    found: list[Participant] = []
     for ref in refs:
         word = ref.name or ref.id
         named = _AGENT.all(grove=context.actor.grove.pk, word=word)

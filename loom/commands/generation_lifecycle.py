@@ -158,7 +158,7 @@ def has_waiting(lane: str) -> bool:
     return waiting.filter(stop_asked=False).exists()
 
 
-# The life of a generation's row, as the worker writes it: taken, growing, sealed, landed.
+# The life of a generation's row, as the worker writes it: taken, growing, sealed, ended.
 
 
 OPEN_STATUSES = OPEN
@@ -253,7 +253,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         writer.flush()
 
 
-def land(
+def end_generation(
     generation_uid: str,
     *,
     lease: str,
@@ -363,4 +363,4 @@ def ask_stop(generation: Generation) -> None:
     Generation.objects.filter(pk=generation.pk, status__in=OPEN_STATUSES).update(stop_asked=True)
     generation.refresh_from_db()
     if generation.status == "queued":
-        land(generation.uid, lease="", text="", chunk=0, finish="interrupted:stopped")
+        end_generation(generation.uid, lease="", text="", chunk=0, finish="interrupted:stopped")

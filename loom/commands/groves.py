@@ -113,6 +113,13 @@ def _demand_settings(given: dict[str, Any]) -> None:
             "tag_colours must be an object of tags and colours.",
             hint='{"draft": "amber"}',
         )
+    unknown_colour = next((one for one in colours.values() if one not in names.TAG_COLOURS), None)
+    if unknown_colour is not None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{unknown_colour!r} is not a colour of tags.",
+            hint=" or ".join(names.TAG_COLOURS),
+        )
     if len(colours) > MAX_COLOURS:
         raise CommandError(
             "LIMIT_EXCEEDED",

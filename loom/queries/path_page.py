@@ -146,7 +146,7 @@ MOST_ASKED = 400  # candidates that are looked at for one go
 _CANDIDATES = """
     SELECT g.id, g.uid, g.node_id, g.point_id, p.uid, p.name, b.uid, g.status,
         CASE WHEN g.node_id IS NULL AND found.role = 0 THEN g.text ELSE '' END, g.chunk, g.note,
-        {error}, g.tokens, g.temperature, {at}, g.batch,
+        {error}, g.tokens, g.temperature, {settings}, {at}, g.batch,
         CASE WHEN g.status = 'queued' AND found.role = 0 THEN (
             SELECT COUNT(*) FROM loom_generation w WHERE w.lane = g.lane AND w.ended_at IS NULL
             AND w.status = 'queued' AND (w.rank < g.rank OR (w.rank = g.rank AND w.id < g.id))
@@ -187,6 +187,7 @@ class Candidate(NamedTuple):
     error_json: str | None
     tokens: int | None
     temperature: float | None
+    settings_json: str
     at: str
     batch: str
     before: int
@@ -200,6 +201,12 @@ class Candidate(NamedTuple):
     def error(self) -> dict[str, Any]:
         """Why it failed; empty where it did not."""
         return json.loads(self.error_json or "null") or {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The samplers it was asked for with."""
+        found: dict[str, Any] = json.loads(self.settings_json)
+        return found
 
     @property
     def is_coming(self) -> bool:
@@ -231,8 +238,10 @@ def candidates_of(
     they did not get there lately, and whom they asked last on the path (row ids, root first).
     Rounds of turns are none of them: they are drawn with the turn. One query."""
     near = path[-NEAREST:]
+    cast = "::text" if connection.vendor == "postgresql" else ""
     sql = _CANDIDATES.format(
-        error="g.error::text" if connection.vendor == "postgresql" else "g.error",
+        error=f"g.error{cast}",
+        settings=f"g.settings{cast}",
         at=in_utc("g.created_at"),
         slots=listed(slots),
         points=listed(points),
@@ -243,14 +252,14 @@ def candidates_of(
     who = by.pk if by is not None else 0
     rows = fetch(sql, [since, who, *near, who])
     found = Candidates()
-    for row in sorted(row for row in rows if row[17] == 0):
-        one = Candidate._make(row[:17])
+    for row in sorted(row for row in rows if row[18] == 0):
+        one = Candidate._make(row[:18])
         if one.node_id is not None:
             found.begun[one.node_id] = one
         else:
             (found.coming if one.is_coming else found.lost).append(one)
-    asked = sorted((row for row in rows if row[17] == 1), key=lambda row: (-row[18], -row[0]))
-    found.asked_at, found.asked = _asked([Candidate._make(row[:17]) for row in asked])
+    asked = sorted((row for row in rows if row[18] == 1), key=lambda row: (-row[19], -row[0]))
+    found.asked_at, found.asked = _asked([Candidate._make(row[:18]) for row in asked])
     return found
 
 

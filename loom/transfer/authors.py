@@ -13,7 +13,7 @@ from loom.events import streams
 from loom.models import ORDINAL_BITS, Grove, Node, Participant, Tree
 from loom.rules import identity
 from loom.rules.names import IMPORTED, cleaned
-from loom.transfer.pyloom import UNNAMED
+from loom.transfer.gathering import UNNAMED
 
 
 class Ledger:

@@ -241,8 +241,9 @@ def _made_at(given: str, growing: Growing) -> datetime:
     return datetime.fromisoformat(given) if given else growing.now
 
 
-def show(growing: Growing, row: Import, beat: Beat) -> None:
-    """Makes the tree visible, with the event `import.finished`; the import is done."""
+def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) -> None:
+    """Makes the tree visible, with the event `import.finished`; `done` records it in the same
+    transaction."""
     report = growing.report.body()
     tree = growing.tree
     with transaction.atomic():
@@ -253,6 +254,4 @@ def show(growing: Growing, row: Import, beat: Beat) -> None:
         writer.sized(measured(tree.pk))
         writer.flush()
         Tree.objects.filter(pk=tree.pk).update(erasing_at=None, touched_at=timezone.now())
-        Import.objects.filter(pk=row.pk).update(
-            status="done", done=row.total, report=report, error=None, leased_until=None
-        )
+        done()

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
@@ -20,12 +21,15 @@ from loom.commands.execute import Answer, Request, execute, execute_line
 from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
-from loom.models import Tree
+from loom.models import Generation, Tree
+from loom.queries.authorship import writers_of
 from loom.queries.node_rows import NodeRow
 from loom.queries.path_page import Candidate, Way, candidates_of
 from loom.rules.errors import CommandError
+from loom.rules.identity import Pieces
+from loom.rules.samplers import written
 from loom.web.avatars import Who
-from loom.web.node_parts import age_of, broken_reason
+from loom.web.node_parts import age_of, broken_reason, painted
 from loom.web.requests import PersonRequest, person, text_of
 
 _COMMAND = re.compile(r" {0,2}(→|->)")
@@ -103,9 +107,11 @@ MAX_CARD_TEXT = 700
 class Card:
     """One continuation: a node, or a generation that is still coming (`generation` set)."""
 
-    who: Who
+    who: Who  # who wrote most of it
     text: str
     is_cut: bool
+    others: tuple[Who, ...] = ()  # who wrote the rest
+    spans: SafeString | None = None  # the text by author, where there are several
     key: int = 0
     id: str = ""
     generation: str = ""
@@ -178,6 +184,7 @@ class Hanging:
     children: Mapping[int, int]
     begun: Mapping[int, Candidate]
     coming: Sequence[Candidate]
+    pieces: Mapping[int, Pieces]  # who wrote the rows
 
 
 def woven(
@@ -193,8 +200,9 @@ def woven(
     A candidate keeps its place, and so its key, when it ends before one asked for earlier.
     """
     begun, coming = hanging.begun, hanging.coming
+    pieces = hanging.pieces
     cards = [
-        (_order(row, begun), _card(row, cast, hanging.children.get(row.slot_id, 0), begun))
+        (_order(row, begun), _card(row, cast, begun, pieces[row.id], hanging.children))
         for row in hanging.rows
     ]
     cards += [((one.created_at, one.pk), _stream(one, cast)) for one in coming]
@@ -218,9 +226,16 @@ def cards_of(way: Way, chosen: Mapping[int, int]) -> list[int]:
     return [way.around.standing(slot, chosen.get(slot)).id for slot in slots]
 
 
-def weave_of(actor: Actor, way: Way, cards: Sequence[NodeRow], cast: dict[str, Who]) -> Weave:
-    """What hangs below the end of a path for the actor, from the rows that have a card: with what
-    they asked for and did not get, and whom they asked last on the path. One query."""
+def weave_of(
+    actor: Actor,
+    way: Way,
+    cards: Sequence[NodeRow],
+    pieces: Mapping[int, Pieces],
+    cast: dict[str, Who],
+) -> Weave:
+    """What hangs below the end of a path for the actor, from the rows that have a card and who
+    wrote their pieces: with what the actor asked for and did not get, and whom they asked last on
+    the path. One query."""
     end = way.here
     path = [spot.id for spot in way.path]
     versions = [one.id for one in way.around.versions[end.slot_id]]
@@ -233,6 +248,7 @@ def weave_of(actor: Actor, way: Way, cards: Sequence[NodeRow], cast: dict[str, W
         children=way.children,
         begun=found.begun,
         coming=found.coming,
+        pieces=pieces,
     )
     is_here = found.asked_at == end.pk
     return woven(hanging, cast, failed=found.lost, asked=found.asked, asked_here=is_here)
@@ -260,15 +276,24 @@ def _order(row: NodeRow, begun: Mapping[int, Candidate]) -> tuple[datetime, int]
     return generation.created_at, generation.pk
 
 
-def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: Mapping[int, Candidate]) -> Card:
+def _card(
+    row: NodeRow,
+    cast: dict[str, Who],
+    begun: Mapping[int, Candidate],
+    pieces: Pieces,
+    children: Mapping[int, int],
+) -> Card:
     generation = begun.get(row.slot_id)
+    who, *others = (cast[uid] for uid in writers_of(row, pieces))
     return Card(
-        who=cast[row.author_uid],
+        who=who,
+        others=tuple(others),
+        spans=painted(row.text[:MAX_CARD_TEXT], pieces, cast) if others else None,
         text=row.text[:MAX_CARD_TEXT],
         is_cut=row.length > MAX_CARD_TEXT,
         id=row.local_id,
         age=age_of(row.created_at),
-        children=below,
+        children=children.get(row.slot_id, 0),
         broken=broken_reason(row.finish),
         note=generation.note if generation else "",
         is_excluded=bool(row.excluded),
@@ -286,16 +311,19 @@ def _lost(one: Candidate, cast: dict[str, Who]) -> Card:
         generation=one.uid,
         failed=str(error.get("message") or gettext("The model returned no text.")),
         hint=str(error.get("hint") or ""),
-        again=_again(one) if pays else "",
+        again=again(one, one.name) if pays else "",
     )
 
 
-def _again(one: Candidate) -> str:
-    """The line that asks the same participant for one more, with the same settings."""
-    name = one.name.replace("\\", "\\\\").replace('"', '\\"')
+def again(one: Candidate | Generation, name: str, point: str = "") -> str:
+    """The line that asks the participant of that name for one more, with the same settings; below
+    the node `point`."""
+    name = name.replace("\\", "\\\\").replace('"', '\\"')
     tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
     temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
-    return f'continue n:1{tokens}{temperature} using agent:"{name}"'
+    settings = f" settings:{quoted(written(one.settings))}" if one.settings else ""
+    below = f" from {point}" if point else ""
+    return f'continue{below} n:1{tokens}{temperature}{settings} using agent:"{name}"'
 
 
 def _stream(one: Candidate, cast: dict[str, Who]) -> Card:
@@ -314,7 +342,14 @@ def _stream(one: Candidate, cast: dict[str, Who]) -> Card:
 def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
     """The models that may be asked, for the composer."""
     return [
-        {"id": who.uid, "name": who.name, "model": who.model, "colour": who.colour}
+        {
+            "id": who.uid,
+            "name": who.name,
+            "model": who.model,
+            "colour": who.colour,
+            "is_toy": who.is_toy,
+            "samplers": who.samplers,
+        }
         for who in cast.values()
         if who.kind == "model" and not who.is_archived
     ]

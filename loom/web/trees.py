@@ -23,6 +23,8 @@ from loom.queries.path_page import Way, way_of
 from loom.queries.trees import size_of
 from loom.rules.budgets import PRESETS
 from loom.rules.errors import CommandError
+from loom.rules.identity import of_tree
+from loom.rules.samplers import SAMPLERS
 from loom.web import keys
 from loom.web.avatars import Who, cast_of
 from loom.web.candidates import agents_of, cards_of, weave_of
@@ -63,17 +65,25 @@ class _Page:
         way = way_of(visit, named, most=max(nodes, 1))
         stretch = stretch_of(way, tree, after=after, limit=nodes)
         spots, end = stretch.spots, way.path[-1].slot_id
-        kept = kept_of(tree, [one.id for one in spots], workspace=visit.workspace, slot=end)
+        items = [of_tree(tree.pk), *(one.id for one in spots)]
+        kept = kept_of(tree, items, workspace=visit.workspace, slot=end)
         cards = cards_of(way, kept.chosen)
         found = found_for(tree, spots, cast, around=way.around, kept=kept, also=cards)
+        found.find_pieces([*(one.id for one in spots), *cards])
         return cls(visit, cast, way, stretch, kept, found)
+
+    @property
+    def tree_tags(self) -> set[str]:
+        """The tags on the tree itself."""
+        marks = self.kept.marks[of_tree(self.visit.tree.pk)]
+        return {label for kind, label, _ in marks if kind == "tag"}
 
     def context(self) -> dict[str, Any]:
         """What the template of the weave takes. One more query, for the candidates."""
         actor = self.visit.actor
         cards = [self.found.rows[one] for one in cards_of(self.way, self.kept.chosen)]
         return {
-            "weave": weave_of(actor, self.way, cards, self.cast),
+            "weave": weave_of(actor, self.way, cards, self.found.pieces, self.cast),
             "tree": self.visit.tree,
             "can": access.abilities(actor, self.visit.tree),
         }
@@ -101,10 +111,8 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
     actor, cast = page.visit.actor, page.cast
     context = {
         **page.path_context(),
-        "cast": list(cast.values()),
+        **_menus(actor, cast),
         "me": cast[actor.participant.uid],
-        "agents": agents_of(cast),
-        "actors": [one for one in cast.values() if one.is_agent and not one.is_archived],
         "budgets": tuple(PRESETS),
         "settings": {
             **_settings(page),
@@ -112,6 +120,8 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
             "edits": request.user.likes.edits,
         },
         "shares": actor.is_owner,
+        "samplers": SAMPLERS,
+        "tree_tags": tuple(sorted(page.tree_tags)),
         "tail": page.kept.drafts.get("buffer", ""),
     }
     return render(request, "pages/tree.html", context)
@@ -133,17 +143,44 @@ def _settings(page: _Page) -> dict[str, Any]:
         "me": visit.actor.participant.uid,
         "can": access.abilities(visit.actor, visit.tree),
         "versions": page.kept.choices,
-        "cast": [
-            {
-                "id": who.uid,
-                "name": who.name,
-                "kind": who.kind,
-                "colour": who.colour,
-                "initials": who.initials,
-            }
-            for who in page.cast.values()
-        ],
+        "cast": _cast_shown(page.cast),
     }
+
+
+def _cast_shown(cast: dict[str, Who]) -> list[dict[str, Any]]:
+    """The participants as the page's scripts know them."""
+    names = ("name", "kind", "colour", "initials")
+    return [
+        {"id": who.uid, **{name: getattr(who, name) for name in names}} for who in cast.values()
+    ]
+
+
+def _menus(actor: Actor, cast: dict[str, Who]) -> dict[str, Any]:
+    """Who can be asked to continue or to act, and who takes part."""
+    agents = agents_of(cast)
+    actors = [one for one in cast.values() if one.is_agent and not one.is_archived]
+    return {
+        "cast": list(cast.values()),
+        "agents": agents,
+        "only_toys": all(one["is_toy"] for one in agents),
+        "actors": actors,
+        "toy_actors": any(one.is_toy for one in actors),
+        "is_owner": actor.is_owner,
+    }
+
+
+@require_GET
+@person
+def cast(request: PersonRequest, uid: str) -> HttpResponse:
+    """Who can be asked and who takes part, for a page that was opened before."""
+    actor, _ = access.get_tree(request.user, uid)
+    everybody = cast_of(actor)
+    context = {
+        **_menus(actor, everybody),
+        "grove": actor.grove,
+        "settings": _cast_shown(everybody),
+    }
+    return render(request, "parts/cast.html", context)
 
 
 def _elements(actor: Actor, tree: Tree, drawn: Sequence[Drawn], above: str) -> list[SafeString]:
@@ -155,6 +192,15 @@ def _elements(actor: Actor, tree: Tree, drawn: Sequence[Drawn], above: str) -> l
         one.element(reader, above=before, portals=out.get(one.id, ""))
         for one, before in zip(drawn, [above, *(one.id for one in drawn)], strict=False)
     ]
+
+
+@require_GET
+@person
+def tags(request: PersonRequest, uid: str) -> HttpResponse:
+    """The tags of the tree itself, as its bar shows them."""
+    actor, tree = access.get_tree(request.user, uid)
+    context = {"tree": tree, "grove": actor.grove, "tree_tags": tags_on(actor, tree)}
+    return render(request, "parts/bar_tags.html", context)
 
 
 @require_GET
@@ -203,7 +249,7 @@ def about_page(request: PersonRequest, uid: str) -> HttpResponse:
         "tree": tree,
         "size": size_of(actor, tree),
         "can": access.abilities(actor, tree),
-        "tags": ", ".join(tags_on(tree)),
+        "tags": ", ".join(tags_on(actor, tree)),
     }
     return render(request, "pages/about.html", context)
 
@@ -246,7 +292,7 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
 def _retag(actor: Actor, tree: Tree, given: str) -> str:
     """Makes the tree's tags those that were given, with commas between, as lines of the person."""
     names = {name.casefold(): name for part in given.split(",") if (name := _tag_of(part))}
-    before = {tag.casefold(): tag for tag in tags_on(tree)}
+    before = {tag.casefold(): tag for tag in tags_on(actor, tree)}
     for run, wanted, others in ((tag, names, before), (untag, before, names)):
         fresh = tuple(name for key, name in wanted.items() if key not in others)
         if fresh:

@@ -215,6 +215,7 @@ def test_a_path_that_must_not_be_cut_is_refused(
 ) -> None:
     execute_line(actor, tree, Request(f'respond "{"word " * 4000}"'))
     Tree.objects.filter(pk=tree.pk).update(truncation="stopAtLimit")
+    Participant.objects.filter(pk=model.pk).update(context_limit=4096)
     row = run(ask()[0])
     assert row.error is not None
     assert row.error["code"] == "LIMIT_EXCEEDED"
@@ -222,8 +223,9 @@ def test_a_path_that_must_not_be_cut_is_refused(
 
 
 def test_a_long_path_is_cut_and_says_so(
-    ask: Say, tree: Tree, actor: Actor, provider: ScriptedProvider
+    ask: Say, tree: Tree, actor: Actor, model: Participant, provider: ScriptedProvider
 ) -> None:
+    Participant.objects.filter(pk=model.pk).update(context_limit=4096)
     for n in range(8):
         execute_line(actor, tree, Request(f'respond "{n} {"word " * 600}"'))
     row = run(ask()[0])

@@ -41,6 +41,7 @@ PARTS = {
     "search": ("/search?q=text", 12),
     "about": ("/about", 6),
     "share": ("/share", 5),
+    "export": ("/export?node={at}", 24),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {

@@ -8,7 +8,9 @@ import { EditBar } from "../buffer/bar.js";
 import { Leaves } from "../buffer/leaves.js";
 import { Saving } from "../buffer/saving.js";
 import { takePlace } from "../buffer/mount.js";
+import { Takes } from "../buffer/takes.js";
 import { Shadows } from "../buffer/remote-drafts.js";
+import { Writing } from "../buffer/writing.js";
 import { Wheel } from "../buffer/candidate-preview.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { editorModule } from "../tree/editor-loader.js";
@@ -57,14 +59,17 @@ export class LoomBuffer extends HTMLElement {
   mount(Editor, leaves) {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const { signal } = /** @type {AbortController} */ (this.stop);
-    const tail = page.drafts.of(this.place ?? placeAt(page, "buffer"));
     const editor = (this.editor = takePlace(this, page, Editor, leaves));
     this.bar = new EditBar(this);
+    this.writing = new Writing(this, editor, signal);
     this.saving = new Saving(this, page, editor);
     this.wheel = new Wheel(this, page, editor, signal);
     this.shadows = new Shadows(this, page, signal);
+    this.takes = new Takes(page);
     this.restore();
-    editor.put(leaves.length, tail);
+    editor.cutPast();
+    this.shown = page.position;
+    page.addEventListener("taken", (event) => this.taken(/** @type {CustomEvent} */ (event).detail), { signal });
     page.addEventListener("moved", () => this.moved(), { signal });
     for (const name of ["changed", "store"]) page.addEventListener(name, () => this.soon(), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
@@ -100,7 +105,9 @@ export class LoomBuffer extends HTMLElement {
   }
 
   typed() {
+    this.takes?.forget();
     this.wheel?.show();
+    this.writing?.soon();
     if (!this.typing) this.typing = setTimeout(() => this.keep(), SOON_MS);
   }
 
@@ -136,6 +143,7 @@ export class LoomBuffer extends HTMLElement {
 
   /** The caret stands elsewhere: an edit that it has left is saved. */
   placed() {
+    this.writing?.soon();
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => {
       if (this.typing) this.keep();
@@ -149,6 +157,27 @@ export class LoomBuffer extends HTMLElement {
   go(action) {
     this.keep();
     return action === "continue" ? this.saving?.continueHere() : this.saving?.all();
+  }
+
+  /** A candidate is taken: words of it that were taken before are part of it, and the caret goes
+   * to its end, unless it was still coming when it was taken.
+   * @param {{from: string, to: string, isLate?: boolean}} move */
+  taken({ from, to, isLate }) {
+    const { editor, page, place } = this;
+    if (!editor || !page || !place) return;
+    if (this.typing) this.keep();
+    const { tail } = editor;
+    const card = this.wheel?.cardOf(to);
+    const isPart = Boolean(tail && card && this.wheel?.textOf(card).startsWith(tail));
+    if (isPart) {
+      editor.cutPast();
+      editor.putTail("");
+      page.drafts.write(place, "");
+    }
+    this.takes?.add({ from, to, tail: isPart ? tail : "" });
+    if (isLate) return;
+    editor.toEnd();
+    editor.focus();
   }
 
   moved() {
@@ -168,6 +197,8 @@ export class LoomBuffer extends HTMLElement {
     const { editor, page, leaves } = this;
     // While the past is looked at, the text waits as it is.
     if (!editor || !page || !leaves || page.isPast || this.saving?.isBusy) return;
+    // A letter that an input method is still making would be lost.
+    if (editor.view.composing) return this.soon();
     if (this.typing) this.keep();
     const position = page.position;
     // A node of this page's own making: the event that tells its place is on its way.
@@ -179,14 +210,21 @@ export class LoomBuffer extends HTMLElement {
       if (position !== page.position || this.saving?.isBusy) return;
       const place = placeAt(page, "buffer");
       const isElsewhere = !this.place || nameOf(place) !== nameOf(this.place);
+      const from = this.place ? nameOf(this.place) : "";
       this.place = place;
-      editor.update(now, isElsewhere ? page.drafts.of(place) : null);
-      if (isElsewhere) {
-        this.restore();
+      if (!isElsewhere) editor.update(now, null);
+      else {
+        editor.turn(from, nameOf(place), () => {
+          editor.update(now, page.drafts.of(place));
+          this.restore();
+        });
         page.whereabouts.share(editor.tail);
       }
       this.tell();
       this.wheel?.show();
+      this.writing?.soon();
+      this.shown = position;
+      page.emit("text");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     }

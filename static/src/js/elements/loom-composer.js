@@ -27,6 +27,8 @@ export class LoomComposer extends HTMLElement {
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
     this.form.addEventListener("change", () => this.changed(), { signal });
     this.page.addEventListener("moved", () => this.moved(), { signal });
+    document.addEventListener("cast", () => this.asks?.show(this.asks.read()), { signal });
+    document.addEventListener("cast", () => this.weigh(), { signal });
     this.place = placeAt(this.page, "buffer");
     this.page.drafts.addEventListener("draft", (event) => this.isAt(event) && this.loadDraft(), { signal });
     askWhich(this.page.drafts, this.form, (place) => nameOf(place) === this.name, signal);
@@ -175,8 +177,9 @@ export class LoomComposer extends HTMLElement {
     const asking = this.asks?.read();
     if (!shown || !asking || !this.estimate) return;
     const cost = costOf(this.estimate, asking, this.text?.value ?? "");
-    shown.hidden = !asking.using.length || this.form?.classList.contains("is-command") === true;
-    shown.textContent = inWords(cost);
+    // Its line is there from the start, so that nothing is covered when it comes.
+    const isAsking = asking.using.length && !this.form?.classList.contains("is-command");
+    shown.textContent = isAsking ? inWords(cost) : "";
     shown.classList.toggle("bad", cost.over);
   }
 }

@@ -2,7 +2,7 @@
 // What the composer's fields ask of models: who, how many of each, how long, how daring. The
 // choice is kept for the tree, and where somebody was asked on this path before, it is theirs.
 
-import { t, tn } from "../t.js";
+import { language, t, tn } from "../t.js";
 
 /** @typedef {import("./asking.js").ContinueFields} Fields */
 
@@ -29,7 +29,7 @@ export class Asking {
     const of = (/** @type {string} */ name) => this.field(name)?.value.trim() ?? "";
     const using = this.boxes().filter((box) => box.checked).map((box) => box.value);
     const counts = Object.fromEntries(using.map((name) => [name, of(`n:${name}`)]).filter(([, count]) => count));
-    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), using, counts };
+    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), settings: of("settings"), using, counts };
   }
 
   keep() {
@@ -126,9 +126,9 @@ export function keysOf(card) {
 
 /**
  * @typedef {{input: number, output: number, cached?: number}} Prices USD per million tokens
- * @typedef {{name: string, tokens: number, how: string, length: number, prices: Prices | null, caches_from: number | null}} ToRead
+ * @typedef {{name: string, tokens: number, whole?: number, limit?: number, how: string, length: number, prices: Prices | null, caches_from: number | null}} ToRead
  * @typedef {{money: {left_usd: number | null}, participants: ToRead[]}} Estimate
- * @typedef {{tokens: number, how: string, usd: number | null, left: number | null, over: boolean}} Cost
+ * @typedef {{tokens: number, how: string, usd: number | null, left: number | null, over: boolean, cut: ToRead | null}} Cost
  */
 
 /**
@@ -151,7 +151,8 @@ export function costOf(estimate, { n = "", tokens = "", using = [], counts = {} 
   }
   const longest = asked.reduce((most, one) => (one.tokens > most.tokens ? one : most), { tokens: 0, how: "counted" });
   const left = estimate.money.left_usd;
-  return { tokens: longest.tokens + more, how: more ? "estimated" : longest.how, usd, left, over: usd !== null && left !== null && usd > left };
+  const cut = asked.find(({ whole = 0, limit = Infinity }) => whole + more > limit) ?? null;
+  return { tokens: longest.tokens + more, how: more ? "estimated" : longest.how, usd, left, over: usd !== null && left !== null && usd > left, cut: cut && { ...cut, whole: (cut.whole ?? 0) + more } };
 }
 
 /** An amount with two figures that count. @param {number} usd */
@@ -165,11 +166,12 @@ export function dollars(usd) {
 }
 
 /** @param {Cost} cost */
-export function inWords({ tokens, how, usd, left, over }) {
+export function inWords({ tokens, how, usd, left, over, cut }) {
   const parts = [how === "counted" ? tn("{n} input token", "{n} input tokens", tokens) : tn("about {n} input token", "about {n} input tokens", tokens)];
   if (usd !== null) parts.push(t("at most {money}", { money: dollars(usd) }));
   if (usd !== null && left !== null) parts.push(t("{money} left today", { money: dollars(left) }));
   if (over) parts.push(t("answers stop at this limit"));
+  if (cut) parts.push(t("cut: {name} reads {limit} of about {all} tokens", { name: cut.name, limit: (cut.limit ?? 0).toLocaleString(language()), all: (cut.whole ?? 0).toLocaleString(language()) }));
   return parts.join(" · ");
 }
 
@@ -187,16 +189,17 @@ export function withText(head, text) {
 }
 
 /**
- * @typedef {{n?: string, tokens?: string, temperature?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
+ * @typedef {{n?: string, tokens?: string, temperature?: string, settings?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
  * `counts`: how many those give who do not give n.
  * @param {string} from a ref, or "" for here @param {ContinueFields} asking
  */
-export function continueLine(from, { n = "", tokens = "", temperature = "", using = [] }) {
+export function continueLine(from, { n = "", tokens = "", temperature = "", settings = "", using = [] }) {
   const parts = ["continue"];
   if (from) parts.push(`from ${from}`);
   if (n) parts.push(`n:${n}`);
   if (tokens) parts.push(`tokens:${tokens}`);
   if (temperature) parts.push(`temperature:${temperature}`);
+  if (settings) parts.push(`settings:${quoted(settings)}`);
   if (using.length) parts.push("using", ...using.map((name) => `agent:${quoted(name)}`));
   return parts.join(" ");
 }

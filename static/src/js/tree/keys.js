@@ -4,6 +4,7 @@
 import { composer, perform } from "./actions.js";
 import { comboOf } from "./combos.js";
 import { shut } from "./menus.js";
+import { toggleMode } from "./modes.js";
 import { MOVES, moveBy } from "./moves.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -50,6 +51,8 @@ export const ACTIONS = {
   ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
   compare: (page) => perform("compare", subject(page)),
   bookmark: toggleBookmark,
+  focus: () => toggleMode("focus"),
+  read: () => toggleMode("read"),
   more: (page) => page.can.write && weave()?.more() === undefined,
   ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`take-${number}`, () => weave()?.takeKey(number) ?? false])),
 };
