@@ -74,6 +74,8 @@ GET    workspaces/{agents}             200 200 200 404 401
 GET    workspaces/{workspace}/events   200 404 404 404 401
 GET    workspaces/{workspace}/outline  200 404 404 404 401
 GET    workspaces/{workspace}/status   200 404 404 404 401
+GET    workspaces/{workspace}/windows  200 404 404 404 401
+GET    workspaces/{agents}/windows     200 200 200 404 401
 GET    workspaces/{agents}/outline     200 200 200 404 401
 GET    workspaces/{agents}/status      200 200 200 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
