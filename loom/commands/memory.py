@@ -173,7 +173,8 @@ def _stashes(context: Context) -> list[str]:
 
 
 def _windows(context: Context) -> list[str]:
-    return [f"  {title_of(context, one)}" for one in windows.visible(context.workspace)[:SHOWN]]
+    seen = windows.visible(context.workspace)
+    return [f"  {title_of(context, one)}" for one in windows.by_number(seen)[:SHOWN]]
 
 
 def _used(context: Context) -> str:

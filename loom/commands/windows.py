@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated
 
-from django.db.models import QuerySet
-
 from loom.commands.context import Context, Reply, get_node, get_window
 from loom.commands.registry import Args, RefField, Written, command
 from loom.events import streams
@@ -93,7 +91,13 @@ def open_(context: Context, args: Open) -> Reply:
         show_window(context, window, keep=args.keep)
     else:
         window = _on_node(context, args)
-    window.label = (label or window.label) if window.kind != "stash" else window.label
+    if label and window.kind != "node":
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"#{window.number} is a {window.kind}; only a window on a text takes a label.",
+            hint=f"→ open #{window.number} keep",
+        )
+    window.label = label or window.label
     return Reply(f"✓ opened {title_of(context, window)}", items=items_of(window))
 
 
@@ -249,13 +253,14 @@ def _by_number(context: Context, args: Named, word: str, change: Change) -> Repl
     return Reply(f"{reply.text}{more}", items=reply.items)
 
 
-def _labelled(context: Context, label: str) -> QuerySet[Window]:
+def _labelled(context: Context, label: str) -> list[Window]:
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
-    return rows.filter(label__iexact=label).order_by("number")
+    found = rows.filter(kind__in=("node", "stash"), label__iexact=label).order_by()
+    return windows.by_number(found)
 
 
-def _visible(context: Context) -> QuerySet[Window]:
-    return windows.visible(context.workspace)
+def _visible(context: Context) -> list[Window]:
+    return windows.by_number(windows.visible(context.workspace))
 
 
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
@@ -267,7 +272,8 @@ def hide(context: Context, args: Named) -> Reply:
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def hide_labelled(context: Context, args: Labelled) -> Reply:
     """Hides the windows with a label."""
-    return _each(context, _labelled(context, args.label).filter(is_visible=True), "hidden", _hide)
+    seen = [one for one in _labelled(context, args.label) if one.is_visible]
+    return _each(context, seen, "hidden", _hide)
 
 
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
@@ -334,7 +340,8 @@ def after_turn(workspace: Workspace, turn: Turn, answer: str, *, actor: Particip
     rows = Window.objects.filter(workspace=workspace, is_closed=False)
     seen = list(rows.filter(is_visible=True, is_kept=False))
     if numbers:
-        seen += rows.filter(is_visible=False, is_kept=False, number__in=numbers)[:MOST_VISIBLE]
+        results = rows.filter(kind="result", is_visible=False, is_kept=False)
+        seen += results.filter(number__in=numbers)[:MOST_VISIBLE]
     changed = []
     for window in seen:
         state = state_of(window).after_turn(is_mentioned=window.number in numbers)

@@ -65,11 +65,7 @@ class Migration(migrations.Migration):
                         fields=["workspace", "number"],
                         name="window_visible",
                     ),
-                    models.Index(
-                        condition=models.Q(("is_closed", False), ("kind", "stash")),
-                        fields=["workspace", "number"],
-                        name="window_stashed",
-                    ),
+                    models.Index(fields=["workspace", "kind", "number"], name="window_kind"),
                     models.Index(fields=["step"], name="window_step"),
                 ],
                 "constraints": [

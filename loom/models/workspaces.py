@@ -119,11 +119,7 @@ class Window(models.Model):
                 condition=models.Q(is_visible=True),
                 name="window_visible",
             ),
-            models.Index(
-                fields=["workspace", "number"],
-                condition=models.Q(kind="stash", is_closed=False),
-                name="window_stashed",
-            ),
+            models.Index(fields=["workspace", "kind", "number"], name="window_kind"),
             models.Index(fields=["step"], name="window_step"),
         ]
 

@@ -20,9 +20,14 @@ WITHHELD = "(excluded or pruned: models are not sent its text)"
 
 
 def visible(workspace: Workspace) -> QuerySet[Window]:
-    """The visible windows, by number."""
+    """The visible windows, in no order: there are few of them."""
     rows = Window.objects.filter(workspace=workspace, is_visible=True)
-    return rows.select_related("item", "step").order_by("number")
+    return rows.select_related("item", "step").order_by()
+
+
+def by_number(rows: Iterable[Window]) -> list[Window]:
+    """The windows in the order of their numbers."""
+    return sorted(rows, key=lambda one: one.number)
 
 
 def stashed(workspace: Workspace) -> QuerySet[Window]:
@@ -77,9 +82,9 @@ class Shown(NamedTuple):
 
 
 def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[Shown]:
-    """What the windows show to the actor, in their order. The number of queries does not
-    depend on how many there are."""
-    found = list(rows)
+    """What the windows show to the actor, by number. The number of queries does not depend on
+    how many there are."""
+    found = by_number(rows)
     steps = [one.step for one in found if one.step is not None]
     touched = access.items_of(steps)
     items = {one.pk: _items(one, touched) for one in found}
@@ -139,7 +144,7 @@ def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
     """The bodies of the windows that are not closed: all visible and the newest hidden ones."""
     rows = Window.objects.filter(workspace=workspace, is_closed=False, is_visible=False)
     hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
-    every = sorted([*visible(workspace), *hidden], key=lambda one: one.number)
+    every = [*visible(workspace), *hidden]
     return [window_body(one) for one in contents_of(actor, workspace, every)]
 
 
