@@ -79,7 +79,7 @@ class Cutter:
         self._has_arrow = self._has_arrow or any(mark in piece for mark in ARROW_MARKS)
         return self._has_arrow and "\n" in piece
 
-    def hear(self, piece: str) -> bool:
+    def feed(self, piece: str) -> bool:
         """Whether the first batch with a look line has ended, after `piece` has come."""
         first, *more = piece.split("\n")
         self._rest.append(first)

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0038_saved"),
+        ("loom", "0039_branch_settings"),
     ]
 
     operations = [
