@@ -65,6 +65,7 @@ _api: list[URLPattern | URLResolver] = [
     path("workspaces/<id:uid>/drafts/<id:slot>", workspaces.draft),
     path("workspaces/<id:uid>/outline", workspaces.outline),
     path("workspaces/<id:uid>/status", workspaces.status),
+    path("workspaces/<id:uid>/windows", workspaces.windows),
     path("steps", workspaces.steps),
     path("links", trees.links),
     path("link-types", trees.types),

@@ -23,7 +23,7 @@ from loom.models.groves import (
     UserSession,
 )
 from loom.models.trees import BranchSettings, Item, Link, Mark, Node, NodeSource, PublicLink, Tree
-from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
+from loom.models.workspaces import Draft, Saved, VersionChoice, Window, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
@@ -61,5 +61,6 @@ __all__ = [
     "User",
     "UserSession",
     "VersionChoice",
+    "Window",
     "Workspace",
 ]
