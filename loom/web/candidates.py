@@ -31,6 +31,7 @@ from loom.queries.node_context import Around
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules.errors import CommandError
 from loom.rules.identity import Pieces
+from loom.rules.samplers import written
 from loom.web.avatars import Who
 from loom.web.node_parts import age_of, broken_reason, painted
 from loom.web.requests import PersonRequest, person, text_of
@@ -359,16 +360,19 @@ def _lost(one: Generation, cast: dict[str, Who]) -> Card:
         generation=one.uid,
         failed=str(error.get("message") or gettext("The model returned no text.")),
         hint=str(error.get("hint") or ""),
-        again=_again(one) if pays else "",
+        again=again(one) if pays else "",
     )
 
 
-def _again(one: Generation) -> str:
-    """The line that asks the same participant for one more, with the same settings."""
+def again(one: Generation, point: str = "") -> str:
+    """The line that asks the same participant for one more, with the same settings; below the node
+    `point`."""
     name = one.participant.name.replace("\\", "\\\\").replace('"', '\\"')
     tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
     temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
-    return f'continue n:1{tokens}{temperature} using agent:"{name}"'
+    settings = f" settings:{quoted(written(one.settings))}" if one.settings else ""
+    below = f" from {point}" if point else ""
+    return f'continue{below} n:1{tokens}{temperature}{settings} using agent:"{name}"'
 
 
 def _stream(one: Generation, cast: dict[str, Who], before: int) -> Card:
@@ -393,6 +397,7 @@ def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
             "model": who.model,
             "colour": who.colour,
             "is_toy": who.is_toy,
+            "samplers": who.samplers,
         }
         for who in cast.values()
         if who.kind == "model" and not who.is_archived

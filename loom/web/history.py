@@ -95,6 +95,7 @@ _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "mark.removed": _unmarked,
     "tag.renamed": lambda p: (gettext("renamed a tag"), "", f"#{p['tags'][0]} → #{p['name']}"),
     "tag.removed": lambda p: (gettext("removed a tag everywhere"), "", f"#{p['tags'][0]}"),
+    "settings.pinned": lambda p: (gettext("pinned settings at"), p["node"], ""),
     "annotation.resolved": lambda p: (gettext("resolved the annotation"), p["node"], ""),
     "annotation.reopened": lambda p: (gettext("reopened the annotation"), p["node"], ""),
     "link.added": lambda _: (gettext("linked two items"), "", ""),

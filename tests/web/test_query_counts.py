@@ -38,6 +38,7 @@ PARTS = {
     "search": ("/search?q=text", 13),
     "about": ("/about", 7),
     "share": ("/share", 6),
+    "export": ("/export?node={at}", 24),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {

@@ -128,12 +128,13 @@ export class LoomWeave extends HTMLElement {
   /** @param {Element} card @param {string} text */
   write(card, text) {
     const box = card.querySelector(".card-text");
-    const end = box && box.scrollHeight - box.scrollTop - box.clientHeight < 24;
+    // Only who has scrolled to its end follows a text that comes.
+    const follows = box && box.scrollTop > 0 && box.scrollHeight - box.scrollTop - box.clientHeight < 24;
     const slot = card.querySelector("[data-text]");
     const state = card.querySelector("[data-state]");
     if (slot) slot.textContent = text;
     if (state) state.textContent = t("writing");
-    if (box && end) box.scrollTop = box.scrollHeight;
+    if (box && follows) box.scrollTop = box.scrollHeight;
   }
 
   /** @param {{id: string, node: string | null, status: string, error: any}} generation */
@@ -150,7 +151,7 @@ export class LoomWeave extends HTMLElement {
       return;
     }
     if (card) speak(`${t("Candidate {n} is complete.", { n: key })} ${text.slice(0, 200)}`);
-    if (this.taken === generation.id) this.page?.go(generation.node);
+    if (this.taken === generation.id) this.goTo(generation.node, { isStill: true });
   }
 
   /** @param {MouseEvent} event */
@@ -163,6 +164,7 @@ export class LoomWeave extends HTMLElement {
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
     if (act === "stop") this.halt([card]);
+    else if (/** @type {Element} */ (event.target).closest("[data-go]") && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.page?.emit("taken", { from: this.page.position, to: card.getAttribute("data-id") ?? "" });
     // Its line, where the button has one, is said by the tree as any button's is.
     else if (act === "dismiss") this.dismiss(card);
     else if (isComing(card)) this.take(card);
@@ -205,11 +207,17 @@ export class LoomWeave extends HTMLElement {
   take(card) {
     if (card.classList.contains("failed")) return;
     if (stopsRest()) this.halt(this.coming().filter((one) => one !== card && one.getAttribute("data-asked-by") === this.page?.settings.me));
-    if (!isComing(card)) return this.page?.go(card.getAttribute("data-id") ?? "");
+    if (!isComing(card)) return this.goTo(card.getAttribute("data-id") ?? "");
     for (const one of this.cards()) one.classList.remove("taken");
     this.taken = keyOf(card);
     card.classList.add("taken");
     /** @type {HTMLElement} */ (card).dataset.taken = t("will be accepted when it ends");
+  }
+
+  /** Goes to a candidate that was taken. @param {string} id @param {{isStill?: boolean}} [how] */
+  goTo(id, how) {
+    this.page?.emit("taken", { from: this.page.position, to: id, isLate: how?.isStill });
+    this.page?.go(id, how);
   }
 
   /** @param {number} key */
