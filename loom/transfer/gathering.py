@@ -25,6 +25,7 @@ class Gathered:
         self._parents: list[str] = []
         self._versions: dict[int, str] = {}
         self._wanted: dict[int, Sequence[str]] = {}
+        self.last = ""  # the name of the node that was taken last
 
     @property
     def count(self) -> int:
@@ -50,6 +51,7 @@ class Gathered:
         if self.count >= MAX_NODES:
             raise unreadable(f"The file has more than {MAX_NODES:,} nodes.", "split the file")
         record.number = self.count
+        self.last = name
         self._names[name] = self.count
         if version_of:
             self._versions[self.count] = version_of

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from loom import tasks
 from loom.access import Actor
-from loom.models import Import, Participant, Tree, User
+from loom.models import Import, Participant, Tree, User, Workspace
 from loom.queries.verify import verify_tree
 from loom.transfer import importing
 from tests.transfer.conftest import Bring, file_of, texts
@@ -192,3 +192,13 @@ def test_a_worker_that_takes_over_does_not_import_a_tree_twice(
     row.refresh_from_db()
     assert row.status == "done" and row.report["trees"] == 3
     assert sorted(Tree.objects.values_list("title", flat=True)) == sorted(TITLES)
+
+
+def test_the_importer_goes_on_where_the_other_program_was(bring: Bring, actor: Actor) -> None:
+    row = bring(chatgpt("Fog"))
+    place = Workspace.objects.get(tree=row.tree, participant=actor.participant)
+    assert place.position.text == "Two."
+    row = bring({"nodes": {"a": {"text": "one", "parentId": None}}, "current": "gone"})
+    assert row.status == "done" and not Workspace.objects.filter(tree=row.tree).exists()
+    text = bring(b"One.\n\nTwo.", options={"split": "paragraphs"})
+    assert Workspace.objects.get(tree=text.tree).position.text == "Two."

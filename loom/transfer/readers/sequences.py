@@ -112,6 +112,7 @@ def _read_sillytavern(family: list[Input], put: Put, report: Report) -> Head:
         title="" if title == "unused" else title,
         imported=imported if imported["files"] else {},
         is_rooted=roots == 1,
+        current=tree.last,
     )
 
 
@@ -121,6 +122,7 @@ class _SillyTavern:
         self._trie = Trie()
         self.headers: list[dict[str, Any]] = []
         self.roots = 0
+        self.last = -1  # the message at the end of the first file
 
     def take(self, file: Input) -> None:
         """Adds the messages of a file below what they share with the others."""
@@ -134,6 +136,7 @@ class _SillyTavern:
                 self.headers.append(value)
             else:
                 raise unreadable(f"Line {number:,} of {file.name[:60]} is no message.")
+        self.last = above if self.last < 0 else self.last
 
     def _message(self, message: dict[str, Any], above: int, number: int) -> int:
         """Adds a message with its swipes; returns the number of the one that was chosen."""
@@ -377,6 +380,7 @@ def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report)
         put(record)
     memory = mapping_of(whole.get("memoryTokens"))
     head = Head(title=title, imported=rest_of(whole, ("prompt",), _MIKUPAD, report))
+    head.current = len(runs) - 1
     head.system_context = text_of(memory.get("text"), 100_000)
     return head
 
