@@ -22,7 +22,7 @@ from loom.models.groves import (
     User,
     UserSession,
 )
-from loom.models.trees import Item, Link, Mark, Node, NodeSource, PublicLink, Tree
+from loom.models.trees import BranchSettings, Item, Link, Mark, Node, NodeSource, PublicLink, Tree
 from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
@@ -31,6 +31,7 @@ __all__ = [
     "OPEN_TURN",
     "ORDINAL_BITS",
     "ApiKey",
+    "BranchSettings",
     "Call",
     "Draft",
     "Event",

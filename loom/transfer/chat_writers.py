@@ -29,7 +29,7 @@ def _line(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode() + b"\n"
 
 
-class Conversation:
+class Dialogue:
     """The messages of the path that a walk is at. `system`: what models are told in this tree."""
 
     def __init__(self, selection: Selection) -> None:
@@ -68,7 +68,7 @@ def jsonl(wanted: Wanted) -> Iterator[bytes]:
     """One line for the path, or one for every leaf: `{"messages": [{role, content}]}`. Excluded
     texts are left out, as they are of every request to a model."""
     selection = select(wanted)
-    talk = Conversation(selection)
+    talk = Dialogue(selection)
     for step, row in selection.read():
         talk.enter(step, row)
         if step.below:
@@ -89,7 +89,7 @@ def preferences(wanted: Wanted) -> Iterator[bytes]:
     path = select(wanted) if wanted.end is not None else None
     chosen_slots = set(path.chosen) if path else set()
     marks = selection.marks()
-    talk = Conversation(selection)
+    talk = Dialogue(selection)
     hidden = -1  # the depth of the pruned text that the walk is below
     for step, row in (path or selection).read():
         talk.enter(step, row)
@@ -128,7 +128,7 @@ def _read(selection: Selection, slots: list[int]) -> list[NodeRow]:
     return [row for row in rows if row.text and not row.excluded]
 
 
-def _as_one(talk: Conversation, rows: list[NodeRow]) -> list[Message]:
+def _as_one(talk: Dialogue, rows: list[NodeRow]) -> list[Message]:
     """The text so far of a buffer, as the one message that models are to go on with."""
     text = "".join(row.text for row in rows)
     return [*talk.head, {"role": "user", "content": text}] if text else list(talk.head)

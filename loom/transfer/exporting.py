@@ -202,7 +202,7 @@ def asked(
     format = format_named(params.get("format", "heddle"))
     named, is_whole = params.get("node", ""), params.get("whole") in ("1", "true")
     if of_page and format.scope != "both":
-        named, is_whole = (named, False) if format.scope == "path" else ("", True)
+        named, is_whole = (named, False) if format.scope == "path" else ("", False)
     if named and (is_whole or format.scope == "tree"):
         hint = "leave out whole" if is_whole else "format=markdown or format=text"
         raise CommandError(
