@@ -70,6 +70,11 @@ class Upload:
             except CommandError as error:
                 refused.append(error)
                 self.left_out.append(f"{name[:80]} was left out. {error.message}")
+        own = [one for one in self.files if one[1].name == "heddle"]
+        if own:
+            # Our own ZIP has the same tree in other forms beside it.
+            self.left_out = []
+            self.files = own
         others = [one for one in self.files if one[1].name != "text"]
         if others and len(others) < len(self.files):
             self.left_out += [
