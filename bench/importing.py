@@ -157,12 +157,9 @@ def _import(path: Path, *, choose: bool) -> float:
     import shutil
 
     actor = _ready()
-    from loom.events import streams
     from loom.models import Import
     from loom.transfer import importing
 
-    importing.enqueue = lambda *_, **__: None  # type: ignore[assignment]
-    streams.announce = lambda *_, **__: None  # type: ignore[attr-defined]
     row = Import(grove=actor.grove, participant=actor.participant, name=path.name)
     copied = importing.folder() / row.uid
     shutil.copy(path, copied)

@@ -4,6 +4,7 @@ import hashlib
 import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -268,10 +269,9 @@ def _of_number(number: float) -> str:
 
 
 def _of_words(given: str) -> str:
-    try:
+    at: datetime | None = None
+    with suppress(ValueError):
         at = datetime.fromisoformat(given)
-    except ValueError:
-        at = None  # type: ignore[assignment]
     short = _MILLIS.sub("", given)
     for form in _FORMS if at is None else ():
         try:

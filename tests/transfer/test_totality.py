@@ -152,7 +152,7 @@ def read(raw: bytes) -> None:
     try:
         found = trees_of(raw)
     except CommandError as error:
-        assert error.body["message"].endswith("."), error.body
+        assert error.message.endswith("."), error.body
         assert error.body["code"] in ("INVALID_SYNTAX", "LIMIT_EXCEEDED")
         return
     for tree in found:
@@ -166,8 +166,8 @@ def read(raw: bytes) -> None:
             json.dumps(record.imported, ensure_ascii=False, allow_nan=False).encode()
             assert not record.at or datetime.fromisoformat(record.at).tzinfo
         head = tree.head
-        told = json.dumps([head.imported, head.title, head.system_context, head.description])
-        assert "\\u0000" not in told and "\\ud83c" not in told
+        whole = json.dumps([head.imported, head.title, head.system_context, head.description])
+        assert "\\u0000" not in whole and "\\ud83c" not in whole
         assert len(head.title) <= 300
         assert json.dumps(tree.report.body())
 

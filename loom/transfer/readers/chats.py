@@ -293,8 +293,8 @@ def _librechat_record(name: str, message: dict[str, Any], report: Report) -> Rec
     thinking = [_block_text(one.get("think")) for one in blocks]
     others = [one for one in blocks if one.get("type") not in ("text", "think")]
     is_user = message.get("isCreatedByUser") is True or message.get("sender") == "User"
-    used = ("messageId", "parentMessageId", "text", "isCreatedByUser", "children", "content")
-    used = (*used, "createdAt", "conversationId", "depth", "siblingIndex")
+    used = set("messageId parentMessageId text isCreatedByUser children content".split())
+    used |= {"createdAt", "conversationId", "depth", "siblingIndex"}
     record = Record(
         number=0,
         text=as_text(message.get("text") or _joined(texts), name),
@@ -345,7 +345,7 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
     for key, given in _openwebui_history(whole).items():
         message = mapping_of(given)
         is_user = message.get("role") == "user"
-        used = ("id", "parentId", "childrenIds", "role", "content", "timestamp", "model")
+        here = ("id", "parentId", "childrenIds", "role", "content", "timestamp", "model")
         rating = mapping_of(message.get("annotation")).get("rating")
         record = Record(
             number=0,
@@ -355,7 +355,7 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
             at=time_of(message.get("timestamp")),
             source=key,
             tags=[f"rated {rating}"[:200]] if isinstance(rating, int | str) else [],
-            imported=rest_of(message, used, _OPENWEBUI, report),
+            imported=rest_of(message, here, _OPENWEBUI, report),
         )
         children = list_of(message.get("childrenIds"))
         gathered.add(key, name_of(message.get("parentId")), record, children=children)

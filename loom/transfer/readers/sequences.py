@@ -152,7 +152,8 @@ class _SillyTavern:
                     message = {**message, "edited_from": swipe}
                 place = self._node(message, text, above, info)
             elif isinstance(swipe, str) and swipe != text:
-                other = {name: message[name] for name in ("name", "is_user") if name in message}
+                names = ("name", "is_user")
+                other: dict[str, Any] = {one: message[one] for one in names if one in message}
                 self._node(other, as_text(swipe, f"on line {number}"), above, info)
                 self._report.kept["swipes"] += 1
         return place if place >= 0 else self._node(message, text, above, {})
@@ -248,7 +249,8 @@ class _OpenAI:
         self, number: int, message: dict[str, Any], above: int, tags: tuple[str, ...]
     ) -> int:
         role, name = text_of(message.get("role"), 40), text_of(message.get("name"), 80)
-        text, others = _openai_text(message.get("content"))
+        text, parts = _openai_text(message.get("content"))
+        others = rest_of({"content": parts}, (), ("content",), Report())
         rest = rest_of(message, ("role", "content"), _OPENAI, Report())
         key = json.dumps([others, rest, tags], sort_keys=True)
         at, is_new = self._trie.take(above, role, name, text, key)
@@ -268,7 +270,7 @@ class _OpenAI:
             named = {"assistant": "Assistant", "system": "System", "developer": "System"}
             record.author = name or named.get(role, role.capitalize() or UNNAMED)
         if others:
-            record.imported |= rest_of({"content": others}, (), ("content",), self._report)
+            record.imported |= rest_of({"content": parts}, (), ("content",), self._report)
         self._put(record)
         return at
 
