@@ -348,6 +348,8 @@ def _write(
     for records in spool.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):
         for one in records:
             head.settle(one)
+            if head.current != "" and head.current in (one.source, one.number):
+                growing.current = one.number
             marks += tree_builder.marks_of(one)
             _tell(one, report)
         if records[0].number == 0 and not head.is_own:

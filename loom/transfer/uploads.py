@@ -1,7 +1,10 @@
 """The files of an import, which are one file or those in a ZIP; and the trees in them."""
 
+import lzma
 import shutil
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -16,6 +19,10 @@ from loom.transfer.records import Report, unreadable
 
 MAX_FILES = 10_000
 _PIECE = 1024 * 1024
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
+    *(OSError, EOFError, ValueError, IndexError, struct.error),
+)
 
 
 class Upload:
@@ -28,6 +35,13 @@ class Upload:
         self.left_out: list[str] = []
         self.size = 0
         self.files: list[tuple[Input, Format]] = []
+        try:
+            self._open(path, name)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _open(self, path: Path, name: str) -> None:
         if path.stat().st_size == 0:
             raise unreadable("The file is empty.")
         if path.stat().st_size > MAX_FILE:
@@ -70,6 +84,11 @@ class Upload:
             except CommandError as error:
                 refused.append(error)
                 self.left_out.append(f"{name[:80]} was left out. {error.message}")
+        own = [one for one in self.files if one[1].name == "heddle"]
+        if own:
+            # Our own ZIP has the same tree in other forms beside it.
+            self.left_out = []
+            self.files = own
         others = [one for one in self.files if one[1].name != "text"]
         if others and len(others) < len(self.files):
             self.left_out += [
@@ -93,9 +112,7 @@ class Upload:
                     if name.name.startswith(".") or "__MACOSX" in name.parts:
                         continue
                     yield name.name, _Copy(archive, info, budget, self._tell)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError):
-            raise unreadable("The ZIP is damaged or encrypted.", "pack it again") from None
-        except (ValueError, UnicodeError):
+        except _DAMAGED:
             raise unreadable("The ZIP is damaged.", "pack it again") from None
 
     def parts(self) -> Iterator[tuple[Format, Part]]:
@@ -132,6 +149,13 @@ class _Copy:
         self._archive, self._info, self._budget, self._tell = archive, info, budget, tell
 
     def __call__(self, target: Path) -> None:
+        """Writes the file. Raises for one that is damaged, encrypted, or too large."""
+        try:
+            self._write(target)
+        except _DAMAGED:
+            raise unreadable("It is damaged or encrypted.", "pack it again") from None
+
+    def _write(self, target: Path) -> None:
         with self._archive.open(self._info) as packed, target.open("wb") as out:
             while piece := packed.read(_PIECE):
                 self._budget[0] -= len(piece)
