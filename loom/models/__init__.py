@@ -22,7 +22,7 @@ from loom.models.groves import (
     User,
     UserSession,
 )
-from loom.models.trees import Item, Link, Mark, Node, NodeSource, PublicLink, Tree
+from loom.models.trees import Image, Item, Link, Mark, Node, NodeSource, PublicLink, Tree
 from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
@@ -36,6 +36,7 @@ __all__ = [
     "Event",
     "Generation",
     "Grove",
+    "Image",
     "Import",
     "ImportPart",
     "Invitation",
