@@ -36,7 +36,7 @@ from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
 from loom.rules.images import described
 from loom.rules.permissions import GENERATE
-from loom.rules.provider_kinds import RESERVE
+from loom.rules.provider_kinds import PROBED, RESERVE, samplers_of
 
 
 def language() -> Language:
@@ -105,6 +105,7 @@ class Order:
     reading: Reading
     ask: Ask
     configuration: str
+    left_out: str = ""  # settings that are not sent
     note: str = ""
     purpose: str = "continue"
     text: str = ""  # of a buffer, which a chat goes on with
@@ -151,6 +152,7 @@ def order_of(generation: Generation) -> Order:
     provider, base_url, model = whom(participant)
     if generation.round and generation.turn is not None:
         return _order_of_round(generation.turn, Asked(provider, base_url, model))
+    settings_, left = taken_settings(generation)
     ask = Ask(
         base_url=base_url,
         model=model,
@@ -158,17 +160,28 @@ def order_of(generation: Generation) -> Order:
         prompt=None,
         temperature=_first(generation.temperature, participant.temperature),
         max_tokens=_first(generation.tokens, participant.max_tokens, provider.max_tokens),
-        stop=tuple(participant.stop),
+        stop=(*participant.stop, *settings_.get("stop", ())),
+        grammar=settings_.get("grammar", ""),
+        samplers={name: value for name, value in settings_.items() if name in PROBED},
         key=key_of(participant),
     )
     reading = _reading(generation, provider)
     allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
-    made = Order(provider, reading, ask, hashed, allow=allow)
+    made = Order(provider, reading, ask, hashed, left_out=left, allow=allow)
     try:
         return _order(made, reading)
     except TooLong as long:
         raise too_long(long) from None
+
+
+def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
+    """(the settings that the participant's endpoint takes, a note on those that are left out)."""
+    one = generation.participant
+    takes = samplers_of(one.model_ref, one.probe.get("found") or {})
+    kept = {name: value for name, value in generation.settings.items() if name in takes}
+    left = [name for name in generation.settings if name not in takes]
+    return kept, f"without {', '.join(left)}: this model does not take it" if left else ""
 
 
 @dataclass(frozen=True)
@@ -268,7 +281,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         nothing,
         ask,
         made,
-        sent.note,
+        note=sent.note,
         purpose="reply",
         until=until,
         allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
@@ -289,7 +302,8 @@ def _order(order: Order, reading: Reading) -> Order:
     prompt = order.provider.opening if sent.prompt == "" else sent.prompt
     goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
     ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
-    return replace(order, reading=reading, ask=ask, note=sent.note, text=sent.text)
+    note = " · ".join(one for one in (order.left_out, sent.note) if one)
+    return replace(order, reading=reading, ask=ask, note=note, text=sent.text)
 
 
 def _first(*values: T | None) -> T | None:

@@ -1,14 +1,15 @@
-"""What members keep by name: searches of their own, and presets of their own or of the grove."""
+"""What members keep by name (searches of their own, presets of their own or of the grove), and
+settings that are pinned to a branch."""
 
 from typing import Any, Literal
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from loom.access import Actor, demand_role
+from loom.access import Actor, demand_role, demand_writable
 from loom.commands.execute import execute
 from loom.commands.registry import Args, Change, action
-from loom.models import Saved
+from loom.models import BranchSettings, Node, Saved, Tree
 from loom.rules import samplers
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import instant
@@ -110,6 +111,44 @@ def _remove_preset(change: Change, args: PresetNamed) -> None:
         raise not_found("This preset")
     row.delete()
     change.writer.append("preset.removed", {"preset": args.preset, "name": row.name})
+
+
+def pin_settings(actor: Actor, tree: Tree, node: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Pins settings to the branch that begins with a node; {} takes them off. Returns them. For
+    writers."""
+    return execute(actor, tree, _pin_settings, Pinned(node=node, settings=settings))
+
+
+class Pinned(Args):
+    """Where settings are pinned: a node by its local id, and which."""
+
+    node: str
+    settings: dict[str, Any]
+
+
+@action("pin_settings", stream="tree", role="writer")
+def _pin_settings(change: Change, args: Pinned) -> dict[str, Any]:
+    """Pins settings to a branch: candidates below are asked for with them."""
+    demand_writable(change.tree)
+    node = Node.objects.filter(tree=change.tree, local_id=args.node, kind="text").first()
+    if node is None:
+        raise not_found("This node")
+    settings = samplers.checked(args.settings)
+    before = BranchSettings.objects.filter(slot=node.slot_id).first()
+    if (before.settings if before else {}) == settings:
+        return settings
+    BranchSettings.objects.update_or_create(
+        slot_id=node.slot_id,
+        defaults={
+            "tree": change.tree,
+            "settings": settings,
+            "by": change.actor.participant,
+            "at": change.now,
+        },
+    )
+    slot = Node.objects.values_list("local_id", flat=True).get(pk=node.slot_id)
+    change.writer.append("settings.pinned", {"node": slot, "settings": settings})
+    return settings
 
 
 def _name(name: str) -> str:

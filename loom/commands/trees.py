@@ -18,6 +18,7 @@ from loom.events import streams
 from loom.events.streams import access_changed, enqueue
 from loom.models import (
     ORDINAL_BITS,
+    BranchSettings,
     Call,
     Draft,
     Event,
@@ -74,6 +75,7 @@ def erase_rows(tree_uid: str) -> None:
         VersionChoice.objects.filter(workspace__tree=tree),
         Draft.objects.filter(workspace__tree=tree),
         Workspace.objects.filter(tree=tree),
+        BranchSettings.objects.filter(tree=tree),
         Mark.objects.filter(tree=tree),
         Link.objects.filter(tree=tree),
         Generation.objects.filter(tree=tree),

@@ -234,8 +234,8 @@ def _places(stream: str) -> tuple[dict[str, str], dict[str, float]]:
 KINDS: dict[str, frozenset[str]] = {
     "tree": frozenset(
         """tree.created tree.changed node.added node.flagged node.summarised link.added
-        link.removed mark.added mark.removed tag.renamed tag.removed annotation.resolved
-        annotation.reopened
+        link.removed mark.added mark.removed tag.renamed tag.removed settings.pinned
+        annotation.resolved annotation.reopened
         suggestion.decided token.changed claim.changed commitment.added commitment.vetoed
         turn.started turn.ended generation.started generation.ended call.sealed
         import.finished""".split()

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loom", "0038_saved")]
+    dependencies = [("loom", "0039_branch_settings")]
 
     operations = [
         migrations.CreateModel(

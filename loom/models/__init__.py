@@ -22,7 +22,17 @@ from loom.models.groves import (
     User,
     UserSession,
 )
-from loom.models.trees import Image, Item, Link, Mark, Node, NodeSource, PublicLink, Tree
+from loom.models.trees import (
+    BranchSettings,
+    Image,
+    Item,
+    Link,
+    Mark,
+    Node,
+    NodeSource,
+    PublicLink,
+    Tree,
+)
 from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
@@ -31,6 +41,7 @@ __all__ = [
     "OPEN_TURN",
     "ORDINAL_BITS",
     "ApiKey",
+    "BranchSettings",
     "Call",
     "Draft",
     "Event",

@@ -201,6 +201,24 @@ class Image(models.Model):
         return self.sha256
 
 
+class BranchSettings(models.Model):
+    """Settings that are asked with at a slot and everywhere below it, where nothing nearer or
+    on the line says otherwise; {}: none any more."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="branch_settings")
+    slot = models.ForeignKey(Node, models.CASCADE, related_name="+")
+    settings = models.JSONField(default=dict)
+    by = models.ForeignKey(Participant, models.PROTECT)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["slot"], name="branch_settings_once")]
+
+    def __str__(self) -> str:
+        return f"settings at {self.slot_id}"
+
+
 # Links by which anybody may read one tree.
 
 

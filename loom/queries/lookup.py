@@ -10,7 +10,15 @@ from django.db import connection
 from django.db.models import F, QuerySet
 
 from loom.access import Actor
-from loom.models import ORDINAL_BITS, Generation, Node, Tree, VersionChoice, Workspace
+from loom.models import (
+    ORDINAL_BITS,
+    BranchSettings,
+    Generation,
+    Node,
+    Tree,
+    VersionChoice,
+    Workspace,
+)
 from loom.models.base import Given, Prepared
 from loom.queries.node_rows import NodeRow, as_row, columns, fetch, listed, walked
 
@@ -442,3 +450,32 @@ def _end(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
     if workspace is not None and workspace.position.tree_id == tree.pk:
         return workspace.position
     return root_of(tree)
+
+
+# Settings that are pinned to a branch: what is asked with at a slot and below it.
+
+
+def pins_on(
+    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
+) -> list[BranchSettings]:
+    """The pins at a node and above it, the topmost first; one query where the tree has none, else
+    two."""
+    pins = {
+        one.slot_id: one
+        for one in BranchSettings.objects.filter(tree=tree).select_related("slot")
+        if one.settings
+    }
+    if not pins:
+        return []
+    path = path_ids(actor, tree, workspace, node)
+    return [pins[slot] for slot, _ in path if slot in pins]
+
+
+def settings_at(
+    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
+) -> dict[str, Any]:
+    """The settings that hold at a node: of each the one that is pinned nearest above."""
+    found: dict[str, Any] = {}
+    for one in pins_on(actor, tree, workspace, node):
+        found |= one.settings
+    return found

@@ -9,7 +9,7 @@ from loom.access import Actor
 from loom.models import Grove, Participant
 from loom.rules.names import TAG_COLOURS
 from loom.rules.permissions import LOOM
-from loom.rules.provider_kinds import LOCAL
+from loom.rules.provider_kinds import LOCAL, samplers_of
 
 WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),
@@ -45,6 +45,7 @@ class Who:
     model: str
     is_archived: bool
     is_agent: bool  # may be asked for a turn
+    samplers: str  # those that its endpoint takes, with blanks between
     is_toy: bool  # the embedded model, which is for trying things out
     budget: str
 
@@ -84,11 +85,18 @@ def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who
             model=one.model_ref,
             is_archived=one.archived_at is not None,
             is_agent=one.kind == "model" and LOOM in one.permissions,
+            samplers=_samplers(one),
             is_toy=one.kind == "model" and one.model_ref.partition(":")[0] == LOCAL,
             budget=one.budget,
         )
         for place, one in enumerate(everybody)
     }
+
+
+def _samplers(one: Participant) -> str:
+    if one.kind != "model":
+        return ""
+    return " ".join(sorted(samplers_of(one.model_ref, one.probe.get("found") or {})))
 
 
 def tag_colour(grove: Grove, tag: str) -> int | None:

@@ -23,6 +23,7 @@ from loom.queries.trees import head_of, size_of
 from loom.queries.workspaces import text_at
 from loom.rules.budgets import PRESETS
 from loom.rules.errors import CommandError
+from loom.rules.samplers import SAMPLERS
 from loom.web import keys
 from loom.web.avatars import Who, cast_of
 from loom.web.candidates import Weave, agents_of, weave_of
@@ -63,6 +64,7 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
             "edits": request.user.likes.edits,
         },
         "shares": place.actor.is_owner,
+        "samplers": SAMPLERS,
         "tree_tags": tags_on(place.actor, place.tree),
         "tail": text_at(place.workspace, place.node, "buffer"),
     }

@@ -47,6 +47,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "change_grove",
         "change_member",
         "change_participant",
+        "change_tag",
         "change_tree",
         "erase_tree",
         "extend_turn",
@@ -56,10 +57,14 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "make_participant",
         "make_public_link",
         "make_tree",
+        "pin_settings",
         "probe_participant",
         "remove_member",
+        "remove_preset",
+        "remove_tag",
         "revoke_invitation",
         "revoke_public_link",
+        "save_preset",
         "start_turn",
     ]
     assert all(one.summary for one in actions().values())

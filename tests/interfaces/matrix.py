@@ -50,6 +50,8 @@ POST   trees                           201 201 403 404 401  {"mode": "buffer", "
 GET    trees/{tree}                    200 200 200 404 401
 PATCH  trees/{tree}                    200 200 403 404 401  {"title": "Other"}
 DELETE trees/{archived}                200 403 403 404 401  {"title": "Old"}
+GET    trees/{tree}/settings?node={node} 200 200 200 404 401
+PUT    trees/{tree}/settings           200 200 403 404 401 {"node": "{node}", "settings": {}}
 POST   trees/{tree}/commands           200 200 403 404 401  {"line": "respond root \\"a\\""}
 GET    trees/{tree}/public-links       200 403 403 404 401
 POST   trees/{tree}/public-links       201 403 403 404 401  {"days": 7}
@@ -100,6 +102,8 @@ POST   import                          400 400 400 400 401
 GET    imports/{import}                200 200 200 404 401
 DELETE imports/{import}                200 200 403 404 401
 POST   imports/{import}/stop           200 200 403 404 401
+GET    imports/{import}/parts          200 200 200 404 401
+POST   imports/{import}/choose         409 409 403 404 401
 GET    schema/                         200 200 200 200 200
 GET    docs/                           200 200 200 200 200
 """

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from loom.models import Event, Generation, Link, Mark, Node, Tree
+from loom.models import BranchSettings, Event, Generation, Link, Mark, Node, Tree
 from loom.queries.event_log import event_body, hydrated
 from loom.rules import identity
 
@@ -19,6 +19,7 @@ class Replayed:
     marks: dict[str, dict[str, Any]] = field(default_factory=dict)
     links: dict[str, dict[str, Any]] = field(default_factory=dict)
     generations: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def take(self, kind: str, payload: dict[str, Any]) -> None:
         """Applies one event; an unknown kind is an error."""
@@ -62,6 +63,9 @@ class Replayed:
     def _tagged(self, payload: dict[str, Any]) -> list[dict[str, Any]]:
         marks = [one for one in self.marks.values() if one["kind"] == "tag"]
         return [one for one in marks if one["label"] in payload["tags"]]
+
+    def on_settings_pinned(self, payload: dict[str, Any]) -> None:
+        self.settings[payload["node"]] = payload["settings"]
 
     def on_link_added(self, payload: dict[str, Any]) -> None:
         self.links[payload["link"]["id"]] = payload["link"]
@@ -118,6 +122,8 @@ def stored(tree: Tree) -> Replayed:
             "excluded": node.excluded,
             "resolved": node.resolved_at is not None,
         }
+    for one in BranchSettings.objects.filter(tree=tree).select_related("slot"):
+        state.settings[one.slot.local_id] = one.settings
     for mark in Mark.objects.filter(tree=tree, removed_at=None).select_related("participant"):
         state.marks[mark.uid] = {
             "id": mark.uid,

@@ -29,7 +29,7 @@ export class Asking {
     const of = (/** @type {string} */ name) => this.field(name)?.value.trim() ?? "";
     const using = this.boxes().filter((box) => box.checked).map((box) => box.value);
     const counts = Object.fromEntries(using.map((name) => [name, of(`n:${name}`)]).filter(([, count]) => count));
-    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), using, counts };
+    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), settings: of("settings"), using, counts };
   }
 
   keep() {
@@ -189,16 +189,17 @@ export function withText(head, text) {
 }
 
 /**
- * @typedef {{n?: string, tokens?: string, temperature?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
+ * @typedef {{n?: string, tokens?: string, temperature?: string, settings?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
  * `counts`: how many those give who do not give n.
  * @param {string} from a ref, or "" for here @param {ContinueFields} asking
  */
-export function continueLine(from, { n = "", tokens = "", temperature = "", using = [] }) {
+export function continueLine(from, { n = "", tokens = "", temperature = "", settings = "", using = [] }) {
   const parts = ["continue"];
   if (from) parts.push(`from ${from}`);
   if (n) parts.push(`n:${n}`);
   if (tokens) parts.push(`tokens:${tokens}`);
   if (temperature) parts.push(`temperature:${temperature}`);
+  if (settings) parts.push(`settings:${quoted(settings)}`);
   if (using.length) parts.push("using", ...using.map((name) => `agent:${quoted(name)}`));
   return parts.join(" ");
 }
