@@ -64,15 +64,17 @@ def add(request: Request, uid: str) -> Response:
         )
     row = images.keep(actor, tree, file.read())
     body = {name: getattr(row, name) for name in ("sha256", "media_type", "width", "height")}
-    text = reference(row.sha256, str(request.data.get("alt", "")))
+    sent: Any = request.data
+    text = reference(row.sha256, str(sent.get("alt", "")))
     return Response({**body, "size": row.size, "text": text}, status=201)
 
 
 def _file_of(request: Request) -> "UploadedFile[bytes]":
     try:
-        file = request.data.get("file")
+        sent: Any = request.data
     except UnsupportedMediaType:
-        file = None
+        sent = {}
+    file = sent.get("file")
     if not isinstance(file, UploadedFile):
         raise CommandError(
             "INVALID_SYNTAX",

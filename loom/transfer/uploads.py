@@ -1,5 +1,6 @@
 """The files of an import, which are one file or those in a ZIP; and the trees in them."""
 
+import re
 import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,8 @@ from loom.transfer.records import Report, unreadable
 
 MAX_FILES = 10_000
 _PIECE = 1024 * 1024
+OWN = {"README.md", "tree.json", "tree.md"}  # in every ZIP that Heddle writes
+_IMAGE = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
 
 
 class Upload:
@@ -28,6 +31,7 @@ class Upload:
         self.left_out: list[str] = []
         self.size = 0
         self.files: list[tuple[Input, Format]] = []
+        self.images: dict[str, Path] = {}  # of a ZIP of Heddle's own, by hash
         if path.stat().st_size == 0:
             raise unreadable("The file is empty.")
         if path.stat().st_size > MAX_FILE:
@@ -66,6 +70,9 @@ class Upload:
             target = self._folder / f"{number}"
             try:
                 made(target)
+                if image := _IMAGE.fullmatch(name):
+                    self.images[image[1]] = target
+                    continue
                 self._add(target, name)
             except CommandError as error:
                 refused.append(error)
@@ -87,6 +94,13 @@ class Upload:
                 infos = [one for one in archive.infolist() if not one.is_dir()]
                 if len(infos) > MAX_FILES:
                     raise unreadable(f"The ZIP has more than {MAX_FILES:,} files.", "split it")
+                names = {one.filename for one in infos}
+                if names >= OWN:  # what else is in it is for people
+                    infos = [
+                        one
+                        for one in infos
+                        if one.filename == "tree.json" or one.filename.startswith("images/")
+                    ]
                 budget = [MAX_FILE]
                 for info in infos:
                     name = PurePosixPath(info.filename.replace("\\", "/"))

@@ -16,18 +16,19 @@ from rest_framework.test import APIClient
 
 from agents.subject_prompt import _piece
 from loom import tasks
-from loom.access import Actor
+from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
 from loom.commands.execute import Request, execute_line
 from loom.management.commands import restore
-from loom.models import Image, Tree, User
+from loom.models import Grove, Image, Tree, User
 from loom.queries.node_rows import rows_of
 from loom.rules import images as rules
-from loom.transfer import images
+from loom.transfer import images, importing
 from loom.transfer.exporting import FORMATS
 from loom.web import markdown
-from tests.transfer.planting import wanted
+from tests.transfer.conftest import file_of, tree_of
+from tests.transfer.planting import paths, wanted
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
@@ -229,3 +230,20 @@ def test_a_backup_brings_images_back(actor: Actor, tree: Tree, tmp_path: Path) -
         restore._restore_images(tar)
     assert images.path_of(sha256).read_bytes() == raw
     assert not images.path_of(forged).exists(), "its bytes have another hash"
+
+
+def test_a_zip_brings_its_tree_and_images_into_another_grove(
+    actor: Actor, outsider: User, tree: Tree
+) -> None:
+    raw = picture()
+    sha256, _ = written(actor, tree, raw)
+    content = b"".join(FORMATS["zip"].pieces(wanted(actor, tree, calls=True)))
+    elsewhere = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
+    row = file_of(elsewhere, content, name="tree.zip")
+    images.path_of(sha256).unlink()
+    importing.run(row.uid)
+    row.refresh_from_db()
+    found = tree_of(row)
+    assert paths(found) == paths(tree) and found.grove != tree.grove
+    assert row.report["kept"]["images"] == 1 and row.report["warnings"] == []
+    assert images.bytes_of(Image.objects.get(tree=found)) == raw
