@@ -154,10 +154,6 @@ def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
 # Where a reader stands in a tree, and which stretch of their path a page shows.
 
 
-MOST_STEPS = 40
-MOST_LOOKED_AT = 8
-
-
 @dataclass(frozen=True)
 class Place:
     """Somebody at a node of a tree."""
