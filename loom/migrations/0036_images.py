@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loom", "0039_branch_settings")]
+    dependencies = [("loom", "0034_parts_of_imports")]
 
     operations = [
         migrations.CreateModel(

@@ -153,6 +153,8 @@ def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
 
 # Where a reader stands in a tree, and which stretch of their path a page shows.
 
+MOST_LOOKED_AT = 8
+
 
 @dataclass(frozen=True)
 class Place:

@@ -84,6 +84,8 @@ def open_windows(actor: Actor, tree: Tree, local_id: str) -> None:
     models.Window.objects.create(
         number=901, kind="stash", text="a lamp", label="idea", is_visible=False, **own
     )
+
+
 def _small() -> bytes:
     out = io.BytesIO()
     Image.new("RGB", (1, 1)).save(out, "PNG")
