@@ -335,9 +335,6 @@ def round_of(kept: dict[str, Any]) -> Round:
     )
 
 
-# -- the path
-
-
 def _stops(place: Place) -> tuple[Stop, ...]:
     own = place.actor.participant.uid
     asked = place.turn.input_node_id if place.turn else None
