@@ -6,6 +6,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import PHONE, Heddle, Open
 from tests.browser.test_two_people import live
+from tests.providers.scripts import says
 
 DRAWN = """() => { const map = document.querySelector("loom-map"); const told = [];
     const pen = map.canvas.getContext("2d"), plain = pen.fillText;
@@ -113,3 +114,29 @@ def test_an_invitation_to_a_tree_is_copied_and_leads_there(heddle: Heddle, visit
     guest.get_by_role("button", name="Join").click()
     guest.wait_for_url(re.compile(f"/trees/{tree}"))
     expect(guest.get_by_text("The rain had stopped.").first).to_be_visible()
+
+
+def test_candidates_of_a_buffer_say_whose_they_are_and_open(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Candidates", "The house stood empty.", mode="buffer")
+    long = " and nobody came to ask about it" * 40
+    heddle.provider.script(says(long))
+    heddle.line(tree, 'continue n:1 using agent:"Muse"')
+    page = live(visit(f"/trees/{tree}"))
+    card = page.get_by_role("article", name="Candidate 1, Muse")
+    expect(card.locator(".by")).to_be_visible()
+    page.locator("loom-buffer[data-on]").wait_for()
+    card.get_by_role("button", name="Show all").click()
+    expect(card.locator(".card-text")).to_have_text(long.strip())
+    expect(card.get_by_role("button", name="Show less")).to_have_attribute("aria-expanded", "true")
+
+
+def test_undo_of_a_continuation_leaves_what_it_prunes(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Undone", "The house stood empty.")
+    heddle.provider.script(says(" A door closed softly."))
+    heddle.line(tree, 'continue n:1 using agent:"Muse"')
+    page = live(visit(f"/trees/{tree}"))
+    page.locator(".card a[data-go]").first.click()
+    expect(page.locator("article.node")).to_have_count(2)
+    page.keyboard.press("Control+z")
+    expect(page.locator("article.node")).to_have_count(1)
+    expect(page.locator("article.node")).to_contain_text("The house stood empty.")
