@@ -42,6 +42,7 @@ from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
 from loom.rules.framing import plain
 from loom.rules.identity import STORED
+from loom.rules.images import described
 from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
 
@@ -314,7 +315,7 @@ def _request(turn: Turn | None) -> Request | None:
     (row,) = rows_of([turn.input_node.pk])
     if withheld_from_models([row.id]):
         return None
-    return Request(row.local_id, row.text, row.author_name, row.author_kind)
+    return Request(row.local_id, described(row.text), row.author_name, row.author_kind)
 
 
 def _named(asks: Request | None) -> str:
@@ -365,7 +366,7 @@ def _stop(row: NodeRow, own: str) -> Stop:
     is_own = row.author_uid == own
     return Stop(
         row.local_id,
-        row.text,
+        described(row.text),
         row.author_name,
         row.author_kind,
         at,

@@ -18,9 +18,8 @@ from loom.api.groves import CURSOR
 from loom.api.nodes import MOST, USUAL, a_number, an_id, events_of, needed, number, word
 from loom.api.schema import operation
 from loom.commands import drafts as draft_commands
-from loom.commands import node_writer
 from loom.events import streams
-from loom.models import Node, Participant, Step
+from loom.models import Node, Step
 from loom.queries import lookup
 from loom.queries.links import written
 from loom.queries.windows import windows_of
@@ -149,7 +148,7 @@ class StepPage(responses.Page[StepBody]):
 @operation(
     "GET",
     "workspaces in_tree",
-    "Somebody's workspace in a tree, made on first use",
+    "Somebody's workspace in a tree",
     answers=Workspace,
     asks=(
         an_id("tree", "The tree.", required=True),
@@ -160,13 +159,8 @@ class StepPage(responses.Page[StepBody]):
 def workspaces(request: Request) -> Response:
     """The caller's own workspace, or that of a model of the grove."""
     actor, tree = access.get_tree(user_of(request), needed(request, "tree"))
-    wanted = word(request, "participant")
-    whose: Participant | None = actor.participant
-    if wanted and wanted != actor.participant.uid:
-        whose = Participant.objects.filter(grove=tree.grove, uid=wanted, kind="model").first()
-    if whose is None:
-        raise not_found("This workspace")
-    return Response(workspace_body(actor, node_writer.workspace_of(whose, tree)))
+    whose = access.workspace_owner(actor, word(request, "participant") or actor.participant.uid)
+    return Response(workspace_body(actor, access.workspace_of(whose, tree)))
 
 
 @operation("GET", "workspaces one", "A workspace", answers=Workspace)

@@ -5,6 +5,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from django.db.models import Q
+from django.db.models.functions import Lower
+
 from loom import access
 from loom.access import Actor, may_reach
 from loom.commands.registry import Command
@@ -13,6 +16,7 @@ from loom.events.streams import Writer
 from loom.grammar.lines import STORED_WHOLE, Line, block_of, named, shortened
 from loom.grammar.refs import WORDS, Ref, print_ref
 from loom.models import Grove, Node, Participant, Step, Tree, Window, Workspace
+from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
@@ -331,18 +335,25 @@ def _parent_of(context: Context) -> Node:
     return above
 
 
+_AGENT = Prepared(
+    lambda: (
+        Participant.objects.filter(grove=Given("grove"), kind="model", archived_at__isnull=True)
+        .alias(lowered=Lower("name"))
+        .filter(Q(uid=Given("word")) | Q(lowered=Lower(Given("word"))))
+    )
+)
+
+
 def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
     """The model participants of the grove that `agent:"…"` refs name, in their order."""
-    found = []
+    found: list[Participant] = []
     for ref in refs:
-        agent = Participant.objects.filter(
-            grove=context.actor.grove, kind="model", archived_at__isnull=True
-        )
         word = ref.name or ref.id
-        one = agent.filter(uid=word).first() or agent.filter(name__iexact=word).first()
-        if one is None:
-            raise not_found(f'agent:"{ref.name or ref.id}"', _agents_hint(context.actor))
-        found.append(one)
+        named = _AGENT.all(grove=context.actor.grove.pk, word=word)
+        if not named:
+            raise not_found(f'agent:"{word}"', _agents_hint(context.actor))
+        # An id comes before a name, should somebody be called like the id of another.
+        found.append(next((one for one in named if one.uid == word), named[0]))
     return found
 
 

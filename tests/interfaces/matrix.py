@@ -68,6 +68,8 @@ GET    trees/{tree}/estimate           200 200 200 404 401
 GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
 GET    trees/{tree}/export/preview     200 200 200 404 401
+POST   trees/{tree}/images             400 400 403 404 401
+GET    images/{image}                  200 200 200 404 401
 GET    commands                        200 200 200 200 401
 GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401

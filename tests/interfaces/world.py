@@ -1,11 +1,13 @@
 """A grove with one of everything, for tests that go through all addresses and lines."""
 
 import gzip
+import io
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from PIL import Image
 
 from loom import models
 from loom.access import Actor, get_actor
@@ -13,6 +15,7 @@ from loom.commands import groves, node_writer, people
 from loom.commands import trees as tree_commands
 from loom.commands.execute import Request, execute_line
 from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
+from loom.transfer import images
 
 
 @pytest.fixture
@@ -64,6 +67,7 @@ def world(
         "import": models.Import.objects.create(
             grove=grove, participant=actor.participant, name="a.json", file="nowhere"
         ).uid,
+        "image": images.keep(actor, tree, SMALL).sha256,
         **_runs(tree, muse, actor.participant, node),
     }
 
@@ -80,6 +84,15 @@ def open_windows(actor: Actor, tree: Tree, local_id: str) -> None:
     models.Window.objects.create(
         number=901, kind="stash", text="a lamp", label="idea", is_visible=False, **own
     )
+
+
+def _small() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (1, 1)).save(out, "PNG")
+    return out.getvalue()
+
+
+SMALL = _small()
 
 
 def _session(owner: User) -> str:
