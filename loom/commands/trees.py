@@ -37,6 +37,7 @@ from loom.models import (
     Tree,
     Turn,
     VersionChoice,
+    Window,
     Workspace,
 )
 from loom.rules.errors import CommandError, not_found
@@ -69,6 +70,7 @@ def erase_rows(tree_uid: str) -> None:
         Event.objects.filter(stream__name__in=names),
         StepItem.objects.filter(step__workspace__tree=tree),
         StepItem.objects.filter(step__workspace=None, step__stream=streams.name_of(tree)),
+        Window.objects.filter(workspace__tree=tree),
         Step.objects.filter(workspace__tree=tree),
         Step.objects.filter(workspace=None, stream=streams.name_of(tree)),
         Receipt.objects.filter(tree=tree),
@@ -119,6 +121,7 @@ def _unreferenced(tree: Tree) -> QuerySet[Item]:
         | Exists(Mark.objects.filter(item=own))
         | Exists(NodeSource.objects.filter(item=own))
         | Exists(StepItem.objects.filter(item=own))
+        | Exists(Window.objects.filter(item=own))
     )
 
 

@@ -161,7 +161,7 @@ def show_window(context: Context, window: Window, *, keep: bool = False) -> None
     """Shows a window; what it and other visible ones of the same node both hold is in it alone."""
     if not window.is_visible:
         _demand_room(context)
-    if window.pk is None:  # of this line: it begins with the turn
+    if window._state.adding:  # of this line: it begins with the turn
         window.is_kept = keep
     else:
         _set(context, window, state_of(window).shown(in_turn=bool(context.turn), keep=keep))

@@ -67,6 +67,7 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(fields=["workspace", "kind", "number"], name="window_kind"),
                     models.Index(fields=["step"], name="window_step"),
+                    models.Index(fields=["item"], name="window_item"),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

@@ -121,6 +121,7 @@ class Window(models.Model):
             ),
             models.Index(fields=["workspace", "kind", "number"], name="window_kind"),
             models.Index(fields=["step"], name="window_step"),
+            models.Index(fields=["item"], name="window_item"),
         ]
 
     def __str__(self) -> str:

@@ -65,7 +65,11 @@ def name_of(window: Window, here: Tree, node: Node | None = None) -> str:
     if window.kind == "result":
         said = window.step.canonical if window.step else ""
         return said.removeprefix("→").strip().partition("\n")[0]
-    node = node or lookup.rows().get(pk=identity.node_id(window.item_id or 0))
+    if node is None:
+        key = identity.node_id(window.item_id or 0) or 0
+        node = lookup.rows().filter(pk=key, tree__erasing_at__isnull=True).first()
+    if node is None:
+        return "a text that is gone"
     lines = f"lines {window.first}–{window.last}" if window.last > 1 else "line 1"
     return f"[{lookup.node_ref(node, here.pk)}] {lines}"
 

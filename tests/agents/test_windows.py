@@ -1,5 +1,7 @@
 """What an agent keeps in view: results fade, are kept, are shown again, and leak nothing."""
 
+from collections.abc import Callable
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -185,14 +187,12 @@ def test_an_agent_keeps_nothing_of_another_grove_and_members_see_no_more_than_th
 
 
 def test_a_member_may_change_an_agents_windows_but_a_reader_may_not(
-    talk: Talk, writer: User, reader: User, api: object
+    talk: Talk, writer: User, reader: User, api: Callable[..., APIClient]
 ) -> None:
     workspace = node_writer.workspace_of(talk.agent, talk.tree)
     url = f"/api/workspaces/{workspace.uid}/commands"
-    client = api  # type: ignore[assignment]
     line = {"line": f"open {talk.node} keep"}
-    assert client(writer).post(url, line, format="json").status_code == 200  # type: ignore[operator]
-    refused = client(reader).post(url, line, format="json")  # type: ignore[operator]
-    assert refused.status_code == 403
+    assert api(writer).post(url, line, format="json").status_code == 200
+    assert api(reader).post(url, line, format="json").status_code == 403
     talk.turn("Yes.")
     assert f"[{talk.node}] line 1 · keep" in talk.sent()

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
+from loom.commands.trees import erase_rows
 from loom.models import Event, Node, Tree, User, Window
 from loom.rules.errors import CommandError
 
@@ -205,3 +207,21 @@ def test_others_do_not_see_a_persons_windows(
     workspace = node_writer.workspace_of(actor.participant, tree)
     for user in (writer, outsider):
         assert api(user).get(f"/api/workspaces/{workspace.uid}/windows").status_code == 404
+
+
+def test_windows_go_with_their_tree_and_outlive_what_they_show(
+    say: Say, node: str, actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]
+) -> None:
+    other = node_writer.make_tree(actor, title="Other")
+    far = execute_line(actor, other, Request('respond root "Far."')).body["refs"][0]
+    say(f"open tree:{other.uid} node:{far} keep")
+    execute_line(actor, other, Request(f"open {far} keep"))
+    Tree.objects.filter(pk=other.pk).update(erasing_at=timezone.now())
+    erase_rows(other.uid)
+    (window,) = shown(actor, tree, api(owner))
+    assert (window["open"], "Far." in window["text"]) == (False, False)
+    assert "a text that is gone" in say("memory")
+    assert say(f"hide #{window['number']}").startswith("✓ hidden")
+    Tree.objects.filter(pk=tree.pk).update(erasing_at=timezone.now())
+    erase_rows(tree.uid)
+    assert not Window.objects.exists() and not Tree.objects.exists()

@@ -12,7 +12,7 @@ from loom import commands
 from loom.access import get_actor
 from loom.commands import registry
 from loom.commands.registry import Command
-from loom.models import Tree
+from loom.models import Tree, User
 from loom.rules.permissions import OF_ROLE, ROLES
 from tests.interfaces.matrix import LINES, PEOPLE, ROWS
 from tests.interfaces.world import counted, open_windows, person, world  # noqa: F401 (a fixture)
@@ -93,7 +93,8 @@ def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: 
     client = api(person(name))
     if name in ("writer", "reader"):
         tree = Tree.objects.get(uid=world["tree"])
-        open_windows(get_actor(person(name), tree.grove), tree, world["marked"])
+        user = User.objects.get(username=name)
+        open_windows(get_actor(user, tree.grove), tree, world["marked"])
     for command, line in _lines(world):
         point = transaction.savepoint()
         before = counted()
