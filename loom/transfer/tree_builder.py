@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from loom.commands.links import link_body
 from loom.commands.marks import mark_body
-from loom.commands.node_writer import content_of, make_items
+from loom.commands.node_writer import content_of, keep_images, make_items
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.models import Import, Link, Mark, Node, NodeSource, Tree, Workspace
@@ -61,6 +61,8 @@ class Growing:
             writer.ordinals(len(records))
             rows = [self._row(record) for record in records]
             Node.objects.bulk_create(rows)
+            for row in rows:
+                keep_images(self.tree, row.text)
             self._sources(records, rows)
             # From data at hand: PostgreSQL plans badly for a table that has only just grown, and
             # reading 1,000 of 100,000 back took 7 s (measured).

@@ -1,6 +1,7 @@
 """The files of an import, which are one file or those in a ZIP; and the trees in them."""
 
 import lzma
+import re
 import shutil
 import struct
 import zipfile
@@ -23,6 +24,8 @@ _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
     *(OSError, EOFError, ValueError, IndexError, struct.error),
 )
+OWN = {"README.md", "tree.json", "tree.md"}  # in every ZIP that Heddle writes
+_IMAGE = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
 
 
 class Upload:
@@ -35,6 +38,7 @@ class Upload:
         self.left_out: list[str] = []
         self.size = 0
         self.files: list[tuple[Input, Format]] = []
+        self.images: dict[str, Path] = {}  # of a ZIP of Heddle's own, by hash
         try:
             self._open(path, name)
         except BaseException:
@@ -80,6 +84,9 @@ class Upload:
             target = self._folder / f"{number}"
             try:
                 made(target)
+                if image := _IMAGE.fullmatch(name):
+                    self.images[image[1]] = target
+                    continue
                 self._add(target, name)
             except CommandError as error:
                 refused.append(error)
@@ -106,6 +113,13 @@ class Upload:
                 infos = [one for one in archive.infolist() if not one.is_dir()]
                 if len(infos) > MAX_FILES:
                     raise unreadable(f"The ZIP has more than {MAX_FILES:,} files.", "split it")
+                names = {one.filename for one in infos}
+                if names >= OWN:  # what else is in it is for people
+                    infos = [
+                        one
+                        for one in infos
+                        if one.filename == "tree.json" or one.filename.startswith("images/")
+                    ]
                 budget = [MAX_FILE]
                 for info in infos:
                     name = PurePosixPath(info.filename.replace("\\", "/"))
