@@ -23,7 +23,7 @@ from loom.models.groves import (
     UserSession,
 )
 from loom.models.trees import BranchSettings, Item, Link, Mark, Node, NodeSource, PublicLink, Tree
-from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
+from loom.models.workspaces import Draft, Mention, Saved, VersionChoice, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "Link",
     "Mark",
     "Membership",
+    "Mention",
     "Node",
     "NodeSource",
     "Participant",

@@ -28,6 +28,7 @@ from loom.web import keys
 from loom.web.avatars import Who, cast_of
 from loom.web.candidates import Weave, agents_of, weave_of
 from loom.web.groves import frame, tags_on
+from loom.web.history import news_shown
 from loom.web.node_parts import Drawn, drawn_of, reader_of
 from loom.web.panels import portals_out
 from loom.web.requests import PersonRequest, Place, Stretch, person, place_of, stretch_of, text_of
@@ -65,6 +66,7 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
         },
         "shares": place.actor.is_owner,
         "samplers": SAMPLERS,
+        "news": news_shown(place.actor, place.tree, place.workspace, cast),
         "tree_tags": tags_on(place.actor, place.tree),
         "tail": text_at(place.workspace, place.node, "buffer"),
     }

@@ -21,7 +21,7 @@ from tests.web.conftest import Visitor
 
 # Who asks (session, user, tree, membership, workspace, node) is six of each.
 PARTS = {
-    "page": ("?node={at}", 17),
+    "page": ("?node={at}", 20),
     "path": ("/path?node={at}", 14),
     "below": ("/path?node={at}&after={above}", 16),
     "weave": ("/weave?node={at}", 11),
@@ -34,14 +34,16 @@ PARTS = {
     "provenance": ("/nodes/{at}/provenance", 20),
     "the past": ("/past?seq=9", 11),
     "history": ("/history", 10),
-    "search": ("/search?q=text", 13),
+    "search": ("/search?q=text", 14),
     "about": ("/about", 7),
     "share": ("/share", 6),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
-    "first page": ("/", 14),
-    "grove": ("/groves/{grove}", 14),
+    "first page": ("/", 18),
+    "grove": ("/groves/{grove}", 18),
+    "its tags": ("/groves/{grove}/tags", 7),
+    "mentions": ("/mentions", 3),
     "its settings": ("/groves/{grove}/settings", 6),
     "its members": ("/groves/{grove}/people", 8),
     "its money": ("/groves/{grove}/money", 15),
