@@ -17,7 +17,7 @@ REACH = 2000  # of its last events, those that are looked at
 KINDS = (
     *("node.added", "node.flagged", "mark.added", "link.added", "tree.changed"),
     *("annotation.resolved", "annotation.reopened", "tag.renamed", "tag.removed"),
-    "settings.pinned",
+    *("settings.pinned", "suggestion.decided"),
 )
 
 

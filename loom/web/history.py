@@ -86,6 +86,12 @@ def _unmarked(payload: dict[str, Any]) -> Words:
     return words, mark["item"], mark["label"]
 
 
+def _decided(payload: dict[str, Any]) -> Words:
+    if payload["decision"] == "rejected":
+        return gettext("rejected the suggestion"), payload["node"], ""
+    return gettext("accepted the suggestion"), payload["node"], str(payload["version"])
+
+
 _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "tree.created": lambda _: (gettext("created the tree"), "", ""),
     "tree.changed": lambda _: (gettext("changed the tree's title or settings"), "", ""),
@@ -95,6 +101,7 @@ _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "mark.removed": _unmarked,
     "tag.renamed": lambda p: (gettext("renamed a tag"), "", f"#{p['tags'][0]} → #{p['name']}"),
     "tag.removed": lambda p: (gettext("removed a tag everywhere"), "", f"#{p['tags'][0]}"),
+    "suggestion.decided": _decided,
     "settings.pinned": lambda p: (gettext("pinned settings at"), p["node"], ""),
     "annotation.resolved": lambda p: (gettext("resolved the annotation"), p["node"], ""),
     "annotation.reopened": lambda p: (gettext("reopened the annotation"), p["node"], ""),
