@@ -126,7 +126,7 @@ def take(uid: str) -> list[Held]:
 
 
 def begin_lane(lane: str) -> list[Held]:
-    """What may begin now in a lane, by calls, and what to ask. What cannot be run is landed
+    """What may begin now in a lane, by calls, and what to ask. What cannot be run is ended
     with the reason. Candidates of one line and participant read their path once."""
     lease = new_uid()
     taken = generation_lifecycle.begin(lane, lease=lease, seconds=LEASE_S, proves_loss=proves_loss)
@@ -206,7 +206,7 @@ def end(
     """Lands a generation that does not run (any more), with the text its row holds. Without
     a `finish` the error's reason is one."""
     reason = (error or {}).get("reason") or str((error or {}).get("code", "error")).lower()
-    generation_lifecycle.land(
+    generation_lifecycle.end_generation(
         generation.uid,
         lease=lease,
         text=generation.text,
@@ -268,10 +268,10 @@ def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
         return "go"
 
 
-def land(uid: str, lease: str, ending: Ending) -> None:
+def end_generation(uid: str, lease: str, ending: Ending) -> None:
     """Ends a generation; what came becomes a node."""
     _persistently(
-        lambda: generation_lifecycle.land(
+        lambda: generation_lifecycle.end_generation(
             uid,
             lease=lease,
             text=ending.text,

@@ -134,8 +134,8 @@ def next_line(turn: Turn, said: Reply) -> bool:
             return False
         replies[-1] = {**replies[-1], "reply": _ended(turn.waits_for)}
         return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
-    told, waits_for = _said(turn, said.commands[len(replies)], len(replies) + 1)
-    return turn_lifecycle.keep(turn, replies=[*replies, told], waits_for=waits_for)
+    record, waits_for = _said(turn, said.commands[len(replies)], len(replies) + 1)
+    return turn_lifecycle.keep(turn, replies=[*replies, record], waits_for=waits_for)
 
 
 def _ended(uids: list[str]) -> str:
@@ -154,7 +154,7 @@ def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[
     if step is None:
         raise turn_lifecycle.LostError
     waits_for = _started(step)
-    return _told(said, step, warning or said.note), waits_for
+    return _record(said, step, warning or said.note), waits_for
 
 
 def _run(turn: Turn, said: Command, place: str) -> str:
@@ -200,7 +200,7 @@ def _started(step: Step) -> list[str]:
     return [uid for op in ops if op.get("op") == "generations" for uid in op["uids"]]
 
 
-def _told(said: Command, step: Step, warning: str) -> dict[str, Any]:
+def _record(said: Command, step: Step, warning: str) -> dict[str, Any]:
     """What the row keeps of a line: `asks` for another round, `halts` the turn."""
     is_ok = step.outcome == "ok"
     reply = step.message if is_ok else refusal_text(step, _where(said, step))

@@ -72,7 +72,7 @@ def _advance(turn: Turn) -> bool:
         case "assembling":
             return _assemble(turn)
         case "generating":
-            return _hear(turn)
+            return _take_answer(turn)
         case "executing":
             return _execute(turn)
         case _:
@@ -117,7 +117,7 @@ def _assemble(turn: Turn) -> bool:
     return False
 
 
-def _hear(turn: Turn) -> bool:
+def _take_answer(turn: Turn) -> bool:
     """The round's answer, once it has ended: its lines are to be run, or the turn ends."""
     said = turn.generation
     if said is None:

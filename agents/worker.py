@@ -27,7 +27,7 @@ _ending: list[str] = []
 
 def run_generation(uid: str) -> None:
     """Runs what may begin in the lane of a generation, and what waits there for a place, until
-    all of it has landed. Harmless where somebody else holds it or it has ended."""
+    all of it has ended. Harmless where somebody else holds it or it has ended."""
     held = _taken(uid)
     if held:
         the_loop().run(live(held))
@@ -97,7 +97,7 @@ def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTrans
 
 
 def end_all(why: str) -> None:
-    """Interrupts every run: what came lands, what has not begun is put back. Returns at once."""
+    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
     _ending.append(why)
     the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
 

@@ -130,7 +130,7 @@ def of_texts() -> Readers:
     def a_reply(text: str) -> None:
         cutter = Cutter(language())
         for at in range(0, len(text), 100):
-            cutter.hear(text[at : at + 100])
+            cutter.feed(text[at : at + 100])
         read_reply(text, language(), finished=True)
 
     def a_stream(text: str) -> None:

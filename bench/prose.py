@@ -103,12 +103,12 @@ async def tried(url: str, model: str, text: str, way: str) -> Tried:
     adapter = OpenAI()
     attempt = Attempt(adapter, ask, adapter.body(ask))
     transport = CheckedTransport(("127.0.0.1",))
-    said = [one.text async for one in attempt.told(transport, PATIENT) if isinstance(one, Delta)]
+    said = [one.text async for one in attempt.events(transport, PATIENT) if isinstance(one, Delta)]
     answer = "".join(said)
     if is_prompt:
         return Tried(text, answer, answer, "")
     seam = Seam(text, way)
-    stands = seam.hear(answer) + seam.rest()
+    stands = seam.feed(answer) + seam.rest()
     return Tried(text, answer, stands, seam.note)
 
 

@@ -32,8 +32,8 @@ async def once(
     ask = Ask(provider.url, model, messages, None, key="sk-bench")
     attempt = Attempt(adapter, ask, adapter.body(ask))
     begin, spent, first, count = time.perf_counter(), time.thread_time(), 0.0, 0
-    async for told in attempt.told(transport, Limits()):
-        if isinstance(told, Delta):
+    async for event in attempt.events(transport, Limits()):
+        if isinstance(event, Delta):
             count += 1
             first = first or time.perf_counter() - begin
     whole = time.perf_counter() - begin

@@ -76,21 +76,21 @@ class Anthropic:
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return Outgoing(f"{ask.base_url.rstrip('/')}/messages", headers, sent.encode())
 
-    async def told(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
+    async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """Text, the end and usage as they come; a failure comes last. May raise Broken."""
         if exchange.status != 200:
             yield await refusal(exchange)
             return
-        teller = _Teller()
+        reader = _Reader()
         async for data in events_of(exchange):
             if data == DONE:
                 continue
-            for told in teller.read(data):
-                yield told
-                if isinstance(told, Failure):
+            for event in reader.read(data):
+                yield event
+                if isinstance(event, Failure):
                     return
-        for told in teller.end():
-            yield told
+        for event in reader.end():
+            yield event
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
         """Without the marks of a prefix, for servers that do not know them, or without a
@@ -131,7 +131,7 @@ def _unmarked(body: Body) -> Body:
     return dict(text)
 
 
-class _Teller:
+class _Reader:
     """Reads the events of one answer."""
 
     def __init__(self) -> None:

@@ -244,7 +244,7 @@ class Adapter(Protocol):
         """The request with its key."""
         ...
 
-    def told(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
+    def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """The events of the answer, piece by piece. May raise Broken."""
         ...
 
@@ -278,42 +278,42 @@ class Attempt:
     def __post_init__(self) -> None:
         self.outgoing = self.adapter.outgoing(self.ask, self.body)
 
-    async def told(
+    async def events(
         self, transport: httpx.AsyncBaseTransport, limits: Limits
     ) -> AsyncGenerator[StreamEvent, None]:
         """The events of the answer; a failure, of whatever kind, is the last one."""
         try:
             async with exchange(transport, self.outgoing, limits) as came:
                 self.came = came
-                async with aclosing(self.adapter.told(came)) as telling:
-                    async for told in telling:
-                        if self._is_believed(told):
-                            self._note(told, came)
-                            yield self._without_key(told)
+                async with aclosing(self.adapter.events(came)) as stream:
+                    async for event in stream:
+                        if self._is_believed(event):
+                            self._note(event, came)
+                            yield self._without_key(event)
         except Broken as broken:
             yield self._without_key(broken.failure)
 
-    def _is_believed(self, told: StreamEvent) -> bool:
+    def _is_believed(self, event: StreamEvent) -> bool:
         """Whether an event names a candidate that was asked for, and counts that are possible."""
-        if isinstance(told, Usage):
-            return all(0 <= count <= MOST_TOKENS for count in told.counts.values())
-        return not isinstance(told, Delta | Finished) or 0 <= told.index < self.ask.many
+        if isinstance(event, Usage):
+            return all(0 <= count <= MOST_TOKENS for count in event.counts.values())
+        return not isinstance(event, Delta | Finished) or 0 <= event.index < self.ask.many
 
-    def _note(self, told: StreamEvent, came: Exchange) -> None:
-        if isinstance(told, Delta):
+    def _note(self, event: StreamEvent, came: Exchange) -> None:
+        if isinstance(event, Delta):
             came.clock.text_came()
             self.first_at = self.first_at or datetime.now(UTC)
-        elif isinstance(told, Usage):
-            self.usages[told.index] = told.counts
-        elif isinstance(told, Finished):
-            self.ended.add(told.index)
+        elif isinstance(event, Usage):
+            self.usages[event.index] = event.counts
+        elif isinstance(event, Finished):
+            self.ended.add(event.index)
             if len(self.ended) >= self.ask.many:
                 came.clock.text_ended()
 
-    def _without_key(self, told: StreamEvent) -> StreamEvent:
-        if isinstance(told, Failure):
-            return replace(told, said=masked(told.said, self.ask.key))
-        return told
+    def _without_key(self, event: StreamEvent) -> StreamEvent:
+        if isinstance(event, Failure):
+            return replace(event, said=masked(event.said, self.ask.key))
+        return event
 
     @property
     def request(self) -> dict[str, Any]:
@@ -330,7 +330,7 @@ class Attempt:
         """The body's bytes, and whether they are exactly the provider's: where an error in it
         echoed the key, the key is masked and they are not."""
         body = bytes(self.came.body) if self.came else b""
-        kept = body if self.status == 200 and b'"error"' not in body else self._masked(body)
+        kept = body if self.status == 200 and not _holds_error(body) else self._masked(body)
         return kept, self.adapter.is_exact and kept == body
 
     def _masked(self, body: bytes) -> bytes:
@@ -340,7 +340,7 @@ class Attempt:
             masked(one.decode("utf-8", "surrogateescape"), self.ask.key).encode(
                 "utf-8", "surrogateescape"
             )
-            if self.status != 200 or b'"error"' in one
+            if self.status != 200 or _holds_error(one)
             else one
             for one in lines
         )
@@ -377,6 +377,12 @@ class Attempt:
 SHORTEST_KEY = 12  # a shorter one is some word, which would be masked everywhere
 PIECE = 8  # a part of a key that is as long as this is masked too
 _MARKED = re.compile(rb"x+")
+_ERROR = re.compile(rb'"error"\s*+(?!:\s*+null)')
+
+
+def _holds_error(body: bytes) -> bool:
+    """Whether a body holds an error; `"error": null` beside a text of a model is none."""
+    return _ERROR.search(body) is not None
 
 
 def masked(text: str, key: str) -> str:

@@ -71,22 +71,22 @@ class OpenAI:
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return Outgoing(f"{ask.base_url.rstrip('/')}/{path}", headers, sent.encode())
 
-    async def told(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
+    async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """Text, ends and usage as they come; a failure comes last. May raise Broken."""
         if exchange.status != 200:
             yield await refusal(exchange)
             return
-        teller = _Teller()
+        reader = _Reader()
         async for data in events_of(exchange):
             if data == DONE:
-                teller.is_done = True
+                reader.is_done = True
                 continue
-            for told in teller.read(data):
-                yield told
-                if isinstance(told, Failure):
+            for event in reader.read(data):
+                yield event
+                if isinstance(event, Failure):
                     return
-        for told in teller.end(is_framed=exchange.is_framed):
-            yield told
+        for event in reader.end(is_framed=exchange.is_framed):
+            yield event
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
         """Without `stream_options`, which older servers refuse, or a grammar that was not
@@ -119,7 +119,7 @@ def less(body: Body, said: str) -> Body | None:
     return {key: value for key, value in body.items() if key not in named} if named else None
 
 
-class _Teller:
+class _Reader:
     """Reads the events of one answer; knows which candidates have ended."""
 
     def __init__(self) -> None:

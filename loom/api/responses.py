@@ -5,9 +5,8 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from loom.rules.errors import Code
-from loom.rules.permissions import Scope
+from loom.rules.permissions import Role, Scope
 
-Role = Literal["reader", "writer", "owner"]
 T = TypeVar("T")
 
 

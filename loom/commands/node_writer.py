@@ -268,7 +268,7 @@ def edited_in_batch(turn_uid: str, node: Node) -> Node:
     number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
     steps = Step.objects.filter(
         turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
-    )
+    ).filter(canonical__startswith="→ edit ")  # a split makes nodes of one too
     made = [
         op["node"]
         for inverse in steps.order_by("id").values_list("inverse", flat=True)

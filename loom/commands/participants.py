@@ -274,7 +274,8 @@ def change_participant(actor: Actor, one: Participant, changes: Changes) -> Part
 @action("change_participant", stream="grove", role="owner")
 def _change_participant(change: Change, args: ParticipantChanges) -> Participant:
     """Changes the settings, key or permissions of a model."""
-    if args.participant.kind == "human":
+    own_name = args.participant == change.actor.person and args.changes.fields.keys() == {"name"}
+    if args.participant.kind == "human" and not own_name:
         raise CommandError(
             "REJECTED", "People are changed on the members page.", hint="PATCH the grove's members"
         )

@@ -242,7 +242,7 @@ class Partial:
     is_catching_up: bool = False
     waiting: dict[int, str] = field(default_factory=dict)
 
-    def hear(self, chunk: int, text: str) -> bool:
+    def take(self, chunk: int, text: str) -> bool:
         """Takes a delta; whether there is a gap, so that the row has to be read.
 
         Repeats are dropped, and what came too early waits for the gap to be closed.
@@ -319,7 +319,7 @@ class Here:
         self.version += had
         return had
 
-    def hear(self, process: str, places: list[Place], now: float) -> None:
+    def take(self, process: str, places: list[Place], now: float) -> None:
         """Takes what another process says about its own sockets."""
         _, before = self.others.get(process, (0.0, []))
         if places:

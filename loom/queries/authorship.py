@@ -23,6 +23,15 @@ def pieces_of(rows: Sequence[NodeRow]) -> dict[int, Pieces]:
     return found
 
 
+def writers_of(row: NodeRow, pieces: Pieces) -> list[str]:
+    """Who wrote the text of a row, most characters first; its author where it is empty. Who only
+    split a text, or cut it, wrote nothing of it."""
+    lengths: dict[str, int] = {}
+    for author, length in pieces:
+        lengths[author] = lengths.get(author, 0) + length
+    return sorted(lengths, key=lambda one: -lengths[one]) or [row.author_uid]
+
+
 def _whole(author: str, text: str) -> Pieces:
     return ((author, len(text)),) if text else ()
 

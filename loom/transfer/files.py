@@ -16,7 +16,13 @@ from typing import Any
 import ijson
 
 from loom.rules.errors import CommandError
-from loom.transfer.records import MAX_TEXT_BYTES, Report, too_long, unreadable
+from loom.transfer.records import (
+    MAX_TEXT_BYTES,
+    Report,
+    is_secret_name,
+    too_long,
+    unreadable,
+)
 
 Event = tuple[str, Any]
 MAX_DEPTH = 64
@@ -24,11 +30,6 @@ FIELD = 256 * 1024  # characters that one field of a node can have
 MAX_PART = 32 * 1024 * 1024  # characters of one tree of several, which is held in memory
 _STARTS = ("start_map", "start_array")
 _ENDS = ("end_map", "end_array")
-_SECRET_NAME = re.compile(
-    r"api.?key|secret|passw|credential|authorization|bearer|(access|auth|refresh|private).?(token|key)"
-    r"|^(key|token|pwd|auth|cookie|organi[sz]ation)$",
-    re.IGNORECASE,
-)
 _SECRET = re.compile(
     r"\b(sk|pk|rk)-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{20,}|\bAIza[A-Za-z0-9_-]{30,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{30,}|\bBearer\s+[A-Za-z0-9._~+/-]{16,}|-----BEGIN [A-Z ]*PRIVATE KEY"
@@ -107,9 +108,7 @@ def _plain(value: Any) -> Any:
 def without_secrets(name: str, value: Any, report: Report) -> tuple[bool, Any]:
     """The field without keys, and whether anything is left: keys are removed and reported by
     name."""
-    if _SECRET_NAME.search(name.rpartition(".")[2]) or (
-        isinstance(value, str) and _SECRET.search(value)
-    ):
+    if is_secret_name(name) or (isinstance(value, str) and _SECRET.search(value)):
         if value in (None, "", [], {}):
             return True, value
         report.dropped[name] += 1

@@ -246,7 +246,7 @@ def time_of(value: Any) -> str:
     if isinstance(value, bool):
         return ""
     if isinstance(value, int | float):
-        return _of_number(float(value))
+        return _of_number(float(value)) if abs(value) < 1e30 else ""
     given = text_of(value, 60).strip()
     if not given:
         return ""

@@ -61,9 +61,9 @@ def _body(call: Call) -> Body:
 PAGE = 1000
 
 
-def pieces(actor: Actor, tree: Tree) -> Iterator[bytes]:
-    """The whole tree as pieces of JSON, with the calls that the actor may read. What is written in
-    the meantime is either left out or complete."""
+def pieces(actor: Actor, tree: Tree, *, calls: bool = True) -> Iterator[bytes]:
+    """The whole tree as pieces of JSON, with the calls that the actor may read, unless they are
+    left out. What is written in the meantime is either left out or complete."""
     nodes = Node.objects.filter(tree=tree)
     last = nodes.order_by("-id").values_list("id", flat=True)[0]
     nodes = nodes.filter(id__lte=last)
@@ -81,7 +81,8 @@ def pieces(actor: Actor, tree: Tree) -> Iterator[bytes]:
     yield b'\n],\n"links": [\n'
     yield from _joined(_links(tree, links, last))
     yield b'\n],\n"calls": [\n'
-    yield from _joined(batches(actor, tree, nodes))
+    if calls:
+        yield from _joined(batches(actor, tree, nodes))
     yield b"\n]}\n"
 
 

@@ -440,6 +440,14 @@ def _forget_undecided(now: datetime) -> None:
             Path(path).unlink(missing_ok=True)
 
 
+def searched(row: Import, words: str) -> "QuerySet[ImportPart]":
+    """The parts of a file whose titles have all these words."""
+    found = row.parts.all()
+    for word in words.split():
+        found = found.filter(title__icontains=word)
+    return found
+
+
 def choose(row: Import, numbers: list[int] | None, split: str) -> None:
     """Chooses the parts with these numbers (None: all of them) and how to split texts, and goes on
     with the import. REJECTED if it does not wait, INVALID_SYNTAX if nothing was chosen."""

@@ -117,7 +117,7 @@ def json_format(file: Input, formats: tuple[Format, ...]) -> Format:
         found[:] = [one for one in formats if one.is_this(sketch)][:1]
         return bool(found)
 
-    with Source(file.path, file.tell) as source, readable_json():
+    with Source(file.path, file.tell, file.broken) as source, readable_json():
         sketch = shape_of(_events(source), is_enough)
     if found or is_enough(sketch):
         return found[0]

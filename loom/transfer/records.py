@@ -1,6 +1,7 @@
 """The output of a reader: flat records in reading order, spooled to disk, and a report."""
 
 import json
+import re
 import sqlite3
 from array import array
 from collections import Counter
@@ -15,6 +16,12 @@ from loom.rules.errors import CommandError
 MAX_TEXT_BYTES = 4 * 1024 * 1024
 MAX_WARNINGS = 100
 HINT = "docs/formats.md lists the formats that are read"
+
+_SECRET_NAME = re.compile(
+    r"api.?key|secret|passw|credential|authorization|bearer|(access|auth|refresh|private).?(token|key)"
+    r"|^(key|token|pwd|auth|cookie|organi[sz]ation)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass
@@ -182,6 +189,28 @@ class Report:
         for sentence in other.warnings:
             self.warn(sentence)
 
+    def says(self) -> dict[str, list[str]]:
+        """The report for people: what came, what is kept beside it, what was left out and why."""
+        fields = {name: n for name, n in self.kept.items() if n and " " not in name and n}
+        marks = ("bookmarks", "tags", "times", "calls", "links", "swipes")
+        facts = {name: n for name, n in self.kept.items() if n and (" " in name or name in marks)}
+        beside = {name: n for name, n in fields.items() if name not in marks} | self.unknown
+        came = [f"{self.nodes:,} nodes in {_number(self.trees, 'tree')}."] if self.nodes else []
+        came += [f"{name.capitalize()}: {n:,}." for name, n in facts.items()]
+        where = "kept beside the texts, and part of an export as Heddle JSON"
+        keys = [name for name in self.dropped if is_secret_name(name)]
+        others = [f"{name} ({n:,})" for name, n in self.dropped.items() if name not in keys and n]
+        left_out = [f"Keys and passwords are never kept: {', '.join(keys[:40])}."] if keys else []
+        if others:
+            reason = "too large to keep, or names something that is not here"
+            left_out.append(f"Left out as it is {reason}: {', '.join(others[:40])}.")
+        shown = ", ".join(list(beside)[:40])
+        return {
+            "came": came,
+            "beside": [f"What has no place here is {where}: {shown}."] if beside else [],
+            "left_out": left_out,
+        }
+
     def body(self) -> dict[str, Any]:
         """The report as the API shows it."""
         more = [f"There are {self.unsaid:,} more warnings."] if self.unsaid else []
@@ -190,9 +219,19 @@ class Report:
             "format": self.format,
             "nodes": self.nodes,
             "trees": self.trees,
+            "says": self.says(),
             **counted,
             "warnings": [*self.warnings, *more],
         }
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a field of this name holds a key, a password, or whose they are."""
+    return _SECRET_NAME.search(name.rpartition(".")[2]) is not None
 
 
 def unreadable(sentence: str, hint: str = HINT) -> CommandError:

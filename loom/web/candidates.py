@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpResponse, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
@@ -24,13 +25,15 @@ from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
 from loom.models import Generation, Node, Participant, Tree, VersionChoice, Workspace
+from loom.queries.authorship import pieces_of, writers_of
 from loom.queries.lookup import NEAREST, asked_on, path_ids
 from loom.queries.node_context import Around
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules.errors import CommandError
+from loom.rules.identity import Pieces
 from loom.rules.samplers import written
 from loom.web.avatars import Who
-from loom.web.node_parts import age_of, broken_reason
+from loom.web.node_parts import age_of, broken_reason, painted
 from loom.web.requests import PersonRequest, person, text_of
 
 _COMMAND = re.compile(r" {0,2}(→|->)")
@@ -110,9 +113,11 @@ MAX_CARD_TEXT = 700
 class Card:
     """One continuation: a node, or a generation that is still coming (`generation` set)."""
 
-    who: Who
+    who: Who  # who wrote most of it
     text: str
     is_cut: bool
+    others: tuple[Who, ...] = ()  # who wrote the rest
+    spans: SafeString | None = None  # the text by author, where there are several
     key: int = 0
     id: str = ""
     generation: str = ""
@@ -186,6 +191,7 @@ class Hanging:
     children: Mapping[int, int]
     begun: Mapping[int, Generation]
     coming: Sequence[Generation]
+    pieces: Mapping[int, Pieces] | None = None  # who wrote the rows, where that was read already
 
 
 def woven(
@@ -196,13 +202,15 @@ def woven(
     asked: dict[str, int] | None = None,
     asked_here: bool = False,
 ) -> Weave:
-    """The weave, in the order in which it was begun. One query where something waits.
+    """The weave, in the order in which it was begun. One query where something waits, and one
+    where a text was edited or split.
 
     A candidate keeps its place, and so its key, when it ends before one asked for earlier.
     """
     begun, coming = hanging.begun, hanging.coming
+    pieces = pieces_of(hanging.rows) if hanging.pieces is None else hanging.pieces
     cards = [
-        (_order(row, begun), _card(row, cast, hanging.children.get(row.slot_id, 0), begun))
+        (_order(row, begun), _card(row, cast, begun, pieces[row.id], hanging.children))
         for row in hanging.rows
     ]
     before = places(one for one in coming if one.status == "queued")
@@ -317,15 +325,24 @@ def _order(row: NodeRow, begun: Mapping[int, Generation]) -> tuple[datetime, int
     return generation.created_at, generation.pk
 
 
-def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: Mapping[int, Generation]) -> Card:
+def _card(
+    row: NodeRow,
+    cast: dict[str, Who],
+    begun: Mapping[int, Generation],
+    pieces: Pieces,
+    children: Mapping[int, int],
+) -> Card:
     generation = begun.get(row.slot_id)
+    who, *others = (cast[uid] for uid in writers_of(row, pieces))
     return Card(
-        who=cast[row.author_uid],
+        who=who,
+        others=tuple(others),
+        spans=painted(row.text[:MAX_CARD_TEXT], pieces, cast) if others else None,
         text=row.text[:MAX_CARD_TEXT],
         is_cut=row.length > MAX_CARD_TEXT,
         id=row.local_id,
         age=age_of(row.created_at),
-        children=below,
+        children=children.get(row.slot_id, 0),
         broken=broken_reason(row.finish),
         note=generation.note if generation else "",
         is_excluded=bool(row.excluded),

@@ -141,11 +141,13 @@ class _Named:
 
 
 def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
-    """What the nodes and weaves are drawn from. Four queries for nodes, two for weaves."""
+    """What the nodes and weaves are drawn from. Four queries for nodes, two for weaves, and one
+    where a text was edited."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
     cards = [around.newest(one).id for slots in shown.values() for one in slots]
     found = found_for(named.tree, named.spots, cast, around=around, also=cards)
+    found.find_pieces([*(spot.id for spot in named.spots), *cards])
     begun, coming = begun_and_coming(
         [one for slots in shown.values() for one in slots],
         [one.id for slot in named.points for one in around.versions[slot]],
@@ -162,6 +164,7 @@ def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
             children=named.below,
             begun=begun,
             coming=running[slot],
+            pieces=found.pieces,
         )
         for slot in named.points
     ]

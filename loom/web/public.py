@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
 from loom.access import Actor
+from loom.commands import groves
 from loom.commands import trees as tree_commands
 from loom.models import Tree
 from loom.queries import public
@@ -141,6 +142,15 @@ def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, obje
     return {**frame(request, actor, "trees"), "tree": tree, "links": links}
 
 
+def _invite(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
+    """The page with an invitation that leads to the tree; its link is shown only this once."""
+    role, days = request.POST.get("role", ""), number_of(request, "days")
+    given = 7 if days is None else days
+    _made, secret = groves.make_invitation(actor, role=role, days=given, uses=1)
+    link = request.build_absolute_uri(f"/invitations/{secret}?tree={tree.uid}")
+    return render(request, "pages/share.html", {**_context(request, actor, tree), "invited": link})
+
+
 @never_cache
 @require_POST
 @person
@@ -156,6 +166,8 @@ def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
             shown = request.build_absolute_uri(f"/public/{secret}")
             context = {**_context(request, actor, tree), "fresh": shown}
             return render(request, "pages/share.html", context)
+        if deed == "invite":
+            return _invite(request, actor, tree)
         if deed != "revoke":
             raise CommandError(
                 "NOT_FOUND", _("This form does not exist."), hint=_("Reload the page.")

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.commands import node_writer
 from loom.models import Mark, Node, Participant, Tree, Workspace
-from loom.queries.authorship import pieces_of
+from loom.queries.authorship import pieces_of, writers_of
 from loom.queries.lookup import path_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.search import Hit, find_in_tree
@@ -78,17 +78,21 @@ def around(hit: Hit) -> str:
 @require_GET
 @person
 def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{id: first words}` of the nodes `?ids=a,b`, at most 100."""
+    """`{id: first words}` of the nodes `?ids=a,b`, at most 100; `by` has who wrote most of
+    those that were edited or split, as `{id: participant}`."""
     _, tree = access.get_tree(request.user, uid)
     ids = [
         one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)
     ]
     found = Node.objects.filter(tree=tree, local_id__in=ids)
-    words = {
+    words: dict[str, Any] = {
         local_id: " ".join(text[: EXCERPT * 2].split())[:EXCERPT]
         for local_id, text in found.values_list("local_id", "text")
     }
-    return JsonResponse(words)
+    edited = rows_of(list(found.filter(edited_from__isnull=False).values_list("id", flat=True)))
+    pieces = pieces_of(edited) if edited else {}
+    by = {row.local_id: writers_of(row, pieces[row.id])[0] for row in edited}
+    return JsonResponse({**words, **({"by": by} if by else {})})
 
 
 MAX_TREES = 8

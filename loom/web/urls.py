@@ -6,6 +6,7 @@ from django.urls.converters import StringConverter
 from loom.web import (
     agent_forms,
     candidates,
+    exports,
     grove_admin,
     groves,
     history,
@@ -71,6 +72,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>", trees.tree_page),
     path("trees/<uid:uid>/about", trees.about_page),
     path("trees/<uid:uid>/about/<slug:deed>", trees.change_tree),
+    path("trees/<uid:uid>/export", exports.page),
     path("trees/<uid:uid>/share", public.share),
     path("trees/<uid:uid>/share/<slug:deed>", public.change),
     path("public/<str:secret>", public.page),

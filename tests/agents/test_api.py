@@ -104,7 +104,9 @@ def landed(generation: Generation) -> Generation:
     generation_lifecycle.take(generation.uid, lease="x", seconds=60)
     call = Call(tree=generation.tree, participant=generation.participant, provider="openai")
     generation_lifecycle.begin_call(generation, call)
-    generation_lifecycle.land(generation.uid, lease="x", text="She", chunk=1, finish="complete")
+    generation_lifecycle.end_generation(
+        generation.uid, lease="x", text="She", chunk=1, finish="complete"
+    )
     generation_lifecycle.seal(call, Received(b"data", status=200))
     return again(generation)
 

@@ -34,7 +34,9 @@ def order_of(lane: str) -> list[Generation]:
             return order
         for one in taken:
             order.append(one)
-            generation_lifecycle.land(one.uid, lease="x", text="", chunk=0, finish="complete")
+            generation_lifecycle.end_generation(
+                one.uid, lease="x", text="", chunk=0, finish="complete"
+            )
 
 
 def test_fifty_of_one_member_do_not_hold_up_the_one_of_another(
@@ -47,7 +49,9 @@ def test_fifty_of_one_member_do_not_hold_up_the_one_of_another(
     first = generation_lifecycle.begin(lane, lease="x", seconds=60)
     assert len(first) == 1
     own = execute_line(other, tree, Request("continue")).body["generations"]
-    generation_lifecycle.land(first[0].uid, lease="x", text="", chunk=0, finish="complete")
+    generation_lifecycle.end_generation(
+        first[0].uid, lease="x", text="", chunk=0, finish="complete"
+    )
     order = [one.uid for one in order_of(lane)]
     assert order.index(own[0]) <= 1
     assert len(order) == 50

@@ -136,7 +136,7 @@ def test_what_asking_costs_is_said_before_and_what_waits_says_its_place(
     heddle.provider.script(holds("a", HOLD, "b"), tokens(2))
     go(page)
     go(page)
-    expect(page.locator(".card.coming[data-before]").last).to_contain_text("before it")
+    expect(page.locator(".card.coming[data-before]").last).to_contain_text(" ahead")
     heddle.provider.release()
     expect(page.locator(".card.coming")).to_have_count(0)
 

@@ -102,7 +102,7 @@ def test_notes_bookmarks_and_tags_are_put_and_taken_off(heddle: Heddle, visit: O
     expect(page.locator("#panel-bookmarks")).to_contain_text("One.")
     page.locator("main").press("b")
     expect(node.locator("footer")).not_to_contain_text("★")
-    expect(page.locator("#panel-bookmarks")).to_contain_text("gather here")
+    expect(page.locator("#panel-bookmarks")).to_contain_text("are listed here")
 
 
 def test_search_finds_and_goes_there(heddle: Heddle, visit: Open) -> None:

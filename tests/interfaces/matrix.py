@@ -67,6 +67,7 @@ GET    trees/{tree}/usage              200 200 200 404 401
 GET    trees/{tree}/estimate           200 200 200 404 401
 GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
+GET    trees/{tree}/export/preview     200 200 200 404 401
 GET    commands                        200 200 200 200 401
 GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401
@@ -99,6 +100,8 @@ POST   import                          400 400 400 400 401
 GET    imports/{import}                200 200 200 404 401
 DELETE imports/{import}                200 200 403 404 401
 POST   imports/{import}/stop           200 200 403 404 401
+GET    imports/{import}/parts          200 200 200 404 401
+POST   imports/{import}/choose         409 409 403 404 401
 GET    schema/                         200 200 200 200 200
 GET    docs/                           200 200 200 200 200
 """

@@ -41,7 +41,7 @@ async def asked(name, server, base):
     said = ({"role": "user", "content": "x"},)
     ask = Ask(base, f"{name}/m", said, None, key="sk-own-key-of-it")
     attempt = Attempt(LiteLLM(), ask, LiteLLM().body(ask))
-    told = [str(one) async for one in attempt.told(LiteLLMTransport((server.entry,)), LIMITS)]
+    told = [str(one) async for one in attempt.events(LiteLLMTransport((server.entry,)), LIMITS)]
     heads = [one.head.decode("latin-1") + one.body.decode() for one in server.seen]
     return {"opened": list(opened), "heads": heads, "told": told}
 

@@ -63,9 +63,7 @@ def _each(file: Input, text_of: TextOf) -> Iterator[Part]:
     text = text.replace("\0", "\ufffd")
     if not text.strip():
         raise unreadable("The file has no text.", "images are not read")
-    part = document(text, file.options.get("split", ""))
-    part.title = title[:300] or part.title
-    yield part
+    yield document(text, file.options.get("split", ""), title[:300])
 
 
 # DOCX: the paragraphs of `word/document.xml`.

@@ -2,7 +2,7 @@
 are the document."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from loom.transfer.gathering import as_text
@@ -25,13 +25,16 @@ def each_document(file: Input) -> Iterator[Part]:
     yield document(text, file.options.get("split", ""))
 
 
-def document(text: str, split: str) -> Part:
-    """The part of a text; `asks` names the ways in which it can be split, if there are several."""
+def document(text: str, split: str, title: str = "") -> Part:
+    """The part of a text; `asks` names the ways in which it can be split, if there are several.
+    Without a title the first heading is the title."""
     starts = _headings(text)
+    title = title or _title(text, starts)
     ways = [way for way in SPLITS if len(_pieces(text, way, starts)) > 1 or way == "whole"]
     if len(ways) == 2 and "sections" in ways:
         ways = ["sections", "whole"]
-    part = Part(_title(text, starts), "", 0, partial(_read, text, split or ways[0], starts))
+    pieces = partial(_pieces, text, split or ways[0], starts)
+    part = Part(title, "", 0, partial(_read, title, pieces))
     part.asks = tuple(ways) if len(ways) > 1 and not split else ()
     return part
 
@@ -83,7 +86,7 @@ def _pieces(text: str, split: str, starts: list[int]) -> list[str]:
     return pieces
 
 
-def _read(text: str, split: str, starts: list[int], put: Put, report: Report) -> Head:
-    for number, piece in enumerate(_pieces(text, split, starts)):
+def _read(title: str, pieces: Callable[[], list[str]], put: Put, report: Report) -> Head:
+    for number, piece in enumerate(pieces()):
         put(Record(number=number, parent=number - 1, text=as_text(piece, f"{number}")))
-    return Head(title=_title(text, starts))
+    return Head(title=title)

@@ -191,7 +191,7 @@ def applied(text: bytes, patches: Any) -> tuple[bytes, bool]:
 
 def _found(text: bytes, old: bytes) -> int:
     at = text.find(old)
-    while at % 2 == 1:
+    while at > 0 and at % 2 == 1:
         at = text.find(old, at + 1)
     return at
 

@@ -55,6 +55,11 @@ export class Wheel {
     return cards.find((card) => keyOf(card) === this.chosen) ?? cards.find((card) => card.classList.contains("on")) ?? cards[0];
   }
 
+  /** The card of a node. @param {string} id */
+  cardOf(id) {
+    return this.cards().find((card) => card.getAttribute("data-id") === id);
+  }
+
   /** A card's text as far as it is known. @param {Element} card */
   textOf(card) {
     if (card.querySelector("[data-void]")) return "";
@@ -95,7 +100,6 @@ export class Wheel {
   take() {
     const card = this.card();
     if (!card || !this.weave) return;
-    if (card.hasAttribute("data-id")) this.editor.put(this.editor.ids.length, "");
     this.weave.take(card);
   }
 

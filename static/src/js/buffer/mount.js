@@ -3,6 +3,7 @@
 
 import { t } from "../t.js";
 import { styleNonce } from "../tree/editor-loader.js";
+import { placeAt } from "../tree/page-drafts.js";
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
@@ -16,9 +17,8 @@ import { styleNonce } from "../tree/editor-loader.js";
  */
 export function takePlace(host, page, Editor, leaves) {
   const drawn = /** @type {HTMLElement} */ (host.querySelector(".stretch"));
-  const thread = /** @type {HTMLElement} */ (host.closest("main"));
   const isTyping = document.activeElement === document.getElementById("composer-text");
-  const end = drawn.getBoundingClientRect().bottom;
+  const read = placeRead(drawn, /** @type {HTMLElement} */ (host.closest("main")));
   const parent = Object.assign(document.createElement("div"), { className: "book" });
   host.prepend(parent);
   const editor = new Editor({
@@ -29,16 +29,48 @@ export function takePlace(host, page, Editor, leaves) {
     label: t("The text, and what you write next"),
     asks: t("Start writing here. Everything you write can branch."),
     leaves,
-    tail: "",
+    tail: page.drafts.of(placeAt(page, "buffer")),
     heard: heardBy(host, page),
   });
   drawn.hidden = true;
   drawn.replaceChildren();
-  thread.scrollTop += parent.getBoundingClientRect().bottom - end;
+  const view = /** @type {import("../elements/loom-path.js").LoomPath | null} */ (host.closest("loom-path"))?.view;
+  if (read) editor.showAt(read.fromEnd, read.top, (lacks) => view?.hold(view.thread.scrollTop + Math.round(lacks)));
   host.dataset.on = "";
   const isNew = !leaves.length && document.activeElement === document.body;
   if (isTyping || isNew) editor.focus();
   return editor;
+}
+
+/** A place of the drawn text that is seen, and where: its end, or else the first line.
+ * @param {HTMLElement} drawn @param {HTMLElement} thread @returns {{fromEnd: number, top: number} | null} top: below the thread's top */
+function placeRead(drawn, thread) {
+  const box = drawn.getBoundingClientRect();
+  const seen = thread.getBoundingClientRect();
+  const rest = document.createRange();
+  rest.selectNodeContents(drawn);
+  rest.collapse(false);
+  if (box.bottom > seen.bottom) {
+    const first = document.caretRangeFromPoint?.(box.left + 1, Math.max(box.top, seen.top) + 1);
+    if (!first || !drawn.contains(first.startContainer)) return null;
+    rest.setStart(first.startContainer, first.startOffset);
+  }
+  const line = lineOf(rest, drawn);
+  return line && { fromEnd: rest.toString().length, top: line.top - seen.top };
+}
+
+/** Where the line that a range starts on is drawn. @param {Range} range @param {HTMLElement} drawn */
+function lineOf(range, drawn) {
+  const walk = document.createTreeWalker(drawn, NodeFilter.SHOW_TEXT);
+  let text = range.startContainer;
+  if (range.collapsed) while (walk.nextNode()) text = walk.currentNode;
+  const length = text instanceof Text ? text.data.length : 0;
+  if (!length) return null;
+  const at = range.collapsed ? length - 1 : Math.min(range.startOffset, length - 1);
+  const one = document.createRange();
+  one.setStart(text, at);
+  one.setEnd(text, at + 1);
+  return one.getBoundingClientRect();
 }
 
 /** What the editor tells, and who listens. @param {LoomBuffer} host @param {TreePage} page @returns {import("../editor/open.js").Heard} */
@@ -48,6 +80,8 @@ function heardBy(host, page) {
     placed: () => host.placed(),
     pointed: (id) => /** @type {any} */ (document.querySelector("loom-tree"))?.details(id, false),
     follow: (id) => page.go(id),
+    undo: () => host.takes?.undo(),
+    redo: () => host.takes?.redo(),
     continue: () => void host.go("continue"),
     save: () => void host.saving?.edits(),
     take: () => host.wheel?.take(),

@@ -1,12 +1,13 @@
 // @ts-check
 // The state behind the text: its nodes in order, where each ends, and whose each character is.
 
+import { invertedEffects } from "@codemirror/commands";
 import { Facet, StateEffect, StateField, Transaction } from "@codemirror/state";
 import { cut, joined, leastChange, repainted, stretched } from "./runs.js";
 
 /** @typedef {import("./runs.js").Piece} Piece */
-/** @typedef {{id: string, slot: string, text: string, by: [string, number][], at?: string, excluded?: boolean, fork?: boolean, noted?: boolean}} Leaf a node as the server tells it */
-/** @typedef {{id: string, slot: string, excluded: boolean, fork: boolean, noted: boolean}} Bound a node of which only the place is known here */
+/** @typedef {{id: string, slot: string, text: string, by: [string, number][], at?: string, excluded?: boolean, pruned?: boolean, fork?: boolean, noted?: boolean}} Leaf a node as the server tells it */
+/** @typedef {{id: string, slot: string, excluded: boolean, pruned?: boolean, fork: boolean, noted: boolean}} Bound a node of which only the place is known here */
 /** @typedef {{nodes: Bound[], lengths: number[], pieces: Piece[], dirty: Set<string>}} Book dirty: slots whose text was touched */
 /** @typedef {import("@codemirror/state").EditorState} EditorState */
 /** @typedef {import("@codemirror/view").EditorView} EditorView */
@@ -16,6 +17,18 @@ export const typist = Facet.define({ combine: (values) => values[0] ?? "" });
 /** @type {import("@codemirror/state").StateEffectType<Book>} */
 export const rebound = StateEffect.define();
 
+/** The book as it was before a change, for when that is undone: a text that is deleted over several
+ * nodes comes back into each, and with its authors. It means nothing once the text is another. */
+const restored = /** @type {import("@codemirror/state").StateEffectType<Book>} */ (/** @type {unknown} */ (StateEffect.define({ map: () => undefined })));
+
+export const undoesBook = invertedEffects.of((change) => (change.docChanged ? [restored.of(change.startState.field(book))] : []));
+
+/** Whether a book is of this text and these nodes. @param {Book} was @param {Book} now @param {number} length */
+function fits(was, now, length) {
+  const isSame = was.nodes.length === now.nodes.length && was.nodes.every((node, place) => node.id === now.nodes[place].id && node.slot === now.nodes[place].slot);
+  return isSame && was.lengths.reduce((sum, one) => sum + one, 0) === length;
+}
+
 const EMPTY = /** @type {Book} */ ({ nodes: [], lengths: [0], pieces: [], dirty: new Set() });
 
 /** @type {StateField<Book>} */
@@ -24,6 +37,9 @@ export const book = StateField.define({
   update(value, change) {
     for (const effect of change.effects) if (effect.is(rebound)) return effect.value;
     if (!change.docChanged) return value;
+    for (const effect of change.effects) {
+      if (effect.is(restored) && fits(effect.value, value, change.newDoc.length)) return { ...effect.value, nodes: value.nodes };
+    }
     const changes = /** @type {import("./runs.js").Change[]} */ ([]);
     change.changes.iterChanges((from, to, start, end) => changes.push({ from, to, length: end - start }));
     const { lengths, touched } = stretched(value.lengths, changes);
@@ -42,7 +58,7 @@ export function starts({ lengths }) {
 }
 
 /** @param {Leaf} leaf */
-const bound = ({ id, slot, excluded = false, fork = false, noted = false }) => ({ id, slot, excluded, fork, noted });
+const bound = ({ id, slot, excluded = false, pruned = false, fork = false, noted = false }) => ({ id, slot, excluded, pruned, fork, noted });
 /** @param {[string, number][]} by @returns {Piece[]} */
 const settled = (by) => by.map(([who, length]) => ({ who, length, fresh: false }));
 

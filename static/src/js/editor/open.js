@@ -1,20 +1,21 @@
 // @ts-check
 // The editor of a buffer: CodeMirror over a book, and what the page may do with it.
 
-import { history, historyKeymap, standardKeymap } from "@codemirror/commands";
-import { EditorSelection, EditorState, Transaction } from "@codemirror/state";
+import { history, historyField, redo, redoDepth, standardKeymap, undo, undoDepth } from "@codemirror/commands";
+import { Compartment, EditorSelection, EditorState, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
-import { book, bookOf, exchanged, outside, starts, towards, typist } from "./document-state.js";
+import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
 import { ghost, ghostKeys, haunt } from "./ghost.js";
 import { painter } from "./paint.js";
-import { codePoints, leastChange } from "./runs.js";
+import { codePoints, cut, joined, leastChange } from "./runs.js";
 import { formatted, setReading, writing } from "./writing.js";
 
 /** @typedef {import("./document-state.js").Leaf} Leaf */
 /**
  * `typed`: the text has changed by the person's hand; `placed`: the caret stands elsewhere;
- * `follow`: go to this node; `continue`, `save`: the keys for it; `take`, `pick`: at a ghost.
- * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void}} Heard
+ * `follow`: go to this node; `undo`, `redo`: where nothing that was typed is left for it;
+ * `continue`, `save`: the keys for it; `take`, `pick`: at a ghost.
+ * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void}} Heard
  * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
@@ -29,7 +30,30 @@ const LOOK = EditorView.theme({
   "&:has(.void) .cm-placeholder": { display: "none" },
 });
 
+/** The keys of undo and redo: what was typed first, then what was done before. @param {Heard} heard */
+function historyKeys(heard) {
+  const back = (/** @type {EditorView} */ view) => {
+    if (!undo(view)) heard.undo();
+    return true;
+  };
+  const again = (/** @type {EditorView} */ view) => {
+    if (!redo(view)) heard.redo();
+    return true;
+  };
+  return [
+    { key: "Mod-z", run: back, preventDefault: true },
+    { key: "Mod-y", mac: "Mod-Shift-z", run: again, preventDefault: true },
+    { key: "Mod-Shift-z", run: again, preventDefault: true },
+  ];
+}
+
+const MOST_PASTS = 50;
+
 export class BufferEditor {
+  past = new Compartment();
+  /** @type {Map<string, {doc: import("@codemirror/state").Text, nodes: string, value: unknown}>} what can be undone at other places */
+  pasts = new Map();
+
   /** @param {Settings} settings */
   constructor({ parent, nonce, me, cast, label, asks, heard, leaves, tail }) {
     const doc = leaves.map((leaf) => leaf.text).join("") + tail;
@@ -50,13 +74,14 @@ export class BufferEditor {
         book.init(() => bookOf(leaves, tail, me)),
         ghost,
         painter(cast),
-        history(),
+        this.past.of(history()),
+        undoesBook,
         writing(heard.pasted),
         ghostKeys(heard),
         keymap.of([
+          ...historyKeys(heard),
           { key: "Ctrl-Space", run: run(heard.continue) },
           { key: "Mod-s", run: run(heard.save) },
-          ...historyKeymap,
           ...standardKeymap,
         ]),
         EditorView.updateListener.of((update) => {
@@ -133,9 +158,53 @@ export class BufferEditor {
     return { ...stretch, offset: codePoints(stretch.text.slice(0, units)), isTail: stretch.place === last };
   }
 
+  /** What was typed so far is kept elsewhere by now, and is not undone here. */
+  cutPast() {
+    this.recall(undefined);
+  }
+
+  /** Shows the path of another place: what was typed here can be undone when it is shown again.
+   * @param {string} from @param {string} to @param {() => void} draw */
+  turn(from, to, draw) {
+    const here = this.pastNow();
+    this.pasts.delete(from);
+    this.pasts.set(from, here);
+    if (this.pasts.size > MOST_PASTS) this.pasts.delete([...this.pasts.keys()][0]);
+    draw();
+    const there = this.pasts.get(to);
+    const now = this.pastNow();
+    this.recall(there && there.doc.eq(now.doc) && there.nodes === now.nodes ? there.value : undefined);
+  }
+
+  pastNow() {
+    const { state } = this.view;
+    return { doc: state.doc, nodes: this.ids.join(), value: state.field(historyField, false) };
+  }
+
+  /** @param {unknown} value of the field that holds what can be undone; none: nothing can */
+  recall(value) {
+    const { past, view } = this;
+    view.dispatch({ effects: past.reconfigure([]) });
+    view.dispatch({ effects: past.reconfigure(value === undefined ? history() : [history(), historyField.init(() => value)]) });
+  }
+
   /** Shows another path, or the same with what happened to it. @param {Leaf[]} leaves @param {string | null} tail null: as it is */
   update(leaves, tail) {
     this.view.dispatch(towards(this.view.state, leaves, tail));
+  }
+
+  /** Puts a text in the place of the working buffer; that is not undone by a key. @param {string} text */
+  putTail(text) {
+    const { nodes, lengths, pieces, dirty } = this.book;
+    const { from, text: was } = this.stretch(nodes.length);
+    const kept = cut(pieces, 0, from);
+    const made = { nodes, dirty, lengths: [...lengths.slice(0, -1), text.length], pieces: joined([kept, [{ who: this.view.state.facet(typist), length: text.length, fresh: true }]]) };
+    this.view.dispatch(outside(this.view.state, was === text ? [] : [{ from, to: from + was.length, insert: text }], made));
+  }
+
+  /** Puts the caret at the end of the text. */
+  toEnd() {
+    this.view.dispatch({ selection: EditorSelection.cursor(this.view.state.doc.length) });
   }
 
   /** Puts a text in the place of a node's or of the working buffer, as if it were typed.
@@ -163,12 +232,14 @@ export class BufferEditor {
     const run = leaf.by.map(([who, length]) => ({ who, length, fresh: false }));
     const renamed = nodes.map((node, at) => (at === place ? { ...node, id: leaf.id, slot: leaf.slot } : node));
     const painted = isSame ? exchanged(pieces, from, from + text.length, run) : pieces;
+    if (nodes[place].id && leaf.id !== nodes[place].id) this.cutPast();
     this.rebind({ nodes: renamed, pieces: painted, dirty: still });
   }
 
   /** The working buffer becomes a node's stretch, on its way under a name of its own. @param {string} name */
   sendTail(name) {
     const { nodes, lengths } = this.book;
+    this.cutPast();
     this.rebind({ nodes: [...nodes, { id: "", slot: name, excluded: false, fork: false, noted: false }], lengths: [...lengths, 0] });
   }
 
@@ -189,7 +260,37 @@ export class BufferEditor {
   /** Shows what a candidate would add, or nothing. @param {import("./ghost.js").Ghost | null} now */
   haunt(now) {
     const shown = this.view.state.field(ghost);
-    if (shown?.text !== now?.text || shown?.colour !== now?.colour) this.view.dispatch({ effects: haunt.of(now) });
+    if (shown?.text === now?.text && shown?.colour === now?.colour) return;
+    this.still(() => this.view.dispatch({ effects: haunt.of(now) }));
+  }
+
+  /** Keeps the line of the caret where it is while what follows it changes: an editor that was
+   * scrolled to its end follows its end otherwise. @param {() => void} deed */
+  still(deed) {
+    const thread = this.view.dom.closest("main");
+    const at = thread?.scrollTop ?? 0;
+    deed();
+    const back = () => {
+      if (thread && thread.scrollTop > at) thread.scrollTop = at;
+    };
+    this.view.requestMeasure({ read: () => null, write: () => queueMicrotask(back) });
+  }
+
+  /** Scrolls so that a place of the text is this far below the top of what scrolls.
+   * @param {number} fromEnd characters @param {number} top
+   * @param {(lacks: number) => void} done told how much further it should be scrolled: the text may end before */
+  showAt(fromEnd, top, done) {
+    const { view } = this;
+    const at = Math.max(0, view.state.doc.length - fromEnd);
+    view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin: top }) });
+    view.requestMeasure({
+      read: () => null,
+      write: () => queueMicrotask(() => {
+        const drawn = view.coordsAtPos(at);
+        const from = view.dom.closest("main")?.getBoundingClientRect().top ?? 0;
+        if (drawn) done(drawn.top - from - top);
+      }),
+    });
   }
 
   /** @param {boolean} isRead */

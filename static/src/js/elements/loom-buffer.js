@@ -8,6 +8,7 @@ import { EditBar } from "../buffer/bar.js";
 import { Leaves } from "../buffer/leaves.js";
 import { Saving } from "../buffer/saving.js";
 import { takePlace } from "../buffer/mount.js";
+import { Takes } from "../buffer/takes.js";
 import { Shadows } from "../buffer/remote-drafts.js";
 import { Writing } from "../buffer/writing.js";
 import { Wheel } from "../buffer/candidate-preview.js";
@@ -58,15 +59,17 @@ export class LoomBuffer extends HTMLElement {
   mount(Editor, leaves) {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const { signal } = /** @type {AbortController} */ (this.stop);
-    const tail = page.drafts.of(this.place ?? placeAt(page, "buffer"));
     const editor = (this.editor = takePlace(this, page, Editor, leaves));
     this.bar = new EditBar(this);
     this.writing = new Writing(this, editor, signal);
     this.saving = new Saving(this, page, editor);
     this.wheel = new Wheel(this, page, editor, signal);
     this.shadows = new Shadows(this, page, signal);
+    this.takes = new Takes(page);
     this.restore();
-    editor.put(leaves.length, tail);
+    editor.cutPast();
+    this.shown = page.position;
+    page.addEventListener("taken", (event) => this.taken(/** @type {CustomEvent} */ (event).detail), { signal });
     page.addEventListener("moved", () => this.moved(), { signal });
     for (const name of ["changed", "store"]) page.addEventListener(name, () => this.soon(), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
@@ -102,6 +105,7 @@ export class LoomBuffer extends HTMLElement {
   }
 
   typed() {
+    this.takes?.forget();
     this.wheel?.show();
     this.writing?.soon();
     if (!this.typing) this.typing = setTimeout(() => this.keep(), SOON_MS);
@@ -155,6 +159,27 @@ export class LoomBuffer extends HTMLElement {
     return action === "continue" ? this.saving?.continueHere() : this.saving?.all();
   }
 
+  /** A candidate is taken: words of it that were taken before are part of it, and the caret goes
+   * to its end, unless it was still coming when it was taken.
+   * @param {{from: string, to: string, isLate?: boolean}} move */
+  taken({ from, to, isLate }) {
+    const { editor, page, place } = this;
+    if (!editor || !page || !place) return;
+    if (this.typing) this.keep();
+    const { tail } = editor;
+    const card = this.wheel?.cardOf(to);
+    const isPart = Boolean(tail && card && this.wheel?.textOf(card).startsWith(tail));
+    if (isPart) {
+      editor.cutPast();
+      editor.putTail("");
+      page.drafts.write(place, "");
+    }
+    this.takes?.add({ from, to, tail: isPart ? tail : "" });
+    if (isLate) return;
+    editor.toEnd();
+    editor.focus();
+  }
+
   moved() {
     if (this.page?.isPast) return;
     const left = this.saving?.left("") ?? [];
@@ -185,15 +210,21 @@ export class LoomBuffer extends HTMLElement {
       if (position !== page.position || this.saving?.isBusy) return;
       const place = placeAt(page, "buffer");
       const isElsewhere = !this.place || nameOf(place) !== nameOf(this.place);
+      const from = this.place ? nameOf(this.place) : "";
       this.place = place;
-      editor.update(now, isElsewhere ? page.drafts.of(place) : null);
-      if (isElsewhere) {
-        this.restore();
+      if (!isElsewhere) editor.update(now, null);
+      else {
+        editor.turn(from, nameOf(place), () => {
+          editor.update(now, page.drafts.of(place));
+          this.restore();
+        });
         page.whereabouts.share(editor.tail);
       }
       this.tell();
       this.wheel?.show();
       this.writing?.soon();
+      this.shown = position;
+      page.emit("text");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     }

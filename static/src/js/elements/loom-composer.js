@@ -177,8 +177,9 @@ export class LoomComposer extends HTMLElement {
     const asking = this.asks?.read();
     if (!shown || !asking || !this.estimate) return;
     const cost = costOf(this.estimate, asking, this.text?.value ?? "");
-    shown.hidden = !asking.using.length || this.form?.classList.contains("is-command") === true;
-    shown.textContent = inWords(cost);
+    // Its line is there from the start, so that nothing is covered when it comes.
+    const isAsking = asking.using.length && !this.form?.classList.contains("is-command");
+    shown.textContent = isAsking ? inWords(cost) : "";
     shown.classList.toggle("bad", cost.over);
   }
 }

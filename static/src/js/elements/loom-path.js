@@ -1,10 +1,11 @@
 // @ts-check
 // The path being read: follows the tab's position, and redraws what events have touched.
+// It scrolls only to what its reader asked for (tree/in-view.js).
 
 import { part, Refused } from "../live/api.js";
 import { drawFolds } from "../tree/folds.js";
 import { pageOf } from "../tree/page.js";
-import { Stick } from "../tree/stick.js";
+import { InView } from "../tree/in-view.js";
 import { isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
 
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
@@ -36,7 +37,15 @@ function countSiblings(node, store, slot) {
   }
 }
 
+// How much of the room candidates below a text are given: when they come, and at most.
+const LEAST_BELOW = 0.4;
+const MOST_BELOW = 0.6;
+
 export class LoomPath extends HTMLElement {
+  /** the position that is drawn, and the one that will be shown when it is */
+  drawn = "";
+  showing = "";
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
@@ -45,24 +54,22 @@ export class LoomPath extends HTMLElement {
     this.again = false;
     /** @type {"path" | "weave"} what is fetched next */
     this.wanted = "weave";
-    this.page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail.from), { signal });
+    this.page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("drawn", (event) => this.received(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("redraw", () => this.refresh(), { signal });
     this.page.addEventListener("redraw-weave", () => this.refresh("weave"), { signal });
     this.page.addEventListener("folded", () => this.mark(), { signal });
     this.addEventListener("click", (event) => this.above(event), { signal });
-    const thread = /** @type {HTMLElement} */ (this.closest("main"));
-    this.stick = new Stick(thread, /** @type {Element} */ (this.parentElement));
-    this.page.addEventListener("said", (event) => {
-      if (/** @type {CustomEvent} */ (event).detail.answer.generations?.length) this.stick?.toEnd();
-    }, { signal });
+    this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail.answer.generations ?? []), { signal });
+    this.page.addEventListener("text", () => this.show(), { signal });
+    this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this);
     this.mark();
-    this.toEnd();
+    this.open();
   }
 
   disconnectedCallback() {
-    this.stick?.stop();
+    this.view?.stop();
     this.stop?.abort();
     this.move?.abort();
     clearTimeout(this.timer);
@@ -82,8 +89,9 @@ export class LoomPath extends HTMLElement {
   }
 
   /** Draws the path to the new position: only what differs from the old one is asked for.
-   * @param {string} from */
-  async moved(from) {
+   * @param {{from: string, isStill: boolean}} how isStill: what is read stays where it is */
+  async moved({ from, isStill }) {
+    this.showing = isStill ? "" : (this.page?.position ?? "");
     this.move?.abort();
     const move = (this.move = new AbortController());
     const thread = this.closest("main");
@@ -100,7 +108,8 @@ export class LoomPath extends HTMLElement {
         this.stretch().replaceChildren();
       }
       this.draw(markup, shared);
-      this.toEnd();
+      this.drawn = this.page?.position ?? "";
+      this.show();
       this.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { from } }));
     } catch (error) {
       if (error instanceof Refused) this.page?.emit("refused", error);
@@ -126,21 +135,33 @@ export class LoomPath extends HTMLElement {
   /** @param {string} markup @param {string} after draw below this node; "": all */
   draw(markup, after) {
     const fresh = parsed(markup);
+    this.view?.still(() => this.drawPath(fresh, after));
+    this.showExpected();
+  }
+
+  /** @param {DocumentFragment} fresh @param {string} after */
+  drawPath(fresh, after) {
     const nodes = [...fresh.querySelectorAll(".stretch > [data-id]")];
     const stretch = this.stretch();
-    if (stretch.hidden) return this.drawWeave(fresh);
+    if (stretch.hidden) return this.putWeave(fresh);
     const drawn = this.nodes();
     // What was read above the fresh stretch stays, as long as it joins on.
     const joint = after ? drawn.findIndex((node) => keyOf(node) === after) + 1 : drawn.findIndex((node) => nodes.length && keyOf(node) === keyOf(nodes[0]));
     const kept = drawn.slice(0, Math.max(0, joint));
     const above = (kept.length ? stretch : fresh).querySelector(":scope > .above, .stretch > .above");
     morph(stretch, kept.length ? nodes : above ? [above, ...nodes] : nodes, { kept: kept.length && above ? [above, ...kept] : kept });
-    this.drawWeave(fresh);
+    this.putWeave(fresh);
     this.mark();
   }
 
   /** @param {DocumentFragment} fresh */
   drawWeave(fresh) {
+    this.view?.still(() => this.putWeave(fresh));
+    this.showExpected();
+  }
+
+  /** @param {DocumentFragment} fresh */
+  putWeave(fresh) {
     const weave = fresh.querySelector("[data-weave]");
     const drawn = /** @type {import("./loom-weave.js").LoomWeave | null} */ (this.querySelector("loom-weave"));
     if (weave) drawn?.draw(weave);
@@ -152,33 +173,82 @@ export class LoomPath extends HTMLElement {
     if (this.page) drawFolds(nodes, this.page.folds);
   }
 
-  /** Shows the end of the path, with what hangs below it. */
-  toEnd() {
-    const thread = this.closest("main");
-    if (!thread) return;
-    const show = () => {
-      const last = this.nodes().at(-1);
-      if (last && this.stick?.isTooLong(last, this)) {
-        this.stick?.release();
-        last.scrollIntoView({ block: "start" });
-      } else this.stick?.toEnd();
-    };
-    requestAnimationFrame(show);
-    // What grows after the first frame (typefaces, candidates) is measured again, unless the
-    // reader has moved meanwhile or waits for candidates at the end.
-    const again = () => {
-      if (this.stick?.on && !this.querySelector(".card.coming, .turn.working")) show();
-    };
-    for (const later of [250, 1000, 2500]) setTimeout(again, later);
+  /** Shows the place that the page opens at, as soon as it can be measured, and with the
+   * typefaces that the browser may still be loading then. */
+  open() {
+    this.drawn = this.showing = this.page?.position ?? "";
+    this.show();
+    const { thread } = /** @type {InView} */ (this.view);
+    const [place, at] = [this.drawn, thread.scrollTop];
+    document.fonts.ready.then(() => {
+      if (this.drawn !== place || this.page?.position !== place || thread.scrollTop !== at) return;
+      this.showing = place;
+      this.show();
+    });
+  }
+
+  /** Shows the current node and what hangs below it, once all of that is drawn. */
+  show() {
+    const { page, view } = this;
+    if (!page || !view || this.showing !== page.position || this.drawn !== page.position) return;
+    const book = /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (this.querySelector("loom-buffer[data-on]"));
+    if (book && book.shown !== page.position) return;
+    this.showing = "";
+    const last = this.nodes().at(-1);
+    if (page.settings.mode === "buffer") view.bring(this.fromCaret(0));
+    else view.bring({ top: (last ?? this).getBoundingClientRect().top, bottom: this.natural() });
+  }
+
+  /** From the last line of the text to the end of what hangs below, but not more than a writer
+   * would give for the text above it. @param {number} least of the room @returns {import("../tree/in-view.js").Extent} */
+  fromCaret(least) {
+    const { top, bottom } = /** @type {InView} */ (this.view).room;
+    const text = this.querySelector(".book") ?? this.stretch();
+    const ghost = text.querySelector(".ghost")?.getClientRects()[0];
+    const end = ghost ? ghost.bottom : text.getBoundingClientRect().bottom;
+    const line = parseFloat(getComputedStyle(text).lineHeight) || 0;
+    const below = Math.max(this.natural(), end + least * (bottom - top));
+    return { top: end - line, bottom: Math.min(below, end + MOST_BELOW * (bottom - top)) };
+  }
+
+  /** Where what is drawn ends, without the room that is held below it. */
+  natural() {
+    return this.lastElementChild?.getBoundingClientRect().bottom ?? 0;
+  }
+
+  /** The reader has asked for these: they are shown when they are drawn. @param {string[]} generations */
+  expect(generations) {
+    if (generations.length) this.expected = { generations, at: this.closest("main")?.scrollTop };
+  }
+
+  /** Shows what the reader has just asked for, with room to grow, unless they went on reading. */
+  showExpected() {
+    const weave = this.querySelector("loom-weave");
+    const { expected, view } = this;
+    if (!weave || !view || !expected) return;
+    const cards = [...weave.querySelectorAll(".card")];
+    if (!cards.some((card) => expected.generations.includes(card.getAttribute("data-generation") ?? card.getAttribute("data-id") ?? ""))) return;
+    this.expected = undefined;
+    if (expected.at !== view.thread.scrollTop) return;
+    if (this.page?.settings.mode === "buffer") return view.bring(this.fromCaret(LEAST_BELOW));
+    const { top, bottom } = weave.getBoundingClientRect();
+    view.bring({ top, bottom: Math.max(bottom, top + LEAST_BELOW * (view.room.bottom - view.room.top)) });
   }
 
   /** What the server draws for everybody follows each event (`received`). What a reader asked
    * for is shown to them alone, and fetched. @param {any} event */
   heard(event) {
     const page = this.page;
+    if (event.kind === "generation.ended") this.ended(event.payload.generation);
     if (event.kind !== "generation.started" || !page) return;
     const { asked_by: by, point } = event.payload.generation;
     if (by === page.settings.me && this.isHere(point)) this.refresh("weave");
+  }
+
+  /** What was expected may be a node before it was ever drawn as coming.
+   * @param {{id: string, node: string | null}} generation */
+  ended({ id, node }) {
+    if (node && this.expected?.generations.includes(id)) this.expected.generations.push(node);
   }
 
   /** Whether a node is a version of the one where the reader stands. @param {string} id */
@@ -216,6 +286,11 @@ export class LoomPath extends HTMLElement {
 
   /** @param {Element} old @param {string} markup @param {string} above the version above it */
   replace(old, markup, above) {
+    this.view?.still(() => this.put(old, markup, above));
+  }
+
+  /** @param {Element} old @param {string} markup @param {string} above */
+  put(old, markup, above) {
     const fresh = parsed(markup).firstElementChild;
     if (!fresh || !this.page) return;
     makeOwn(fresh, this.page, above);
@@ -240,7 +315,7 @@ export class LoomPath extends HTMLElement {
   async fetchPortals(out, id) {
     try {
       const fresh = parsed(await part(`${this.page?.web}/nodes/${id}/portals`));
-      morph(out, [...fresh.children]);
+      this.view?.still(() => morph(out, [...fresh.children]));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     }
@@ -250,7 +325,11 @@ export class LoomPath extends HTMLElement {
   drawShared(point, markup) {
     const fresh = parsed(markup).firstElementChild;
     const weave = /** @type {import("./loom-weave.js").LoomWeave | null} */ (this.querySelector("loom-weave"));
-    if (!fresh || point !== this.page?.position || !weave?.drawShared(fresh)) this.refresh("weave");
+    if (!fresh || point !== this.page?.position || !weave) return this.refresh("weave");
+    let isDrawn = false;
+    this.view?.still(() => (isDrawn = weave.drawShared(fresh)));
+    if (!isDrawn) this.refresh("weave");
+    this.showExpected();
   }
 
   /** Asks for the path, or only what hangs below it, again soon; many events make few requests.
@@ -284,15 +363,11 @@ export class LoomPath extends HTMLElement {
   /** Loads the stretch above; what is on the screen stays where it is. @param {MouseEvent} event */
   async above(event) {
     const link = /** @type {Element} */ (event.target).closest("[data-load-above]");
-    const thread = this.closest("main");
-    if (!link || !thread) return;
+    if (!link) return;
     event.preventDefault();
     const before = link.getAttribute("data-load-above");
     const markup = await part(`${this.page?.web}/above?node=${this.page?.position}&before=${before}`);
-    const height = thread.scrollHeight;
-    const fresh = parsed(markup);
-    link.closest(".above")?.replaceWith(fresh);
+    this.view?.still(() => link.closest(".above")?.replaceWith(parsed(markup)));
     this.mark();
-    thread.scrollTop += thread.scrollHeight - height;
   }
 }

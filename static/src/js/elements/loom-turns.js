@@ -18,6 +18,8 @@ const mayChange = (/** @type {Element} */ old, /** @type {Element} */ fresh) => 
 
 export class LoomTurns extends HTMLElement {
   texts = new TurnTexts();
+  /** a turn that the reader has asked for, until it is drawn */
+  asked = "";
   /** @type {Set<string>} turns asked to stop, until they have */
   stopping = new Set();
   views = new TurnViews(() => this.soon());
@@ -65,6 +67,7 @@ export class LoomTurns extends HTMLElement {
 
   /** @param {any} turn */
   started(turn) {
+    if (turn.invoked_by === this.page?.settings.me) this.asked = turn.id;
     speak(t("{name} started a turn at {node}.", { name: this.nameOf(turn), node: turn.stands }));
   }
 
@@ -79,7 +82,7 @@ export class LoomTurns extends HTMLElement {
     toast().show(words, { bad: Boolean(turn.error), ...undo });
     const page = this.page;
     const isHere = page?.position === turn.stands;
-    if (turn.as === "continuation" && turn.node && isHere) page?.go(turn.node);
+    if (turn.as === "continuation" && turn.node && isHere) page?.go(turn.node, { isStill: true });
   }
 
   /** @param {any} turn */
@@ -116,16 +119,31 @@ export class LoomTurns extends HTMLElement {
       const now = fresh.querySelector(`[data-${name}]`);
       if (!list || !now) continue;
       for (const turn of now.querySelectorAll(".turn")) this.take(turn);
-      morph(list, [...now.children], { mayChange });
+      const draw = () => morph(list, [...now.children], { mayChange });
+      if (at === 0 && this.path?.view) this.path.view.still(draw);
+      else draw();
     }
     const elsewhere = fresh.querySelector("[data-elsewhere]");
     const drawn = this.querySelector("[data-elsewhere]");
     if (elsewhere && drawn && elsewhere.innerHTML !== drawn.innerHTML) drawn.replaceWith(elsewhere);
     this.texts.show(this.all());
+    this.showAsked();
     this.views.watch(this.working());
     const open = document.querySelector("[data-asides-working]");
     const asides = this.working().filter((one) => one.closest("[data-asides]")).length;
     if (open) open.textContent = asides ? ` (${asides})` : "";
+  }
+
+  get path() {
+    return /** @type {import("./loom-path.js").LoomPath | null} */ (this.closest("loom-path"));
+  }
+
+  /** A turn that the reader has just asked for comes into view, once. */
+  showAsked() {
+    const turn = this.working().find((one) => keyOf(one) === this.asked);
+    if (!turn) return;
+    this.asked = "";
+    if (this.contains(turn)) this.path?.view?.bring(turn.getBoundingClientRect());
   }
 
   /** What the server says of a turn, with what this page knows more: its text as far as it

@@ -1,7 +1,7 @@
 // @ts-check
 // The weave: continuations of the position side by side, those still coming among them.
 
-import { json, Refused } from "../live/api.js";
+import { json, part, Refused } from "../live/api.js";
 import { hintFor } from "../tree/combos.js";
 import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/asking.js";
 import { compare } from "../tree/compare.js";
@@ -93,6 +93,7 @@ export class LoomWeave extends HTMLElement {
     if (this.cards().some(isSilent)) this.looking = setTimeout(() => this.page?.emit("redraw-weave"), 4000);
     this.page?.emit("weave", madeOf(this));
     this.light();
+    this.offerAll();
   }
 
   /** Lights the continuation that → leads to. */
@@ -115,12 +116,13 @@ export class LoomWeave extends HTMLElement {
   /** @param {Element} card @param {string} text */
   write(card, text) {
     const box = card.querySelector(".card-text");
-    const end = box && box.scrollHeight - box.scrollTop - box.clientHeight < 24;
+    // Only who has scrolled to its end follows a text that comes.
+    const follows = box && box.scrollTop > 0 && box.scrollHeight - box.scrollTop - box.clientHeight < 24;
     const slot = card.querySelector("[data-text]");
     const state = card.querySelector("[data-state]");
     if (slot) slot.textContent = text;
     if (state) state.textContent = t("writing");
-    if (box && end) box.scrollTop = box.scrollHeight;
+    if (box && follows) box.scrollTop = box.scrollHeight;
   }
 
   /** @param {{id: string, node: string | null, status: string, error: any}} generation */
@@ -137,7 +139,7 @@ export class LoomWeave extends HTMLElement {
       return;
     }
     if (card) speak(`${t("Candidate {n} is complete.", { n: key })} ${text.slice(0, 200)}`);
-    if (this.taken === generation.id) this.page?.go(generation.node);
+    if (this.taken === generation.id) this.goTo(generation.node, { isStill: true });
   }
 
   /** @param {MouseEvent} event */
@@ -146,9 +148,11 @@ export class LoomWeave extends HTMLElement {
     if (act === "compare") return this.compare();
     if (act === "stop-all") return this.halt();
     if (act === "more") return this.more();
+    if (act === "expand") return void this.expand(/** @type {Element} */ (event.target));
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
     if (act === "stop") this.halt([card]);
+    else if (/** @type {Element} */ (event.target).closest("[data-go]") && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.page?.emit("taken", { from: this.page.position, to: card.getAttribute("data-id") ?? "" });
     // Its line, where the button has one, is said by the tree as any button's is.
     else if (act === "dismiss") this.dismiss(card);
     else if (isComing(card)) this.take(card);
@@ -156,6 +160,29 @@ export class LoomWeave extends HTMLElement {
 
   compare() {
     compare(this.cards().map((card) => card.getAttribute("data-id") ?? "").filter(Boolean));
+  }
+
+  /** Shows a candidate whole, or its beginning again. @param {Element} button */
+  async expand(button) {
+    const card = /** @type {Element} */ (button.closest(".card"));
+    const isOpen = card.classList.toggle("open");
+    button.setAttribute("aria-expanded", String(isOpen));
+    button.textContent = isOpen ? t("Show less") : t("Show all");
+    if (!isOpen || !button.hasAttribute("data-cut")) return;
+    const link = card.querySelector(".card-text a");
+    const text = await part(`${this.page?.web}/nodes/${card.getAttribute("data-id")}/text`);
+    button.removeAttribute("data-cut");
+    if (link) link.textContent = text;
+  }
+
+  /** A candidate that does not fit its card can be opened. */
+  offerAll() {
+    for (const card of this.querySelectorAll(".card:not(.coming, .failed)")) {
+      const text = card.querySelector(".card-text");
+      const button = /** @type {HTMLElement | null} */ (card.querySelector(".expand"));
+      if (!text || !button || card.classList.contains("open")) continue;
+      button.hidden = !button.hasAttribute("data-cut") && text.scrollHeight <= text.clientHeight + 2;
+    }
   }
 
   /** @param {Element} card */
@@ -168,11 +195,17 @@ export class LoomWeave extends HTMLElement {
   take(card) {
     if (card.classList.contains("failed")) return;
     if (stopsRest()) this.halt(this.coming().filter((one) => one !== card && one.getAttribute("data-asked-by") === this.page?.settings.me));
-    if (!isComing(card)) return this.page?.go(card.getAttribute("data-id") ?? "");
+    if (!isComing(card)) return this.goTo(card.getAttribute("data-id") ?? "");
     for (const one of this.cards()) one.classList.remove("taken");
     this.taken = keyOf(card);
     card.classList.add("taken");
     /** @type {HTMLElement} */ (card).dataset.taken = t("will be accepted when it ends");
+  }
+
+  /** Goes to a candidate that was taken. @param {string} id @param {{isStill?: boolean}} [how] */
+  goTo(id, how) {
+    this.page?.emit("taken", { from: this.page.position, to: id, isLate: how?.isStill });
+    this.page?.go(id, how);
   }
 
   /** @param {number} key */

@@ -18,8 +18,9 @@ import { storeNow } from "./store.js";
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 
-/** Emits: `moved` (detail {from}), `store` (the skeleton is here), `changed` (the store has
- * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `said` (detail {answer}), `refused` (detail Refused).
+/** Emits: `moved` (detail {from, isStill}), `store` (the skeleton is here), `changed` (the store has
+ * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `text` (a
+ * buffer's editor shows the position), `taken` (detail {from, to, isLate}: a candidate, before the move), `said` (detail {answer}), `refused` (detail Refused).
  */
 export class TreePage extends EventTarget {
   /** @param {Settings} settings */
@@ -45,6 +46,8 @@ export class TreePage extends EventTarget {
     this.present = null;
     this.folds = new Folds(settings.tree, localStorage);
     this.excerpts = new Excerpts(`${this.web}/excerpts`);
+    // First of all who listen: what they draw has the right colours.
+    this.excerpts.addEventListener("excerpts", () => this.present?.credit(this.excerpts.authors));
     this.marks = new Marks(`${this.web}/marks`);
     this.filter = new Filter();
     /** @type {{participant: string, node: string, buffer?: string}[]} */
@@ -129,8 +132,9 @@ export class TreePage extends EventTarget {
     });
   }
 
-  /** Moves this tab to a node. @param {string} id @param {{replace?: boolean, history?: boolean}} [how] */
-  go(id, { replace = false, history: keep = true } = {}) {
+  /** Moves this tab to a node. @param {string} id @param {{replace?: boolean, history?: boolean, isStill?: boolean}} [how] isStill: by
+   * itself, so that what is read stays where it is */
+  go(id, { replace = false, history: keep = true, isStill = false } = {}) {
     id = this.store?.textOf(id) ?? id;
     if (!id || id === this.position) return;
     const from = this.position;
@@ -141,7 +145,7 @@ export class TreePage extends EventTarget {
     if (keep) history[replace ? "replaceState" : "pushState"]({ node: id }, "", url);
     this.remember();
     this.whereabouts.tell();
-    this.emit("moved", { from });
+    this.emit("moved", { from, isStill });
   }
 
   /** Opens the tree here next time. A full store forgets the place, nothing else. */

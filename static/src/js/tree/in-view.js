@@ -1,0 +1,102 @@
+// @ts-check
+// Where the page scrolls to. It opens at the current node, and a press of its reader brings what
+// was asked for into view, once. Nothing else moves what is being read: what grows, grows below,
+// and what becomes shorter leaves its room empty until the reader goes elsewhere.
+
+/** @typedef {{top: number, bottom: number}} Extent in pixels, downwards */
+
+/** How far to scroll so that something is seen: the least way where all of it fits. Otherwise its
+ * start comes to the top, unless that is in the upper half already.
+ * @param {Extent} what @param {Extent} room */
+export function wayTo({ top, bottom }, room) {
+  const half = (room.top + room.bottom) / 2;
+  if (bottom - top > room.bottom - room.top) return top >= room.top && top <= half ? 0 : top - room.top;
+  if (top < room.top) return top - room.top;
+  return Math.max(0, bottom - room.bottom);
+}
+
+export class InView {
+  /** @type {{element: Element, share: number} | undefined} what is at the top, and how much of it is above that */
+  read;
+
+  /** @param {HTMLElement} thread what scrolls @param {HTMLElement} path what grows in it */
+  constructor(thread, path) {
+    this.thread = thread;
+    this.path = path;
+    this.note = () => (this.read = this.atTop());
+    thread.addEventListener("scroll", this.note, { passive: true });
+    let width = thread.clientWidth;
+    this.size = new ResizeObserver(() => {
+      if (thread.clientWidth === width) return;
+      width = thread.clientWidth;
+      this.keepRead();
+    });
+    this.size.observe(thread);
+  }
+
+  stop() {
+    this.thread.removeEventListener("scroll", this.note);
+    this.size.disconnect();
+  }
+
+  /** What is seen of the thread: the composer covers its end. @returns {Extent} */
+  get room() {
+    const { top, bottom } = this.thread.getBoundingClientRect();
+    const covered = this.thread.querySelector("loom-composer")?.getBoundingClientRect().height ?? 0;
+    return { top: top + pixels(this.thread, "scrollPaddingBlockStart"), bottom: bottom - covered };
+  }
+
+  /** The first text that is seen. */
+  atTop() {
+    const { top } = this.thread.getBoundingClientRect();
+    const texts = this.path.querySelectorAll(":scope .stretch > [data-id], :scope .book");
+    for (const element of texts) {
+      const box = element.getBoundingClientRect();
+      if (box.bottom > top) return { element, share: box.height ? (top - box.top) / box.height : 0 };
+    }
+    return undefined;
+  }
+
+  /** Lines are broken elsewhere, as the page has another width: what was read is at the top again. */
+  keepRead() {
+    const { thread, read } = this;
+    if (!read?.element.isConnected || read.share <= 0 || !thread.clientWidth) return;
+    const box = read.element.getBoundingClientRect();
+    this.hold(thread.scrollTop + box.top + read.share * box.height - thread.getBoundingClientRect().top);
+  }
+
+  /** Brings something into view. @param {Extent} what where it is drawn now */
+  bring(what) {
+    const way = Math.round(wayTo(what, this.room));
+    this.hold(Math.max(0, this.thread.scrollTop + way));
+  }
+
+  /** Changes what is drawn: what is read stays, also where more comes above it or less is left
+   * below. @param {() => void} deed */
+  still(deed) {
+    const { thread } = this;
+    const at = thread.scrollTop;
+    const element = this.atTop()?.element;
+    const top = element?.getBoundingClientRect().top ?? 0;
+    deed();
+    const moved = element?.isConnected ? element.getBoundingClientRect().top - top : at - thread.scrollTop;
+    if (Math.abs(moved) >= 1 || this.path.style.minBlockSize) this.hold(Math.max(0, thread.scrollTop + moved));
+  }
+
+  /** Scrolls to a place, with as much empty room at the end as that takes. @param {number} at */
+  hold(at) {
+    const { thread, path } = this;
+    path.style.minBlockSize = "";
+    const next = path.nextElementSibling;
+    // A margin that fills up the column is no part of what has to be made longer.
+    const spare = next ? pixels(next, "marginBlockStart") : 0;
+    const lacks = at + thread.clientHeight - thread.scrollHeight;
+    if (lacks > 0) path.style.minBlockSize = `${Math.ceil(path.getBoundingClientRect().height + spare + lacks)}px`;
+    thread.scrollTop = at;
+  }
+}
+
+/** @param {Element} element @param {"marginBlockStart" | "scrollPaddingBlockStart"} name */
+function pixels(element, name) {
+  return parseFloat(getComputedStyle(element)[name]) || 0;
+}

@@ -1,0 +1,162 @@
+"""Where the page scrolls to: only where its reader asked to be brought, and once."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.book import book, caret, opened, text_of
+from tests.browser.conftest import DESK, PHONE, Heddle, Open
+from tests.browser.test_two_people import live
+from tests.providers.scripts import HOLD, holds
+
+LONG = "The river went on below the mill, and nobody counted the boats. " * 60
+
+
+def settled(page: Page) -> Page:
+    """The page, live, with its typefaces."""
+    assert page.evaluate("document.fonts.ready.then(() => true)")
+    return live(page)
+
+
+def top(one: Locator) -> float:
+    """Where an element is drawn, in pixels from the top of the window."""
+    found: float = one.evaluate("one => one.getBoundingClientRect().top")
+    return found
+
+
+def line_of_caret(page: Page) -> float:
+    """Where the line of the caret is drawn."""
+    found: float = page.locator("loom-buffer").evaluate(
+        "({editor: {view}}) => view.coordsAtPos(view.state.selection.main.head).top"
+    )
+    return found
+
+
+def release(heddle: Heddle) -> None:
+    """Lets three answers that hold go on."""
+    for _ in range(3):
+        heddle.provider.release()
+
+
+def ask(page: Page) -> None:
+    """Asks for continuations with the button."""
+    page.locator(".composer").get_by_role("button", name="Continue").click()
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_a_page_opens_at_its_node_and_stays_there_while_others_write(
+    heddle: Heddle, visit: Open, size: dict[str, int]
+) -> None:
+    tree = heddle.tree("Others write", LONG, "Two.")
+    at = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    page = settled(visit(f"/trees/{tree}?node={at}", size=size))
+    last = page.locator("article.node").last
+    expect(last.locator(".text")).to_be_in_viewport()
+    place = top(last)
+    for number in range(5):
+        heddle.line(tree, f'respond {at} "{f"Answer {number}, and more of it. " * 12}"')
+    expect(page.locator(".card")).to_have_count(5)
+    assert top(last) == pytest.approx(place, abs=1)
+
+
+def test_what_streams_in_never_moves_what_is_read(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Streams", LONG, "Two.")
+    heddle.provider.script(*[holds("A ", HOLD, "long one. " * 90) for _ in range(3)])
+    page = settled(visit(f"/trees/{tree}"))
+    last = page.locator("article.node").last
+    ask(page)
+    expect(page.locator(".card.coming [data-text]").filter(has_text="A")).to_have_count(3)
+    expect(page.locator(".card").last).to_be_in_viewport(ratio=1)
+    place = top(last)
+    release(heddle)
+    expect(page.locator(".card[data-id]")).to_have_count(1)  # of one text: folded
+    expect(page.locator(".card.coming")).to_have_count(0)
+    assert top(last) == pytest.approx(place, abs=1)
+
+
+def test_who_reads_on_elsewhere_is_not_brought_back(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Elsewhere", LONG, "Two.")
+    heddle.provider.script(*[holds("A ", HOLD, "long one. " * 90) for _ in range(3)])
+    page = settled(visit(f"/trees/{tree}"))
+    ask(page)
+    expect(page.locator(".card.coming [data-text]").filter(has_text="A")).to_have_count(3)
+    main = page.locator("main")
+    main.evaluate("main => main.scrollTop = 40")
+    release(heddle)
+    expect(page.locator(".card.coming")).to_have_count(0)
+    assert main.evaluate("main => main.scrollTop") == 40
+
+
+def test_candidates_that_go_leave_the_text_where_it_is(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Shorter", LONG, "Two.")
+    heddle.provider.script(*[holds(f"{word} words.", HOLD) for word in ("Some", "More", "Few")])
+    page = settled(visit(f"/trees/{tree}"))
+    ask(page)
+    expect(page.locator(".card.coming [data-text]").filter(has_text="words.")).to_have_count(3)
+    main = page.locator("main")
+    main.evaluate("main => main.scrollTop = main.scrollHeight")
+    place = top(page.locator("article.node").last)
+    page.get_by_role("button", name="Stop all").click()
+    expect(page.locator(".card.coming")).to_have_count(0)
+    assert top(page.locator("article.node").last) == pytest.approx(place, abs=1)
+    page.locator(".card a").first.click()
+    expect(page.locator("article.node")).to_have_count(3)
+    assert top(page.locator("article.node").nth(1)) == pytest.approx(place, abs=1)
+
+
+def test_a_move_to_what_is_seen_moves_nothing(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Moves", LONG, "Two.", "Three.", "Four.")
+    page = settled(visit(f"/trees/{tree}"))
+    two = page.locator("article.node").nth(1)
+    expect(two).to_be_in_viewport()
+    place = top(two)
+    page.get_by_role("tab", name="Outline").click()
+    row = page.get_by_role("treeitem").filter(has_text="Two.")
+    seen = top(row)
+    row.click()
+    expect(page.locator("article.node")).to_have_count(2)
+    expect(page.locator(".card")).to_have_count(1)
+    assert top(two) == pytest.approx(place, abs=1)
+    assert top(row) == pytest.approx(seen, abs=1)
+
+
+def test_a_long_buffer_opens_at_its_end_and_its_editor_moves_nothing(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Opens", *[LONG.replace(". ", ".\n\n")] * 3, "The end.", mode="buffer")
+    page = visit("/")
+    page.route("**/dist/editor.js", lambda route: None)
+    page.goto(f"{heddle.url}/trees/{tree}")
+    settled(page)
+    end = page.locator(".run .plain").last
+    expect(end).to_be_in_viewport()
+    place = top(end)
+    page.unroute("**/dist/editor.js")
+    page.reload()
+    settled(opened(page))
+    assert top(page.locator(".book .by").last) == pytest.approx(place, abs=1)
+
+
+def test_the_line_of_the_caret_stays_while_candidates_come_and_one_is_taken(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Caret", LONG.replace(". ", ".\n\n"), mode="buffer")
+    heddle.provider.script(*[holds("Then ", HOLD, "it rained. " * 25) for _ in range(3)])
+    page = settled(opened(visit(f"/trees/{tree}")))
+    caret(page, len(text_of(page)))
+    book(page).press_sequentially("And ")
+    book(page).press("Control+Enter")
+    expect(page.locator(".card.coming [data-text]").filter(has_text="Then")).to_have_count(3)
+    place = line_of_caret(page)
+    release(heddle)
+    expect(page.locator(".card[data-id]")).to_have_count(1)
+    assert line_of_caret(page) == pytest.approx(place, abs=1)
+    before = text_of(page)
+    book(page).press("Tab")
+    page.wait_for_function(
+        "was => document.querySelector('loom-buffer').editor.view.state.doc.length > was",
+        arg=len(before),
+    )
+    start: float = page.locator("loom-buffer").evaluate(
+        "({editor: {view}}, at) => view.coordsAtPos(at).top", len(before)
+    )
+    assert start == pytest.approx(place, abs=1)
