@@ -17,8 +17,7 @@ NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
         (table.VIEW, "view REF [full|summary] [with-annotations] [as:prose|nodes|diff]"),
         (
             table.CONTINUE,
-            "continue [from REF] [n:1≤10] [tokens:m] [temperature:x]"
-            ' [settings:"…"] [using agent:"name"…]',
+            'continue [from REF] [n:1≤10] [tokens:m] [temperature:x] [using agent:"name"…]',
         ),
         (table.RESPOND, "respond [REF] CONTENT [from:a,b [as:context|instruction]]"),
         (table.LINK, 'link REF to REF [as:TYPE=related] [note:"…"] [confidence:x]'),
