@@ -137,7 +137,7 @@ def _standing(context: Context, node: Node) -> tuple[Node, Node]:
     """(the version that a suggestion is about, the newest one there). Refuses one that is decided,
     and CONFLICT where a model would take a person's unsaved edit away."""
     _demand_open(node)
-    newest = lookup.newest_version(lookup.rows().get(pk=node.parent_slot_id))
+    newest = lookup.newest_version(lookup.rows().get(pk=node.parent_slot_id or 0))
     node_writer.demand_visible(newest)
     draft_commands.demand_free(context.actor, newest)
     versions = lookup.rows().filter(slot=newest.slot_id, hash=node.parent_hash)
