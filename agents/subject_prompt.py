@@ -21,7 +21,7 @@ from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, registry, turn_lifecycle
+from loom.commands import registry, turn_lifecycle
 from loom.commands.money import key_of
 from loom.commands.participants import allowed_addresses
 from loom.commands.view import LISTS
@@ -34,6 +34,7 @@ from loom.queries.workspaces import budget_of
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
+from loom.rules.images import described
 from loom.rules.permissions import GENERATE
 from loom.rules.provider_kinds import PROBED, RESERVE, samplers_of
 
@@ -370,7 +371,7 @@ def pieces_of(generation: Generation) -> tuple[Piece, ...]:
     """The path to the generation's point as the asker reads it, without what is never sent:
     empty, excluded and pruned nodes, and what is not text."""
     asker = _asker(generation)
-    workspace = node_writer.known_workspace_of(generation.asked_by, generation.tree)
+    workspace = access.known_workspace_of(generation.asked_by, generation.tree)
     rows = path_of(asker, generation.tree, workspace, generation.point)
     sent = sent_of(rows)
     reader = access.acting_as(asker, generation.participant)
@@ -403,7 +404,7 @@ def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
         by_role[role].append(_piece(source))
     return Piece(
         row.id,
-        row.text,
+        described(row.text),
         row.author_kind == "human",
         context=tuple(by_role["context"]),
         instruction=tuple(by_role["instruction"]),

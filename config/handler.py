@@ -4,11 +4,14 @@ date."""
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
 import django
+from asgiref.sync import ThreadSensitiveContext
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
+from django.db import connections
 from django.http import HttpRequest, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.utils.decorators import sync_only_middleware
@@ -151,9 +154,53 @@ class Fresh(WhiteNoiseMiddleware):  # type: ignore[misc]
 # Django's handler for HTTP, which treats a chunked body like any other.
 
 
+MOST_IDLE = 16
+
+
+class Threads:
+    """Threads for requests, one at a time each, which are used again: Django would start a thread
+    for each request, and a new thread opens a new connection to the database."""
+
+    def __init__(self) -> None:
+        self._idle: list[ThreadPoolExecutor] = []
+
+    def take(self) -> ThreadPoolExecutor:
+        """A thread that has nothing to do."""
+        return self._idle.pop() if self._idle else ThreadPoolExecutor(1, "request")
+
+    def give_back(self, thread: ThreadPoolExecutor) -> None:
+        """Keeps a thread for another request, once it has nothing to do: a client that left early
+        may leave it at work."""
+        thread.submit(_nothing).add_done_callback(lambda _: self._keep(thread))
+
+    def _keep(self, thread: ThreadPoolExecutor) -> None:
+        if len(self._idle) < MOST_IDLE:
+            self._idle.append(thread)
+        else:
+            thread.submit(connections.close_all)
+            thread.shutdown(wait=False)
+
+
+def _nothing() -> None:
+    """What shows that a thread has done all that it was given before."""
+
+
 class BodyHandler(ASGIHandler):
-    """Sets the length of a body that came without one (`Transfer-Encoding: chunked`): forms and
-    parsers read nothing from a body without a length."""
+    """Runs requests on threads that are kept, and sets the length of a body that came without one
+    (`Transfer-Encoding: chunked`): forms and parsers read nothing from a body without a length."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._threads = Threads()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Handles a request on one of the threads."""
+        thread = self._threads.take()
+        try:
+            async with ThreadSensitiveContext(executor=thread):
+                await super().__call__(scope, receive, send)
+        finally:
+            self._threads.give_back(thread)
 
     def create_request(
         self, scope: Mapping[str, Any], body_file: IO[bytes]

@@ -9,19 +9,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import F, FilteredRelation, Q, QuerySet, Subquery, Value
+from django.db.models.expressions import Exists, OuterRef
+from django.db.models.functions import Concat
 from django.utils import timezone
 
 from loom.models import (
+    ORDINAL_BITS,
     Call,
     Generation,
     Grove,
+    Image,
     Import,
     Membership,
+    Node,
     Participant,
     PublicLink,
     Step,
     StepItem,
+    Stream,
     Tree,
     Turn,
     User,
@@ -29,7 +35,7 @@ from loom.models import (
 )
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, home_of
+from loom.rules.identity import digest, home_of, of_workspace, workspace_parts
 from loom.rules.permissions import (
     CROSS_TREE,
     GENERATE,
@@ -135,14 +141,22 @@ def first_grove(user: User) -> Grove:
     return grove
 
 
+_MEMBER_OF = Prepared(
+    lambda: Membership.objects.select_related("participant", "grove").filter(
+        user=Given("user"), grove__uid=Given("uid")
+    )
+)
+
+
 def get_grove(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Grove]:
-    """The grove for a member with at least `role`."""
-    grove = Grove.objects.filter(uid=uid).first()
-    if grove is None:
+    """The grove for a member with at least `role`; NOT_FOUND for outsiders. One query."""
+    member = _MEMBER_OF.first(user=user.pk or 0, uid=uid) if user.is_active else None
+    if member is None:
         raise not_found("This grove")
-    actor = get_actor(user, grove)
+    member.user = user
+    actor = _actor_of(member, getattr(user, "scope", "owner"))
     demand_role(actor, role)
-    return actor, grove
+    return actor, actor.grove
 
 
 def visible_trees(user: User) -> QuerySet[Tree]:
@@ -165,22 +179,113 @@ def may_reach(actor: Actor, tree_id: int, *, here: Tree) -> bool:
     return CROSS_TREE in actor.permissions and trees_for(actor).filter(pk=tree_id).exists()
 
 
-_TREE = Prepared(
-    lambda: Tree.objects.select_related("grove").filter(uid=Given("uid"), erasing_at__isnull=True)
-)
+def _trees() -> QuerySet[Tree]:
+    """The tree of an id with its grove, and as `member` the user's membership there. The columns
+    are joined by the database: a query for each would take longer than all of this one."""
+    of_user = FilteredRelation(
+        "grove__memberships", condition=Q(grove__memberships__user_id=Given("user"))
+    )
+    found = Tree.objects.filter(uid=Given("uid"), erasing_at__isnull=True).order_by()
+    # (The stubs know no names of annotated relations.)
+    return found.annotate(member=of_user).select_related("grove", "member__participant")  # type: ignore[misc]
+
+
+def _trees_in_use() -> QuerySet[Tree]:
+    """Such a tree with the member's workspace `own`, the node `named`, the `head` of its stream,
+    and whether it has pruned slots. Texts are deferred: most readers need other ones."""
+    own = FilteredRelation(
+        "workspaces", condition=Q(workspaces__participant=F("member__participant"))
+    )
+    named = FilteredRelation("nodes", condition=Q(nodes__local_id=Given("named")))
+    streams = Stream.objects.filter(name=Concat(Value("tree:"), OuterRef("uid")))
+    pruned = Node.objects.filter(tree=OuterRef("pk"), pruned=True)
+    nodes = ("own__position", "own__position__slot", "named", "named__slot")
+    return (
+        _trees()
+        .annotate(own=own, named=named, head=Subquery(streams.values("head")[:1]))
+        .annotate(has_pruned=Exists(pruned))
+        .select_related("grove", "member__participant", *nodes)  # type: ignore[misc]
+        .defer(*(f"{node}__text" for node in nodes), *(f"{node}__blocks" for node in nodes))
+    )
+
+
+_TREE = Prepared(_trees)
+_IN_USE = Prepared(_trees_in_use)
 
 
 def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tree]:
-    """The tree for a member of its grove with at least `role`; NOT_FOUND for outsiders."""
-    tree = _TREE.first(uid=uid)
-    if tree is None:
-        raise not_found("This tree")
-    try:
-        actor = get_actor(user, tree.grove)
-    except CommandError:
-        raise not_found("This tree") from None
+    """The tree for a member of its grove with at least `role`; NOT_FOUND for outsiders. One
+    query."""
+    found = _TREE.first(user=user.pk or 0, uid=uid)
+    actor = _member_of(user, found)
     demand_role(actor, role)
-    return actor, tree
+    assert found is not None
+    return actor, found
+
+
+def _member_of(user: User, tree: Any) -> Actor:
+    """The member that was read with the tree (None: there is none of that id)."""
+    member = getattr(tree, "member", None)
+    if member is None or not user.is_active:
+        raise not_found("This tree")
+    member.grove, member.user = tree.grove, user
+    return _actor_of(member, getattr(user, "scope", "owner"))
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Somebody at a tree: who asks, their workspace (not stored where they have none yet), the
+    node that they named (None: none, or there is none of that name), the last seq of its stream,
+    and whether anything in it is pruned."""
+
+    actor: Actor
+    tree: Tree
+    workspace: Workspace
+    named: Node | None
+    seq: int
+    has_pruned: bool
+
+
+def get_visit(user: User, uid: str, named: str = "") -> Visit:
+    """Somebody at the node of that local id in a tree, or where they stand; NOT_FOUND for
+    outsiders. One query for all of it."""
+    found: Any = _IN_USE.first(user=user.pk or 0, uid=uid, named=named)
+    actor = _member_of(user, found)
+    # (Django sets no attribute for a joined row that is not there.)
+    workspace = getattr(found, "own", None) or new_workspace(actor.participant, found)
+    workspace.participant, workspace.tree = actor.participant, found
+    node = getattr(found, "named", None)
+    if node is not None:
+        node.tree = found
+    return Visit(actor, found, workspace, node, found.head or 0, bool(found.has_pruned))
+
+
+_WORKSPACE = Prepared(
+    lambda: Workspace.objects.select_related("position").filter(
+        participant=Given("participant"), tree=Given("tree")
+    )
+)
+
+
+def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None:
+    """The participant's workspace in the tree; None where there is none yet."""
+    found = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
+    if found is not None:
+        found.participant, found.tree = participant, tree
+    return found
+
+
+def workspace_of(participant: Participant, tree: Tree) -> Workspace:
+    """The participant's workspace in the tree; where there is none yet, one that is not stored."""
+    return known_workspace_of(participant, tree) or new_workspace(participant, tree)
+
+
+def new_workspace(participant: Participant, tree: Tree) -> Workspace:
+    """A workspace at the root that is not stored, with the id it will have. Its row id is 0, which
+    no row has, so nothing is found that belongs to it."""
+    uid = of_workspace(tree.uid, participant.uid)
+    root = (tree.pk << ORDINAL_BITS) + 1
+    return Workspace(pk=0, uid=uid, participant=participant, tree=tree, position_id=root)
 
 
 def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
@@ -335,12 +440,40 @@ def get_import(user: User, uid: str) -> tuple[Actor, Import]:
     )
 
 
+def get_image(user: User, sha256: str) -> Image:
+    """The image with that hash, of a tree that the user may see. NOT_FOUND for all others, also
+    where another grove has the same bytes."""
+    row = Image.objects.filter(sha256=sha256, tree__in=visible_trees(user)).first()
+    if row is None:
+        raise not_found("This image")
+    return row
+
+
 def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:
-    """A workspace: a person's own, or an agent's of the user's groves. Else NOT_FOUND."""
+    """A workspace: a person's own, or an agent's of the user's groves. Else NOT_FOUND. Of one that
+    nobody has written in yet nothing is stored."""
     rows = Workspace.objects.select_related("tree__grove", "participant", "position")
     rows = rows.filter(tree__erasing_at__isnull=True)
     rows = rows.filter(Q(participant__user=user) | Q(participant__kind="model"))
-    return _of_grove(user, rows, uid, "This workspace", "tree__grove")
+    found = rows.filter(uid=uid).first()
+    try:
+        if found is not None:
+            return get_actor(user, found.tree.grove), found
+        of_tree, of_whom = workspace_parts(uid)
+        actor, tree = get_tree(user, of_tree)
+        return actor, workspace_of(workspace_owner(actor, of_whom), tree)
+    except CommandError:
+        raise not_found("This workspace") from None
+
+
+def workspace_owner(actor: Actor, uid: str) -> Participant:
+    """Whose workspaces the actor may read: the actor themselves, or a model of their grove."""
+    if uid == actor.participant.uid:
+        return actor.participant
+    found = Participant.objects.filter(grove=actor.grove, uid=uid, kind="model").first()
+    if found is None:
+        raise not_found("This workspace")
+    return found
 
 
 def abilities(actor: Actor, tree: Tree) -> dict[str, bool]:

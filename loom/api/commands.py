@@ -15,7 +15,7 @@ from loom.api.auth import user_of
 from loom.api.bodies import read
 from loom.api.schema import operation
 from loom.api.waiting import Wait, hold
-from loom.commands import execute, node_writer
+from loom.commands import execute
 from loom.commands.command_reference import catalogue
 from loom.commands.continuing import outcome_of
 from loom.models import Tree, Workspace
@@ -37,7 +37,7 @@ def in_tree(request: Request, uid: str) -> Response:
     something goes on running."""
     actor, tree = access.get_tree(user_of(request), uid)
     given = read(request, bodies.LineSent)
-    return _run(request, given, actor, tree, node_writer.workspace_of(actor.participant, tree))
+    return _run(request, given, actor, tree, access.workspace_of(actor.participant, tree))
 
 
 @operation(

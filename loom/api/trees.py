@@ -29,7 +29,6 @@ from loom.api.nodes import (
     word,
 )
 from loom.api.schema import operation
-from loom.commands import node_writer
 from loom.commands import saved as saving
 from loom.commands import trees as tree_commands
 from loom.commands import trees as verbs
@@ -197,7 +196,7 @@ def _type(name: str) -> dict[str, Any]:
 
 
 def _body(actor: Actor, tree: Tree) -> dict[str, Any]:
-    return tree_body(actor, tree, node_writer.workspace_of(actor.participant, tree))
+    return tree_body(actor, tree, access.workspace_of(actor.participant, tree))
 
 
 def _line(user: User, tree: Tree) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from loom.access import Actor
 from loom.api.auth import user_of
 from loom.api.nodes import an_id, get_node, word
 from loom.api.schema import operation
-from loom.commands import node_writer
 from loom.models import Node, Tree, Workspace
 from loom.queries import usage
 from loom.queries.usage import today
@@ -160,7 +159,7 @@ def of_tree(request: Request, uid: str) -> Response:
 def estimate(request: Request, uid: str) -> Response:
     """What a candidate would read below a node, by model, and the caller's money of today."""
     actor, tree = access.get_tree(user_of(request), uid)
-    workspace = node_writer.workspace_of(actor.participant, tree)
+    workspace = access.workspace_of(actor.participant, tree)
     named = word(request, "node")
     node: Node = get_node(tree, named) if named else workspace.position
     return Response(usage.estimate(actor, tree, workspace, node))

@@ -18,11 +18,11 @@ from loom.api.groves import CURSOR
 from loom.api.nodes import MOST, USUAL, a_number, an_id, events_of, needed, number, word
 from loom.api.schema import operation
 from loom.commands import drafts as draft_commands
-from loom.commands import node_writer
 from loom.events import streams
-from loom.models import Node, Participant, Step
+from loom.models import Node, Step
 from loom.queries import lookup
 from loom.queries.links import written
+from loom.queries.windows import windows_of
 from loom.queries.workspaces import draft_body, drafts_of, outline_of, status_of, workspace_body
 from loom.rules.errors import not_found
 from loom.rules.identity import instant, looks_like_id
@@ -148,7 +148,7 @@ class StepPage(responses.Page[StepBody]):
 @operation(
     "GET",
     "workspaces in_tree",
-    "Somebody's workspace in a tree, made on first use",
+    "Somebody's workspace in a tree",
     answers=Workspace,
     asks=(
         an_id("tree", "The tree.", required=True),
@@ -159,13 +159,8 @@ class StepPage(responses.Page[StepBody]):
 def workspaces(request: Request) -> Response:
     """The caller's own workspace, or that of a model of the grove."""
     actor, tree = access.get_tree(user_of(request), needed(request, "tree"))
-    wanted = word(request, "participant")
-    whose: Participant | None = actor.participant
-    if wanted and wanted != actor.participant.uid:
-        whose = Participant.objects.filter(grove=tree.grove, uid=wanted, kind="model").first()
-    if whose is None:
-        raise not_found("This workspace")
-    return Response(workspace_body(actor, node_writer.workspace_of(whose, tree)))
+    whose = access.workspace_owner(actor, word(request, "participant") or actor.participant.uid)
+    return Response(workspace_body(actor, access.workspace_of(whose, tree)))
 
 
 @operation("GET", "workspaces one", "A workspace", answers=Workspace)
@@ -182,6 +177,39 @@ def outline(request: Request, uid: str) -> Response:
     """The depth the outline is folded to, what was expanded, and what the last find marked."""
     _, found = access.get_workspace(user_of(request), uid)
     return Response(outline_of(found))
+
+
+class Window(BaseModel):
+    """A window that is not closed. `lines` of a node, first and last; not `open`: its text is
+    not for the reader; `current` is the version that has replaced the one it shows."""
+
+    number: int
+    kind: Literal["node", "result", "stash"]
+    visible: bool
+    keep: bool
+    closed: bool
+    ref: str
+    label: str
+    lines: tuple[int, int] | None
+    text: str
+    open: bool
+    current: str | None
+    version_seen: str
+    opened_at: str
+
+
+@operation(
+    "GET",
+    "workspaces windows",
+    "What a workspace keeps in view",
+    answers=responses.Page[Window],
+)
+@api_view(["GET"])
+def windows(request: Request, uid: str) -> Response:
+    """The visible windows and the newest hidden ones, with what they show to the caller."""
+    actor, found = access.get_workspace(user_of(request), uid)
+    results = windows_of(actor, found)
+    return Response({"count": len(results), "results": results})
 
 
 @operation("GET", "workspaces status", "How far a workspace has come", answers=Status)

@@ -14,6 +14,8 @@ ROOMS = (
     "links",
     "marks",
     "undo",
+    "windows",
+    "memory",
     "thinking",
     "command_reference",
 )

@@ -64,7 +64,8 @@ def continue_(context: Context, args: Continue) -> Reply:
         for agent, share in zip(agents, shares, strict=True)
         for one in _queue(context, point, _Order(agent, args, settings, share, day, batch))
     ]
-    Workspace.objects.filter(pk=context.workspace.pk).update(last_used=agents[-1])
+    if context.workspace.last_used_id != agents[-1].pk:
+        Workspace.objects.filter(pk=context.workspace.pk).update(last_used=agents[-1])
     return Reply(
         f"✓ {counted(len(made), 'continuation')} from [{point.local_id}] started",
         generations=tuple(one.uid for one in made),
@@ -132,14 +133,14 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
     """The rows of one agent's candidates. Whoever takes the first begins the others too."""
     payer, lane = context.actor.person, generation_lifecycle.lane_of(order.agent)
     ranks = generation_lifecycle.ranks(lane, payer)
-    made = []
-    for index in range(1, order.args.n + 1):
-        one = Generation.objects.create(
+    turn = Turn.objects.filter(uid=context.turn).first() if context.turn else None
+    made = [
+        Generation(
             tree=context.tree,
             participant=order.agent,
             asked_by=context.actor.participant,
             payer=payer,
-            turn=Turn.objects.filter(uid=context.turn).first() if context.turn else None,
+            turn=turn,
             batch=order.batch,
             point=point,
             index=index,
@@ -153,8 +154,12 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
             reading=order.share.reading,
             reserved=order.share.reserved,
         )
+        for index in range(1, order.args.n + 1)
+    ]
+    if not context.world.is_dry:
+        Generation.objects.bulk_create(made)
+    for one in made:
         context.world.append("generation.started", {"generation": started_body(one)})
-        made.append(one)
     enqueue("agents.tasks.run_generation", [made[0].uid], queue="continue")
     return made
 

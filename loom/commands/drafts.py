@@ -14,7 +14,7 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands.context import Context
-from loom.commands.node_writer import demand_text
+from loom.commands.node_writer import demand_text, stored
 from loom.events import streams
 from loom.models import Draft, Mention, Node, Stream, Tree, Workspace
 from loom.models.base import Given, Prepared
@@ -57,6 +57,7 @@ def save(actor: Actor, workspace: Workspace, slot: Node, kept: Kept) -> Draft | 
     _demand_own(actor, workspace)
     if kept.text:
         demand_text(kept.text)
+    workspace = stored(workspace)
     with transaction.atomic():
         writer = streams.lock(workspace, actor=actor.participant.uid)
         rows = Draft.objects.select_related("slot")

@@ -180,7 +180,7 @@ def execute_line(
     Raises CommandError, with `canonical` (where the line was read) and `step` (its number, None
     for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
-    own = workspace or node_writer.workspace_of(actor.participant, tree)
+    own = node_writer.stored(workspace or access.workspace_of(actor.participant, tree))
     return streams.retry_while_busy(lambda: _logged(Attempt(actor, tree, own, request), refusal))
 
 
@@ -224,7 +224,7 @@ def execute(
         return run_action(actor, stream, command, args)
     assert actor is not None and isinstance(stream, Tree)
     line = line_of(registry.command_of(command), args)
-    own = workspace or node_writer.workspace_of(actor.participant, stream)
+    own = node_writer.stored(workspace or access.workspace_of(actor.participant, stream))
     said = replace(request, line=line.canonical)
     return streams.retry_while_busy(lambda: _logged(Attempt(actor, stream, own, said, line), None))
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, Max, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import F, Q
 from django.utils import timezone
 
 from loom.commands import money, node_writer
@@ -20,6 +20,7 @@ from loom.events.streams import enqueue
 from loom.models import Call, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, trees
+from loom.queries.node_rows import fetch
 from loom.queries.provenance import nodes_of
 
 OPEN = ("queued", "running")
@@ -31,14 +32,16 @@ def lane_of(participant: Participant) -> str:
     return participant.lane or f"participant:{participant.pk}"
 
 
+_RANK = """
+    SELECT COALESCE((SELECT reached FROM loom_lane WHERE name = %s), 0),
+        COALESCE((SELECT MAX(rank) FROM loom_generation
+            WHERE lane = %s AND payer_id = %s AND ended_at IS NULL), 0)
+"""
+
+
 def ranks(lane: str, payer: Participant) -> Iterator[int]:
-    """The ranks of a member's next candidates in a lane."""
-    reached = Lane.objects.filter(name=lane).values_list("reached", flat=True).first() or 0
-    own = Generation.objects.filter(lane=lane, payer=payer, ended_at__isnull=True)
-    rank = max(reached, own.aggregate(last=Max("rank"))["last"] or 0)
-    while True:
-        rank += 1
-        yield rank
+    """The ranks of a member's next candidates in a lane. One query."""
+    return count(max(fetch(_RANK, [lane, lane, payer.pk])[0]) + 1)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def begin(
     """The candidates of a lane that may begin now, and those whose worker was lost; all now
     running under `lease`. As many run at once as the lane bears. `proves_loss` says whether a
     lease that has run out means that its worker is gone."""
-    with transaction.atomic():
+    with streams.not_yet_on_disk():
         row = _locked(lane)
         chosen = _chosen(list(_open(lane, timezone.now(), proves_loss)))
         found = (_TAKEN.first(pk=pk) for pk in sorted(one.pk for one in chosen))
@@ -155,20 +158,6 @@ def has_waiting(lane: str) -> bool:
     return waiting.filter(stop_asked=False).exists()
 
 
-def places(rows: Iterable[Generation]) -> dict[int, int]:
-    """How many begin before each of these queued generations, by row id. One query."""
-    keys = [row.pk for row in rows]
-    if not keys:
-        return {}
-    earlier = Q(rank__lt=OuterRef("rank")) | Q(rank=OuterRef("rank"), id__lt=OuterRef("pk"))
-    waiting = Generation.objects.filter(
-        earlier, lane=OuterRef("lane"), ended_at__isnull=True, status="queued"
-    )
-    counted = waiting.order_by().values("lane").annotate(many=Count("pk")).values("many")
-    found = Generation.objects.filter(pk__in=keys).order_by()
-    return dict(found.values_list("pk", Coalesce(Subquery(counted), 0)))
-
-
 # The life of a generation's row, as the worker writes it: taken, growing, sealed, ended.
 
 
@@ -213,7 +202,7 @@ def _is_free(row: Generation, now: datetime) -> bool:
 
 def begin_call(generation: Generation, call: Call) -> None:
     """Stores the call while the request goes out, and ties the generation to it."""
-    with transaction.atomic():
+    with streams.not_yet_on_disk():
         call.save()
         Generation.objects.filter(pk=generation.pk).update(call=call, note=call.note[:200])
     generation.call = call

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from loom import access
 from loom.access import Actor
 from loom.commands.context import Context, Op
 from loom.events import streams
@@ -18,6 +19,7 @@ from loom.grammar.slices import put
 from loom.grammar.tokens import ParseError
 from loom.models import (
     ORDINAL_BITS,
+    Image,
     Item,
     Node,
     NodeSource,
@@ -32,6 +34,7 @@ from loom.queries import lookup, trees
 from loom.queries.node_bodies import event_body, without_text
 from loom.rules import identity
 from loom.rules.errors import CommandError
+from loom.rules.images import hashes_in
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
 MODES = ("dialogue", "buffer")
@@ -157,9 +160,24 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     is_known = size is not None and is_seen
     writer.sized(trees.grown(size, node) if is_known and size else trees.measured(tree.pk))
     _add_sources(node, new.sources)
+    keep_images(tree, new.text)
     writer.append("node.added", {"node": without_text(event_body(node))})
     writer.nodes.append(node)
     return node
+
+
+def keep_images(tree: Tree, text: str) -> None:
+    """Gives the tree the images that a text names and another tree of its grove has, so that they
+    stay when that one is erased. No query for a text without images."""
+    for sha256 in hashes_in(text):
+        if Image.objects.filter(tree=tree, sha256=sha256).exists():
+            continue
+        rows = Image.objects.filter(tree__grove=tree.grove_id, tree__erasing_at=None)
+        found = rows.filter(sha256=sha256).first()
+        if found is not None:
+            found.pk, found.tree = None, tree
+            found._state.adding = True
+            Image.objects.bulk_create([found], ignore_conflicts=True)
 
 
 def make_items(ids: Iterable[int]) -> None:
@@ -220,25 +238,20 @@ def add_root(writer: Writer, tree: Tree) -> Node:
     return add_node(writer, tree, tree.maker, NewNode(text=""))
 
 
-_WORKSPACE = Prepared(
-    lambda: Workspace.objects.select_related("position", "participant", "tree").filter(
-        participant=Given("participant"), tree=Given("tree")
-    )
-)
-
-
-def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None:
-    """The participant's workspace in the tree; None where there is none yet."""
-    return _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
-
-
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:
-    """The participant's workspace in the tree, made on first use, with the root as its position."""
-    found = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
-    if found is not None:
-        return found
+    """The participant's workspace in the tree, stored on first use, with the root as its
+    position. What only reads asks `access.workspace_of`."""
+    return stored(access.workspace_of(participant, tree))
+
+
+def stored(workspace: Workspace) -> Workspace:
+    """The workspace, stored where that was not done yet."""
+    if workspace.pk:
+        return workspace
     made, _ = Workspace.objects.get_or_create(
-        participant=participant, tree=tree, defaults={"position": lookup.root_of(tree)}
+        participant=workspace.participant,
+        tree=workspace.tree,
+        defaults={"position_id": workspace.position_id, "uid": workspace.uid},
     )
     return made
 

@@ -1,14 +1,17 @@
 """People: users, one-time links, keys, passwords, and the browsers they are signed in with."""
 
+import logging
 import secrets
 import unicodedata
 from datetime import timedelta
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.contrib.sessions.models import Session
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
@@ -29,6 +32,7 @@ MAX_KEY_NAME = 80
 MAX_KEY_DAYS = 3650
 MIN_PASSWORD = 8  # as AUTH_PASSWORD_VALIDATORS demands
 MAX_SHOWN = 80
+log = logging.getLogger("heddle.people")
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -167,10 +171,84 @@ def sign_out(request: HttpRequest) -> None:
         _tell_sockets(user)
 
 
+# Wrong passwords are counted, for the name and the address.
+
+
+MOST = 10  # for one name from one address
+MOST_FROM = 50  # for one address, whatever names it tries
+MOST_FOR = 100  # for one name from everywhere: from then on each address has FEW attempts
+FEW = 3
+MINUTES = 15
+
+
+class Attempt:
+    """One attempt at a password, to sign in or to change it, counted before it is checked."""
+
+    def __init__(self, request: HttpRequest, name: str) -> None:
+        address, who = _network(request), digest(name.casefold())
+        self._keys = (
+            f"wrong:both:{who}:{digest(address)}",
+            f"wrong:from:{digest(address)}",
+            f"wrong:name:{who}",
+        )
+        try:
+            is_allowed = self._counts()
+        except Exception:  # otherwise nobody could sign in without the broker
+            log.warning("cannot count attempts", exc_info=True)
+            return
+        if not is_allowed:
+            raise CommandError(
+                "LIMIT_EXCEEDED",
+                "Too many failed attempts.",
+                hint=f"Wait {MINUTES} minutes, or ask for a one-time link.",
+            )
+
+    def _counts(self) -> bool:
+        """Counts the attempt and returns whether it is within the limits. One that is not is not
+        counted further, so that one address cannot use up everybody's attempts."""
+        both, from_here, for_name = self._keys
+        here = _counted(both)
+        if here > MOST or _counted(from_here) > MOST_FROM:
+            return False
+        return here <= (MOST if _counted(for_name) <= MOST_FOR else FEW)
+
+    def succeeded(self) -> None:
+        """Undoes the count: the password was right."""
+        both, *rest = self._keys
+        try:
+            cache.delete(both)
+            for key in rest:
+                cache.decr(key)
+        except Exception:  # the count has expired in the meantime, or the broker is down
+            log.info("an attempt could not be taken back")
+
+
+def _counted(key: str) -> int:
+    """The count including this attempt; it expires MINUTES after the first one."""
+    cache.add(key, 0, MINUTES * 60)
+    return cache.incr(key)
+
+
+def _network(request: HttpRequest) -> str:
+    """The address, or for IPv6 the /64 network of one customer."""
+    given = request.META.get("REMOTE_ADDR", "")
+    try:
+        address = ip_address(given)
+    except ValueError:
+        return str(given)
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return str(address)
+
+
 def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> None:
-    """Changes the password; every other browser of the user is signed out. API keys stay."""
-    if user.has_usable_password() and not user.check_password(old):
-        raise CommandError("REJECTED", "The old password is wrong.", hint="try again")
+    """Changes the password; every other browser of the user is signed out. API keys stay. Wrong
+    old passwords count as when signing in: LIMIT_EXCEEDED after too many."""
+    if user.has_usable_password():
+        attempt = Attempt(request, user.username)
+        if not user.check_password(old):
+            raise CommandError("REJECTED", "The old password is wrong.", hint="try again")
+        attempt.succeeded()
     demand_password(demand_some(new), user)
     here = request.session.session_key or ""
     with transaction.atomic():

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0039_branch_settings"),
+        ("loom", "0046_windows"),
     ]
 
     operations = [

@@ -108,6 +108,7 @@ def _rows_of(compiler: Any) -> Reader:
     names = [column[0].target.attname for column in compiler.select[start:end]]
     related: Any = get_related_populators
     populators = related(compiler.klass_info, compiler.select, connection.alias)
+    annotated = compiler.annotation_col_map.items()
     plain = _plain(compiler)
 
     def read(rows: Iterable[Row]) -> Iterator[Any]:
@@ -115,6 +116,8 @@ def _rows_of(compiler: Any) -> Reader:
             made = model.from_db(connection.alias, names, row[start:end])
             for populator in populators:
                 populator.populate(row, made)
+            for attribute, place in annotated:
+                setattr(made, attribute, row[place])
             yield made
 
     return read

@@ -1,8 +1,6 @@
 """The path from the root to a node as one participant reads it, and single nodes by place."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -13,7 +11,6 @@ from loom.access import Actor
 from loom.models import (
     ORDINAL_BITS,
     BranchSettings,
-    Generation,
     Node,
     Tree,
     VersionChoice,
@@ -140,8 +137,8 @@ def slots_below(slot_id: int, *, pruned: bool = False) -> QuerySet[Node]:
     return below if pruned else below.filter(pruned=False)
 
 
-_ONLY_WAY = """
-    WITH RECURSIVE down(id, steps) AS (
+# As far down from a slot as there is only one way to go: the slot and so many steps.
+ONLY_WAY = """down(id, steps) AS (
         SELECT CAST(%s AS BIGINT), 0
         UNION ALL
         SELECT (SELECT CASE WHEN COUNT(*) = 1 THEN MIN(x.id) END FROM (
@@ -149,7 +146,9 @@ _ONLY_WAY = """
                 AND n.slot_id = n.id AND NOT n.pruned LIMIT 2
         ) x), down.steps + 1
         FROM down WHERE down.id IS NOT NULL AND down.steps < %s
-    ) SELECT down.id, CASE WHEN s.sandbox THEN 1 ELSE 0 END
+    )"""
+_ONLY_WAY = f"""WITH RECURSIVE {ONLY_WAY}
+    SELECT down.id, CASE WHEN s.sandbox THEN 1 ELSE 0 END
     FROM down JOIN loom_node s ON s.id = down.id ORDER BY down.steps
 """
 
@@ -208,34 +207,7 @@ def visible_at_or_above(
     return selected_version(hiding.parent_slot_id, workspace) or node
 
 
-# Which participants somebody asked last on a path, to offer the same again.
-
-
-AT_ONCE = timedelta(seconds=5)  # generations of one command are started within this time
-NEAREST = 200
-MOST_ASKED = 400  # candidates that are looked at for one go
-
-
-def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, int]]:
-    """(where, how many by participant name) of the candidates that the actor asked for last, at the
-    deepest node of a path (row ids, root first) where they asked for any; (None, {}) if nowhere.
-    Rounds of turns do not count."""
-    own = Generation.objects.filter(
-        tree=tree,
-        asked_by=actor.participant,
-        point__in=path[-NEAREST:],
-        participant__archived_at__isnull=True,
-        turn__isnull=True,
-    )
-    columns = ("point_id", "created_at", "participant__name", "batch")
-    rows = list(own.order_by("-point__depth", "-id").values_list(*columns)[:MOST_ASKED])
-    if not rows:
-        return None, {}
-    point, last_at = rows[0][:2]
-    go = [row[2:] for row in rows if row[0] == point and row[1] >= last_at - AT_ONCE]
-    # One line asks each of them: who failed and was asked again at once is counted once.
-    newest = dict(reversed(go))
-    return point, dict(Counter(name for name, batch in reversed(go) if newest[name] == batch))
+NEAREST = 200  # of a path, where not all of it is read
 
 
 # The path from the root to a node as one participant reads it, and what is hidden on it.
@@ -389,14 +361,17 @@ _CHOSEN_SQL = """(SELECT c.node_id FROM loom_versionchoice c JOIN loom_node x ON
     WHERE c.workspace_id = %s AND c.slot_id = up.slot AND NOT x.version_pruned)"""
 
 
-def _standing(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
-    """SQL for the selected version of a slot on the path, and its parameters."""
+def selected_sql(workspace: Workspace | None) -> tuple[str, list[int]]:
+    """SQL for the selected version of `up.slot`, and its parameters."""
     chosen = f"{_CHOSEN_SQL}, " if workspace is not None else ""
-    params = [node.slot_id, node.pk, *([workspace.pk] if workspace is not None else [])]
-    return (
-        f"CASE WHEN up.slot = %s THEN %s ELSE COALESCE({chosen}{_NEWEST_SQL}, up.slot) END",
-        params,
-    )
+    params = [workspace.pk] if workspace is not None else []
+    return f"COALESCE({chosen}{_NEWEST_SQL}, up.slot)", params
+
+
+def _standing(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
+    """The same, but for the slot of `node` that node itself."""
+    selected, params = selected_sql(workspace)
+    return f"CASE WHEN up.slot = %s THEN %s ELSE {selected} END", [node.slot_id, node.pk, *params]
 
 
 def path_of(

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -192,10 +192,8 @@ _SHOWN = "('text', 'annotation')"
 
 # All versions of the slots, of those above and below them, and of the replies to their notes.
 # Each branch walks one index; kinds are named so that SQLite takes that of what is below.
-_AROUND = f"""
-    WITH own(slot, above) AS (
-        SELECT id, parent_slot_id FROM loom_node WHERE id IN ({{slots}})
-    ), near(slot) AS (
+# `own(slot, above)` are the slots.
+NEAR = f"""near(slot) AS (
         SELECT slot FROM own
         UNION SELECT above FROM own WHERE above IS NOT NULL
         UNION SELECT b.id FROM loom_node b WHERE b.slot_id = b.id AND b.kind IN {_SHOWN}
@@ -206,19 +204,21 @@ _AROUND = f"""
             AND b.parent_slot_id IN (SELECT slot FROM own)
     )
     SELECT v.id, v.local_id, v.slot_id, v.parent_slot_id, v.kind, v.hash,
-        v.parent_hash, v.version_pruned,
-        s.pruned, s.resolved_at IS NOT NULL
+        v.parent_hash, v.version_pruned, s.pruned, s.resolved_at IS NOT NULL{{more}}
     FROM near JOIN loom_node v ON v.slot_id = near.slot JOIN loom_node s ON s.id = near.slot
-    ORDER BY v.id
 """
-_MARKS = """
-    SELECT m.kind, m.label, m.item_id, p.uid FROM loom_mark m
+_AROUND = """
+    WITH own(slot, above) AS (
+        SELECT id, parent_slot_id FROM loom_node WHERE id IN ({slots})
+    ), {near} ORDER BY v.id
+"""
+# What is kept of nodes: marks, and links with their other end: the node it is, and the grove of
+# the tree that it is or lies in.
+_KEPT = """
+    SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id FROM loom_mark m
     JOIN loom_participant p ON p.id = m.participant_id
-    WHERE m.tree_id = %s AND m.item_id IN ({items}) AND m.removed_at IS NULL ORDER BY m.id
-"""
-# The other end of each link: the node it is, and the tree that it is or lies in.
-_LINKS = """
-    SELECT l.own, l.type, l.outward, f.local_id, t.grove_id FROM (
+    WHERE m.tree_id = %s AND m.item_id IN ({items}) AND m.removed_at IS NULL
+    UNION ALL SELECT 'link', l.own, l.type, f.local_id, l.outward, t.grove_id, l.id FROM (
         SELECT id, type, source_id AS own, target_id AS far, 1 AS outward FROM loom_link
         WHERE source_id IN ({items}) AND removed_at IS NULL
         UNION ALL SELECT id, type, target_id, source_id, 0 FROM loom_link
@@ -227,8 +227,54 @@ _LINKS = """
     JOIN loom_item i ON i.id = l.far
     LEFT JOIN loom_node f ON f.id = i.node_id
     LEFT JOIN loom_tree t ON t.erasing_at IS NULL AND t.id = i.tree_id
-    ORDER BY l.outward DESC, l.id
 """
+# What the reader keeps: the versions they chose, and what they typed at one slot.
+_OWN = """
+    UNION ALL SELECT 'choice', c.slot_id, s.local_id, v.local_id, 0, c.node_id, c.id
+        FROM loom_versionchoice c JOIN loom_node s ON s.id = c.slot_id
+        JOIN loom_node v ON v.id = c.node_id WHERE c.workspace_id = %s
+    UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id
+        FROM loom_draft d WHERE d.workspace_id = %s AND d.slot_id = %s
+"""
+
+
+@dataclass
+class Kept:
+    """Marks and links by the row id of the node, oldest first; and of a reader the versions they
+    chose, by slot, as row ids and as local ids, and their drafts at one slot, by kind."""
+
+    marks: dict[int, list[tuple[str, str, str]]]  # kind, label, participant
+    links: dict[int, list[tuple[str, bool, str, int | None]]]  # type, outward, local id, grove
+    chosen: dict[int, int] = field(default_factory=dict)
+    choices: dict[str, str] = field(default_factory=dict)
+    drafts: dict[str, str] = field(default_factory=dict)
+
+
+def kept_of(
+    tree: Tree, nodes: Iterable[int], *, workspace: Workspace | None = None, slot: int = 0
+) -> Kept:
+    """What is kept of the nodes (row ids), and with a `workspace` what its reader keeps in the
+    tree and at a slot. One query."""
+    sql, params = _KEPT.format(items=listed(nodes)), [tree.pk]
+    if workspace is not None:
+        sql, params = sql + _OWN, [*params, workspace.pk, workspace.pk, slot]
+    kept = Kept(defaultdict(list), defaultdict(list))
+    for kind, own, name, other, outward, far, _ in sorted(fetch(sql, params), key=_in_order):
+        if kind == "link":
+            kept.links[own].append((name, bool(outward), other or "", far))
+        elif kind == "choice":
+            kept.chosen[own] = far
+            kept.choices[name] = other
+        elif kind == "draft":
+            kept.drafts[name] = other
+        else:
+            kept.marks[own].append((kind, name, other))
+    return kept
+
+
+def _in_order(row: Sequence[Any]) -> tuple[int, int]:
+    """Links from a node before those to it, then the oldest first."""
+    return -row[4], row[6]
 
 
 class Near(NamedTuple):
@@ -304,13 +350,18 @@ class Spot(NamedTuple):
 
 
 class Around:
-    """What `_AROUND` found, by slot and by the slot above."""
+    """What is around some slots, by slot and by the slot above."""
 
-    def __init__(self, slots: Iterable[int]) -> None:
+    def __init__(self, slots: Iterable[int], rows: Iterable[Sequence[Any]] | None = None) -> None:
+        """Reads what is around them with one query, where its `rows` are not given, by id."""
         self.versions: dict[int, list[Near]] = defaultdict(list)
         self.below: dict[int, list[Near]] = defaultdict(list)  # first versions
-        for found in fetch(_AROUND.format(slots=listed(slots))):
-            near = Near._make((*found[:7], *map(bool, found[7:])))
+        self.by_id: dict[int, Near] = {}
+        if rows is None:
+            rows = fetch(_AROUND.format(slots=listed(slots), near=NEAR.format(more="")))
+        for found in rows:
+            near = Near._make((*found[:7], *map(bool, found[7:10])))
+            self.by_id[near.id] = near
             self.versions[near.slot_id].append(near)
             if near.id == near.slot_id and near.parent_slot_id is not None:
                 self.below[near.parent_slot_id].append(near)
@@ -345,17 +396,21 @@ class Around:
         return seen
 
 
-def margins_of(tree: Tree, spots: Sequence[Spot], around: Around | None = None) -> Margins:
-    """The margin of each version, by row id. Three queries; two where `around`, which holds
-    the slots of the spots, was read already; none without spots."""
+def margins_of(
+    tree: Tree, spots: Sequence[Spot], around: Around | None = None, kept: Kept | None = None
+) -> Margins:
+    """The margin of each version, by row id. Two queries, less where `around`, which holds the
+    slots of the spots, or what is `kept` of them was read already; none without spots."""
     if not spots:
         return {}
     around = around or Around({spot.slot_id for spot in spots})
+    kept = kept or kept_of(tree, [spot.id for spot in spots])
     margins = {spot.id: _margin(around, spot) for spot in spots}
-    accepted = _put_marks(tree, margins)
     for spot in spots:
-        margins[spot.id].wordings = _wordings(around, spot, accepted[spot.id])
-    _put_links(tree, margins)
+        margin = margins[spot.id]
+        accepted = _put_marks(margin, kept.marks[spot.id])
+        margin.wordings = _wordings(around, spot, accepted)
+        _put_links(tree, margin, kept.links[spot.id])
     return margins
 
 
@@ -388,30 +443,29 @@ def _wordings(around: Around, spot: Spot, accepted: set[str]) -> tuple[str, ...]
     return None if len(fits) == len(above) else fits
 
 
-def _put_marks(tree: Tree, margins: Margins) -> dict[int, set[str]]:
-    """Bookmarks and tags; returns the hashes above that somebody accepted, by row id."""
-    accepted: dict[int, set[str]] = defaultdict(set)
-    sql = _MARKS.format(items=listed(margins))
-    for kind, label, item, by in fetch(sql, [tree.pk]):
-        margin = margins[item]
+def _put_marks(margin: Margin, marks: Iterable[tuple[str, str, str]]) -> set[str]:
+    """Bookmarks and tags; returns the hashes above that somebody accepted."""
+    accepted = set()
+    for kind, label, by in marks:
         if kind == "bookmark":
             margin.bookmarks.append((label, by))
         elif kind == "tag" and label not in margin.tags:
             margin.tags.append(label)
         elif kind == "read":
-            accepted[item].add(label)
+            accepted.add(label)
     return accepted
 
 
-def _put_links(tree: Tree, margins: Margins) -> None:
-    """The links of each node by type, those from it first; broken ones are left out."""
-    ends: dict[tuple[int, str], list[str]] = defaultdict(list)
-    for key, kind, outward, local_id, grove in fetch(_LINKS.format(items=listed(margins))):
+def _put_links(
+    tree: Tree, margin: Margin, links: Iterable[tuple[str, bool, str, int | None]]
+) -> None:
+    """The links by type, those from the node first; broken ones are left out."""
+    ends: dict[str, list[str]] = defaultdict(list)
+    for kind, outward, local_id, grove in links:
         if grove == tree.grove_id:
-            shown = kind if outward else identity.reverse_of(kind)
-            ends[key, shown].append(local_id or "")
+            ends[kind if outward else identity.reverse_of(kind)].append(local_id)
         elif grove is not None:
-            margins[key].is_linked_out = True
-    for (key, shown), names in ends.items():
-        only = "" if names[1:] else names[0]
-        margins[key].links = (*margins[key].links, LinksOf(shown, len(names), only))
+            margin.is_linked_out = True
+    margin.links = tuple(
+        LinksOf(shown, len(names), "" if names[1:] else names[0]) for shown, names in ends.items()
+    )

@@ -133,10 +133,9 @@ class NodeRow(NamedTuple):
 _EMPTY = Rest()
 # Takes a third of the time of NodeRow._make; the columns below are as many as the fields.
 as_row: Callable[[tuple[Any, ...]], NodeRow] = partial(tuple.__new__, NodeRow)
-_AT = {
-    "sqlite": """replace(v.created_at, ' ', 'T')
-        || CASE length(v.created_at) WHEN 26 THEN 'Z' ELSE '.000000Z' END""",
-    "postgresql": """to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')""",
+_IN_UTC = {
+    "sqlite": """replace({0}, ' ', 'T') || CASE length({0}) WHEN 26 THEN 'Z' ELSE '.000000Z' END""",
+    "postgresql": """to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')""",
 }
 _REST = """CASE WHEN v.form = '' AND v.blocks IS NULL AND v.edited_from_id IS NULL
         AND v.configuration = '' AND v.call_uid = '' AND v.generation_uid = ''
@@ -155,8 +154,13 @@ def columns(slot: str = "s") -> str:
         cast="::text" if postgres else "",
     )
     return f"""v.id, v.local_id, v.slot_id, v.parent_slot_id, v.depth, v.kind, v.text,
-        a.uid, a.name, a.kind, {_AT[connection.vendor]}, v.parent_hash, v.hash,
+        a.uid, a.name, a.kind, {in_utc("v.created_at")}, v.parent_hash, v.hash,
         {flag_bits(slot)} + CASE WHEN v.imported IS NULL THEN 0 ELSE {IMPORTED} END, {rest}"""
+
+
+def in_utc(column: str) -> str:
+    """SQL for a time as in the API: RFC 3339 in UTC with microseconds."""
+    return _IN_UTC[connection.vendor].format(column)
 
 
 def flag_bits(slot: str) -> str:

@@ -73,6 +73,18 @@ def tree_id(item: int) -> int | None:
     return None if item & _ORDINAL else item >> ORDINAL_BITS
 
 
+def of_workspace(tree: str, participant: str) -> str:
+    """The public id of a participant's workspace in a tree, made of theirs: it is known before
+    anything is stored, so that reading a tree for the first time stores nothing."""
+    return f"{tree}{participant}"
+
+
+def workspace_parts(uid: str) -> tuple[str, str]:
+    """The tree's and the participant's public ids in such an id."""
+    half = len(uid) // 2
+    return uid[:half], uid[half:]
+
+
 def home_of(item: int) -> int:
     """The row id of the tree that an item is or lies in."""
     return item >> ORDINAL_BITS

@@ -4,14 +4,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpResponse, HttpResponseRedirect
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
@@ -20,15 +18,13 @@ from loom import access
 from loom.access import Actor
 from loom.commands.continuing import Continue, continue_
 from loom.commands.execute import Answer, Request, execute, execute_line
-from loom.commands.generation_lifecycle import places
 from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
-from loom.models import Generation, Node, Participant, Tree, VersionChoice, Workspace
-from loom.queries.authorship import pieces_of, writers_of
-from loom.queries.lookup import NEAREST, asked_on, path_ids
-from loom.queries.node_context import Around
-from loom.queries.node_rows import NodeRow, rows_of
+from loom.models import Generation, Tree
+from loom.queries.authorship import writers_of
+from loom.queries.node_rows import NodeRow
+from loom.queries.path_page import Candidate, Way, candidates_of
 from loom.rules.errors import CommandError
 from loom.rules.identity import Pieces
 from loom.rules.samplers import written
@@ -103,9 +99,7 @@ def _run(actor: Actor, tree: Tree, one: str | Respond | Continue, at: str) -> An
 # What hangs below the position: the weave of continuations, finished and still coming.
 
 
-OPEN = ("queued", "running")
 MAX_CARDS = 60
-FAILED_FOR = timedelta(minutes=10)
 MAX_CARD_TEXT = 700
 
 
@@ -171,7 +165,7 @@ class Weave:
 
 
 class Point(Protocol):
-    """The version below which something hangs: a Node, or a Near."""
+    """The version below which something hangs: a Near or a Here."""
 
     @property
     def local_id(self) -> str: ...
@@ -181,42 +175,37 @@ class Point(Protocol):
 
 @dataclass(frozen=True)
 class Hanging:
-    """What hangs below a point: the rows shown of `total` text slots, how many texts hang
-    below each by slot, the generation that made the first version of a slot by slot, and
-    those that are still coming."""
+    """What hangs below a point: the rows shown of `total` text slots, how many texts hang below
+    each by slot, and the candidates there."""
 
     point: Point
     rows: Sequence[NodeRow]
     total: int
     children: Mapping[int, int]
-    begun: Mapping[int, Generation]
-    coming: Sequence[Generation]
-    pieces: Mapping[int, Pieces] | None = None  # who wrote the rows, where that was read already
+    begun: Mapping[int, Candidate]
+    coming: Sequence[Candidate]
+    pieces: Mapping[int, Pieces]  # who wrote the rows
 
 
 def woven(
     hanging: Hanging,
     cast: dict[str, Who],
     *,
-    failed: Sequence[Generation] = (),
+    failed: Sequence[Candidate] = (),
     asked: dict[str, int] | None = None,
     asked_here: bool = False,
 ) -> Weave:
-    """The weave, in the order in which it was begun. One query where something waits, and one
-    where a text was edited or split.
+    """The weave, in the order in which it was begun.
 
     A candidate keeps its place, and so its key, when it ends before one asked for earlier.
     """
     begun, coming = hanging.begun, hanging.coming
-    pieces = pieces_of(hanging.rows) if hanging.pieces is None else hanging.pieces
+    pieces = hanging.pieces
     cards = [
         (_order(row, begun), _card(row, cast, begun, pieces[row.id], hanging.children))
         for row in hanging.rows
     ]
-    before = places(one for one in coming if one.status == "queued")
-    cards += [
-        ((one.created_at, one.pk), _stream(one, cast, before.get(one.pk, 0))) for one in coming
-    ]
+    cards += [((one.created_at, one.pk), _stream(one, cast)) for one in coming]
     cards += [((one.created_at, one.pk), _lost(one, cast)) for one in failed]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
     return Weave(
@@ -230,46 +219,39 @@ def woven(
     )
 
 
+def cards_of(way: Way, chosen: Mapping[int, int]) -> list[int]:
+    """The versions (row ids) below the end of a path that have a card: those that the reader
+    chose, by slot, else the newest."""
+    slots = way.around.texts(way.path[-1].slot_id)[:MAX_CARDS]
+    return [way.around.standing(slot, chosen.get(slot)).id for slot in slots]
+
+
 def weave_of(
     actor: Actor,
-    tree: Tree,
-    workspace: Workspace | None,
-    node: Node,
+    way: Way,
+    cards: Sequence[NodeRow],
+    pieces: Mapping[int, Pieces],
     cast: dict[str, Who],
-    *,
-    path: Sequence[int] | None = None,
-    around: Around | None = None,
 ) -> Weave:
-    """What hangs below `node` for the actor: with the versions that they chose, what they asked
-    for and did not get, and whom they asked last on the path. The path (row ids) and what is
-    around the node are read where they are not given."""
-    around = around or Around({node.slot_id})
-    slots = around.texts(node.slot_id)
-    shown = slots[:MAX_CARDS]
-    chosen = _chosen(workspace, shown)
-    versions = [one.id for one in around.versions[node.slot_id]]
-    begun, open_or_lost = begun_and_coming(shown, versions, lost_by=actor.participant)
+    """What hangs below the end of a path for the actor, from the rows that have a card and who
+    wrote their pieces: with what the actor asked for and did not get, and whom they asked last on
+    the path. One query."""
+    end = way.here
+    path = [spot.id for spot in way.path]
+    versions = [one.id for one in way.around.versions[end.slot_id]]
+    slots = [row.slot_id for row in cards]
+    found = candidates_of(slots, versions, by=actor.participant, path=path)
     hanging = Hanging(
-        point=node,
-        rows=rows_of([around.standing(slot, chosen.get(slot)).id for slot in shown]),
-        total=len(slots),
-        children=_children(shown),
-        begun=begun,
-        coming=[one for one in open_or_lost if one.status in OPEN],
+        point=end,
+        rows=cards,
+        total=len(way.around.texts(end.slot_id)),
+        children=way.children,
+        begun=found.begun,
+        coming=found.coming,
+        pieces=pieces,
     )
-    if path is None:
-        path = [version for _, version in path_ids(actor, tree, workspace, node, most=NEAREST)]
-    asked_at, asked = asked_on(actor, tree, path)
-    failed = [one for one in open_or_lost if one.status not in OPEN]
-    return woven(hanging, cast, failed=failed, asked=asked, asked_here=asked_at == node.pk)
-
-
-def _chosen(workspace: Workspace | None, slots: Sequence[int]) -> dict[int, int]:
-    """The version that the workspace chose, by slot."""
-    if workspace is None or not slots:
-        return {}
-    found = VersionChoice.objects.filter(workspace=workspace, slot__in=slots)
-    return dict(found.values_list("slot_id", "node_id"))
+    is_here = found.asked_at == end.pk
+    return woven(hanging, cast, failed=found.lost, asked=found.asked, asked_here=is_here)
 
 
 def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
@@ -287,38 +269,7 @@ def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
     return tuple(shown.get(card.key, card) for card in cards if not card.same or card.key in shown)
 
 
-def _children(slots: list[int]) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    below = Node.objects.filter(parent_slot__in=slots, kind="text", pruned=False)
-    for parent, slot, own in below.values_list("parent_slot_id", "slot_id", "id"):
-        counts[parent] = counts.get(parent, 0) + (slot == own)
-    return counts
-
-
-def begun_and_coming(
-    slots: Sequence[int], points: Sequence[int], *, lost_by: Participant | None = None
-) -> tuple[dict[int, Generation], list[Generation]]:
-    """The generation that made the first version of a slot, by slot, and those that are coming
-    below the points (row ids), with what a participant asked for lately and did not get.
-    Rounds of turns are none: they are drawn with the turn. One query."""
-    wanted = Q(status__in=OPEN)
-    if lost_by is not None:
-        since = timezone.now() - FAILED_FOR
-        lost = Q(status__in=("failed", "interrupted"), node__isnull=True, ended_at__gt=since)
-        wanted |= lost & Q(asked_by=lost_by)
-    below = Q(point__in=points, discard=False, round=0) & wanted
-    found = Generation.objects.filter(Q(node__in=slots) | below)
-    begun: dict[int, Generation] = {}
-    coming = []
-    for one in found.select_related("participant", "asked_by").order_by("id"):
-        if one.node_id is not None:
-            begun[one.node_id] = one
-        else:
-            coming.append(one)
-    return begun, coming
-
-
-def _order(row: NodeRow, begun: Mapping[int, Generation]) -> tuple[datetime, int]:
+def _order(row: NodeRow, begun: Mapping[int, Candidate]) -> tuple[datetime, int]:
     generation = begun.get(row.slot_id)
     if generation is None:
         return row.created_at, row.id
@@ -328,7 +279,7 @@ def _order(row: NodeRow, begun: Mapping[int, Generation]) -> tuple[datetime, int
 def _card(
     row: NodeRow,
     cast: dict[str, Who],
-    begun: Mapping[int, Generation],
+    begun: Mapping[int, Candidate],
     pieces: Pieces,
     children: Mapping[int, int],
 ) -> Card:
@@ -350,24 +301,24 @@ def _card(
     )
 
 
-def _lost(one: Generation, cast: dict[str, Who]) -> Card:
-    error = one.error or {}
+def _lost(one: Candidate, cast: dict[str, Who]) -> Card:
+    error = one.error
     pays = error.get("retryable", True)
     return Card(
-        who=cast[one.participant.uid],
+        who=cast[one.participant],
         text="",
         is_cut=False,
         generation=one.uid,
         failed=str(error.get("message") or gettext("The model returned no text.")),
         hint=str(error.get("hint") or ""),
-        again=again(one) if pays else "",
+        again=again(one, one.name) if pays else "",
     )
 
 
-def again(one: Generation, point: str = "") -> str:
-    """The line that asks the same participant for one more, with the same settings; below the node
-    `point`."""
-    name = one.participant.name.replace("\\", "\\\\").replace('"', '\\"')
+def again(one: Candidate | Generation, name: str, point: str = "") -> str:
+    """The line that asks the participant of that name for one more, with the same settings; below
+    the node `point`."""
+    name = name.replace("\\", "\\\\").replace('"', '\\"')
     tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
     temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
     settings = f" settings:{quoted(written(one.settings))}" if one.settings else ""
@@ -375,16 +326,16 @@ def again(one: Generation, point: str = "") -> str:
     return f'continue{below} n:1{tokens}{temperature}{settings} using agent:"{name}"'
 
 
-def _stream(one: Generation, cast: dict[str, Who], before: int) -> Card:
+def _stream(one: Candidate, cast: dict[str, Who]) -> Card:
     return Card(
-        who=cast[one.participant.uid],
+        who=cast[one.participant],
         text=one.text,
         is_cut=False,
         generation=one.uid,
         chunk=one.chunk,
         note=one.note,
-        asked_by=one.asked_by.uid,
-        before=before,
+        asked_by=one.asked_by,
+        before=one.before,
     )
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
 from loom.access import Actor
-from loom.commands import drafts, node_writer
+from loom.commands import drafts
 from loom.events import streams
 from loom.models import Event, Step, Tree, Turn, Workspace
 from loom.models.generations import OPEN_TURN
@@ -410,7 +410,7 @@ def path(request: PersonRequest, uid: str) -> HttpResponse:
     if node is None:
         raise not_found(_("This node"))
     at = event_log.moment(actor, tree, _seq(request))
-    workspace = node_writer.workspace_of(actor.participant, tree)
+    workspace = access.workspace_of(actor.participant, tree)
     seen = event_log.sight(actor, tree, workspace, at=at, node=node)
     cast = cast_of(actor)
     context = {

@@ -7,6 +7,7 @@ reader's own. Only what every member may see is drawn: what leads to other grove
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -16,12 +17,13 @@ from django.utils import translation
 from django.views.decorators.http import require_GET
 
 from loom import access
-from loom.models import Generation, Participant, Tree
+from loom.models import Participant, Tree
 from loom.queries.node_context import Around, Spot
 from loom.queries.node_rows import fetch
+from loom.queries.path_page import Candidate, candidates_of
 from loom.rules.errors import not_found
 from loom.web.avatars import Who, cast_from, cast_of
-from loom.web.candidates import MAX_CARDS, Hanging, begun_and_coming, woven
+from loom.web.candidates import MAX_CARDS, Hanging, woven
 from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
 from loom.web.requests import PersonRequest, known_node, person
 
@@ -81,7 +83,7 @@ def parts_for(
     the ids of nodes that were not drawn, and of those whose place among their siblings alone
     changed, and what hangs below a node by its id. Empty where it is too much.
 
-    The names are those of `Changed`. At most eight queries, in however many languages."""
+    The names are those of `Changed`. At most six queries, in however many languages."""
     named = _Named(tree_uid, near=near, only=only, points=points, generations=generations)
     if len(named.points) > MOST_POINTS:
         return {}
@@ -100,9 +102,10 @@ def parts_for(
 
 
 @lru_cache(maxsize=1024)
-def _lasting(tree_uid: str) -> tuple[int, str, int]:
-    """Row id, mode and grove of a tree, which never change."""
-    row: tuple[int, str, int] = Tree.objects.values_list("pk", "mode", "grove_id").get(uid=tree_uid)
+def _lasting(tree_uid: str) -> tuple[int, str, int, datetime]:
+    """Row id, mode, grove and creation of a tree, which never change."""
+    found = Tree.objects.values_list("pk", "mode", "grove_id", "created_at")
+    row: tuple[int, str, int, datetime] = found.get(uid=tree_uid)
     return row
 
 
@@ -120,10 +123,11 @@ class _Named:
     below: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        key, mode, grove = _lasting(self.tree_uid)
+        key, mode, grove, made = _lasting(self.tree_uid)
         people = Participant.objects.filter(grove=grove).select_related("grove").order_by("id")
         self.participants = list(people)
-        self.tree = Tree(pk=key, uid=self.tree_uid, mode=mode, grove=self.participants[0].grove)
+        home = self.participants[0].grove
+        self.tree = Tree(pk=key, uid=self.tree_uid, mode=mode, grove=home, created_at=made)
         names = [sorted(one) for one in (self.near, self.only, self.points, self.generations)]
         marks = [", ".join(["%s"] * len(one)) or "NULL" for one in names]
         sql = _CHANGED.format(near=marks[0], only=marks[1], points=marks[2], generations=marks[3])
@@ -141,20 +145,20 @@ class _Named:
 
 
 def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
-    """What the nodes and weaves are drawn from. Four queries for nodes, two for weaves, and one
+    """What the nodes and weaves are drawn from. Three queries for nodes, one for weaves, and one
     where a text was edited."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
     cards = [around.newest(one).id for slots in shown.values() for one in slots]
     found = found_for(named.tree, named.spots, cast, around=around, also=cards)
     found.find_pieces([*(spot.id for spot in named.spots), *cards])
-    begun, coming = begun_and_coming(
+    below = candidates_of(
         [one for slots in shown.values() for one in slots],
         [one.id for slot in named.points for one in around.versions[slot]],
     )
     slot_of = {one.id: slot for slot in named.points for one in around.versions[slot]}
-    running: dict[int, list[Generation]] = defaultdict(list)
-    for one in coming:
+    running: dict[int, list[Candidate]] = defaultdict(list)
+    for one in below.coming:
         running[slot_of[one.point_id]].append(one)
     return found, [
         Hanging(
@@ -162,7 +166,7 @@ def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
             rows=[found.rows[around.newest(one).id] for one in shown[slot]],
             total=len(around.texts(slot)),
             children=named.below,
-            begun=begun,
+            begun=below.begun,
             coming=running[slot],
             pieces=found.pieces,
         )

@@ -25,7 +25,7 @@ from django.utils.translation import get_language, gettext, gettext_noop
 from loom.access import Actor
 from loom.models import Tree
 from loom.queries.authorship import pieces_of, writers_of
-from loom.queries.node_context import Around, Margin, Spot, margins_of
+from loom.queries.node_context import Around, Kept, Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import preferences
 from loom.rules.identity import Pieces, digest
@@ -92,6 +92,7 @@ class NodeShown:
     is_pruned: bool
     is_excluded: bool
     is_imported: bool
+    is_undated: bool  # its file does not say when it was written
     broken: str
     summary: str
 
@@ -228,6 +229,8 @@ class Found:
             is_pruned=bool(row.pruned or row.version_pruned),
             is_excluded=bool(row.excluded),
             is_imported=row.imported,
+            # What has no date in its file gets the time of the import, which nothing else has.
+            is_undated=row.imported and row.created_at >= self.tree.created_at,
             broken=broken_reason(row.finish),
             summary=row.summary,
         )
@@ -368,11 +371,12 @@ def found_for(
     cast: Mapping[str, Who],
     *,
     around: Around | None = None,
+    kept: Kept | None = None,
     also: Iterable[int] = (),
 ) -> Found:
-    """What the nodes at these spots are drawn from, and the rows of other nodes `also`. Four
-    queries; three where what is around them was read already."""
-    margins = margins_of(tree, spots, around)
+    """What the nodes at these spots are drawn from, and the rows of other nodes `also`. Three
+    queries, less where what is around them or kept of them was read already."""
+    margins = margins_of(tree, spots, around, kept)
     notes = [
         part.id
         for margin in margins.values()
@@ -383,15 +387,13 @@ def found_for(
     return Found(tree, cast, rows, margins)
 
 
-def drawn_of(
-    tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who], *, around: Around | None = None
-) -> list[Drawn]:
+def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list[Drawn]:
     """The nodes at these spots of a tree as they are drawn, in their order.
 
-    Four queries, three where what is around them was read already. A node that was drawn
-    before, here or in another process, is not drawn again until something in it changes.
+    Three queries. A node that was drawn before, here or in another process, is not drawn again
+    until something in it changes.
     """
-    return drawn_from(found_for(tree, spots, cast, around=around), spots)
+    return drawn_from(found_for(tree, spots, cast), spots)
 
 
 def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:

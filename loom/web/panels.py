@@ -13,7 +13,6 @@ from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
 from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
 from loom.queries.links import Portal, portals_of
@@ -141,7 +140,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     """One node: what may be done with it, its versions, links and provenance."""
     actor, tree = access.get_tree(request.user, uid)
     node = _panel_node(tree, local_id)
-    workspace = node_writer.workspace_of(actor.participant, tree)
+    workspace = access.workspace_of(actor.participant, tree)
     cast = cast_of(actor)
     stands = selected_versions([node.slot_id], workspace).get(node.slot_id, (0, ""))[0]
     versions = [
@@ -186,7 +185,7 @@ def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
     said = {name: value for name, value in own.items() if value is not None}
     return {
         "settings_said": written({**said, **generation.settings}) or gettext("the model's own"),
-        "settings_line": again(generation, node.local_id),
+        "settings_line": again(generation, generation.participant.name, node.local_id),
     }
 
 
@@ -252,7 +251,7 @@ def provenance_page(request: PersonRequest, uid: str, local_id: str) -> HttpResp
     node = known_node(tree, local_id)
     if node is None:
         raise not_found(f"[{local_id}]")
-    found = provenance_of(actor, tree, node_writer.workspace_of(actor.participant, tree), node)
+    found = provenance_of(actor, tree, access.workspace_of(actor.participant, tree), node)
     call = found.call.body() if found.call else None
     context = {
         **frame(request, actor, "trees"),

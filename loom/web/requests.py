@@ -1,7 +1,7 @@
 """Who may enter, what is shown to others, form fields as text, and where a page stands."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Concatenate, ParamSpec
@@ -13,11 +13,13 @@ from django.shortcuts import render
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
-from loom.access import Actor
+from loom import access
+from loom.access import Actor, Visit
 from loom.models import Node, Tree, User, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import NEAREST, path_ids
 from loom.queries.node_context import Spot
+from loom.queries.path_page import MOST_STEPS, Way
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import looks_like_id
 
@@ -149,10 +151,9 @@ def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
     return render(request, template, context, status=refused.status)
 
 
-# Where a reader stands in a tree, and which stretch of his path a page shows.
+# Where a reader stands in a tree, and which stretch of their path a page shows.
 
-
-MOST_STEPS = 40
+MOST_LOOKED_AT = 8
 
 
 @dataclass(frozen=True)
@@ -165,19 +166,49 @@ class Place:
     node: Node
 
 
+def visit_of(request: PersonRequest, uid: str) -> tuple[Visit, Node | None]:
+    """Who asks for the tree, and the text that `?node=` names; None where it is left out. Two
+    queries where it names an annotation, else one. NOT_FOUND for an unknown node."""
+    named = request.GET.get("node", "").lower()
+    visit = access.get_visit(request.user, uid, named if looks_like_id(named) else "")
+    if not named:
+        return visit, None
+    if visit.named is not None and visit.named.kind == "text":
+        return visit, visit.named
+    return visit, node_named(visit.tree, named)
+
+
+def place_at(request: PersonRequest, uid: str) -> Place:
+    """Where the reader of a tree stands: at `?node=`, else at the position of their workspace."""
+    visit, named = visit_of(request, uid)
+    if named is not None:
+        return Place(visit.actor, visit.tree, visit.workspace, named)
+    return place_of(visit.actor, visit.tree, visit.workspace, "")
+
+
 def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Place:
     """The place at the node `named` (a local id), else where the workspace stands."""
     if named:
         return Place(actor, tree, workspace, node_named(tree, named))
-    position = lookup.rows().get(pk=workspace.position_id)
+    position = lookup.by_id(workspace.position_id)
     if position.tree_id != tree.pk:
         position = lookup.root_of(tree)
     visible = lookup.visible_at_or_above(position, workspace)
     if workspace.revision == 0 and visible.parent_slot_id is None:
         visible = lookup.first_fork(visible, most=MOST_STEPS)
+        visible = visible if visible.text else first_text(tree) or visible
     return Place(
         actor, tree, workspace, lookup.selected_version(visible.slot_id, workspace) or visible
     )
+
+
+def first_text(tree: Tree) -> Node | None:
+    """The first visible node of a tree that has a text, where one of its first nodes does."""
+    first = Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False)
+    for node in first.exclude(text="").order_by("id")[:MOST_LOOKED_AT]:
+        if lookup.hidden_by(node) is None and not node.version_pruned:
+            return node
+    return None
 
 
 def node_named(tree: Tree, local_id: str) -> Node:
@@ -202,40 +233,44 @@ def known_node(tree: Tree, local_id: str) -> Node | None:
 @dataclass(frozen=True)
 class Stretch:
     """Some nodes of a path, without the root; `above` is the version (a row id) that stands
-    above the first of them, and `has_above` says whether it is not the root's. `path` holds the
-    versions that were read, root first: the last NEAREST of it at least."""
+    above the first of them, and `has_above` says whether it is not the root's."""
 
     spots: list[Spot]
-    path: list[int]
     above: int
     has_above: bool
 
 
-def stretch_of(place: Place, *, after: str, before: str, limit: int) -> Stretch:
-    """At most `limit` nodes of the path that end at the place (or above `before`), never
-    the root, only those below `after`. One query, two where `before` or `after` is given.
+def stretch_of(way: Way, tree: Tree, *, after: str, limit: int) -> Stretch:
+    """At most the last `limit` nodes of a path, never the root, only those below `after`.
 
     CONFLICT where `after` is not on this path: the page asks for the whole of it then.
     """
+    first = 1 if way.has_root else 0
+    floor = first
+    if after:
+        slots = [spot.slot_id for spot in way.path]
+        floor = slots.index(_slot_of(tree, after, slots)) + 1
+        if len(slots) - floor > limit:
+            raise _not_joined(after)
+    return _stretch(way.path, first, max(floor, len(way.path) - limit), len(way.path))
+
+
+def stretch_above(place: Place, *, before: str, limit: int) -> Stretch:
+    """At most `limit` nodes of the path to the place that end above `before`. Two queries."""
+    upper = known_node(place.tree, before)
     most = max(limit + 1, NEAREST)  # one more: whether there is anything above
-    if before:
-        upper = known_node(place.tree, before)
-        most += max(0, place.node.depth - upper.depth + 1) if upper else 0
+    most += max(0, place.node.depth - upper.depth + 1) if upper else 0
     path = path_ids(place.actor, place.tree, place.workspace, place.node, most=most)
     slots = [slot for slot, _ in path]
     first = 1 if len(path) > place.node.depth else 0  # without the root
-    end = slots.index(_slot_of(place.tree, before, slots)) if before else len(path)
-    floor = first
-    if after:
-        slot = _slot_of(place.tree, after, slots)
-        floor = slots.index(slot) + 1
-        if end - floor > limit:
-            raise _not_joined(after)
-    start = max(floor, end - limit)
+    end = slots.index(_slot_of(place.tree, before, slots))
+    return _stretch([Spot(node, slot) for slot, node in path], first, max(first, end - limit), end)
+
+
+def _stretch(path: Sequence[Spot], first: int, start: int, end: int) -> Stretch:
     return Stretch(
-        spots=[Spot(node, slot) for slot, node in path[start:end]],
-        path=[node for _, node in path],
-        above=path[start - 1][1] if start else 0,
+        spots=list(path[start:end]),
+        above=path[start - 1].id if start else 0,
         has_above=start > first or not first,
     )
 

@@ -8,7 +8,6 @@ from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
 from loom import access
-from loom.commands import node_writer
 from loom.models import Mark, Node, Participant, Tree, Workspace
 from loom.queries.authorship import pieces_of, writers_of
 from loom.queries.lookup import path_of
@@ -17,7 +16,7 @@ from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
 from loom.rules.identity import Pieces, looks_like_id
 from loom.web.avatars import cast_of
-from loom.web.requests import PersonRequest, person, place_of
+from loom.web.requests import PersonRequest, person, place_at
 
 MAX_HITS = 20
 MAX_LIT = 5000
@@ -50,7 +49,7 @@ def search(request: PersonRequest, uid: str) -> HttpResponse:
     query = request.GET.get("q", "")
     if not query.strip():
         return JsonResponse({"hits": [], "lit": [], "total": 0})
-    workspace = node_writer.workspace_of(actor.participant, tree)
+    workspace = access.workspace_of(actor.participant, tree)
     found = find_in_tree(actor, tree, workspace, query, limit=MAX_HITS)
     cast = cast_of(actor)
     hits = [
@@ -168,13 +167,12 @@ MAX_IDS = 200
 def text(request: PersonRequest, uid: str) -> HttpResponse:
     """`{nodes: [{id, slot, at, text, by: [[participant, length]…], excluded}]}`: the path to
     `?node=` without the root, or the nodes `?ids=a,b`. Lengths in UTF-16 units."""
-    actor, tree = access.get_tree(request.user, uid)
+    _, tree = access.get_tree(request.user, uid)
     if "ids" in request.GET:
         rows = _named(tree, request.GET["ids"].split(","))
     else:
-        workspace = node_writer.workspace_of(actor.participant, tree)
-        place = place_of(actor, tree, workspace, request.GET.get("node", ""))
-        rows = path_of(actor, tree, workspace, place.node)[1:]
+        place = place_at(request, uid)
+        rows = path_of(place.actor, tree, place.workspace, place.node)[1:]
     pieces = pieces_of(rows)
     slots = dict(
         Node.objects.filter(pk__in={row.slot_id for row in rows}).values_list("id", "local_id")

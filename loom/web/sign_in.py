@@ -1,10 +1,6 @@
-"""Signing in and out: password, one-time link, invitation; and counting wrong passwords."""
-
-import logging
-from ipaddress import IPv6Address, ip_address, ip_network
+"""Signing in and out: password, one-time link, invitation."""
 
 from django.contrib.auth import authenticate
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -17,79 +13,7 @@ from loom.commands import groves, participants, people
 from loom.commands.participants import Changes
 from loom.models import Tree, User
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest
 from loom.web.requests import anybody, text_of, word_of
-
-log = logging.getLogger("heddle.web")
-
-MOST = 10  # for one name from one address
-MOST_FROM = 50  # for one address, whatever names it tries
-MOST_FOR = 100  # for one name from everywhere: from then on each address has FEW attempts
-FEW = 3
-MINUTES = 15
-
-
-class Attempt:
-    """One attempt to sign in. It is counted before the password is checked."""
-
-    def __init__(self, request: HttpRequest, name: str) -> None:
-        address, who = _network(request), digest(name.casefold())
-        self._keys = (
-            f"wrong:both:{who}:{digest(address)}",
-            f"wrong:from:{digest(address)}",
-            f"wrong:name:{who}",
-        )
-        try:
-            is_allowed = self._counts()
-        except Exception:  # otherwise nobody could sign in without the broker
-            log.warning("cannot count attempts", exc_info=True)
-            return
-        if not is_allowed:
-            raise CommandError(
-                "LIMIT_EXCEEDED",
-                "Too many failed attempts.",
-                hint=f"Wait {MINUTES} minutes, or ask for a one-time link.",
-            )
-
-    def _counts(self) -> bool:
-        """Counts the attempt and returns whether it is within the limits. One that is not is not
-        counted further, so that one address cannot use up everybody's attempts."""
-        both, from_here, for_name = self._keys
-        here = _counted(both)
-        if here > MOST or _counted(from_here) > MOST_FROM:
-            return False
-        return here <= (MOST if _counted(for_name) <= MOST_FOR else FEW)
-
-    def succeeded(self) -> None:
-        """Undoes the count: the password was right."""
-        both, *rest = self._keys
-        try:
-            cache.delete(both)
-            for key in rest:
-                cache.decr(key)
-        except Exception:  # the count has expired in the meantime, or the broker is down
-            log.info("an attempt could not be taken back")
-
-
-def _counted(key: str) -> int:
-    """The count including this attempt; it expires MINUTES after the first one."""
-    cache.add(key, 0, MINUTES * 60)
-    return cache.incr(key)
-
-
-def _network(request: HttpRequest) -> str:
-    """The address, or for IPv6 the /64 network of one customer."""
-    given = request.META.get("REMOTE_ADDR", "")
-    try:
-        address = ip_address(given)
-    except ValueError:
-        return str(given)
-    if isinstance(address, IPv6Address):
-        return str(ip_network((address, 64), strict=False))
-    return str(address)
-
-
-# Signing in and out: password, one-time link, invitation.
 
 
 def _next(request: HttpRequest) -> str:
@@ -122,7 +46,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 def _known(request: HttpRequest) -> User:
     """The user whose name and password the form contains."""
     name = word_of(request, "username")
-    attempt = Attempt(request, name)
+    attempt = people.Attempt(request, name)
     user = authenticate(request, username=name, password=text_of(request, "password"))
     if not isinstance(user, User):
         raise CommandError(

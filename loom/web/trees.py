@@ -1,6 +1,7 @@
 """The tree page and its parts: path, settings, archive."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -11,83 +12,140 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
-from loom.access import Actor
-from loom.commands import node_writer
+from loom.access import Actor, Visit
 from loom.commands import trees as tree_commands
 from loom.commands.execute import execute
 from loom.commands.marks import Tag, tag, untag
 from loom.grammar.refs import Ref
-from loom.models import Node, Tree, VersionChoice, Workspace
-from loom.queries.node_context import Around
-from loom.queries.trees import head_of, size_of
-from loom.queries.workspaces import text_at
+from loom.models import Node, Tree
+from loom.queries.node_context import Kept, kept_of
+from loom.queries.path_page import Way, way_of
+from loom.queries.trees import size_of
 from loom.rules.budgets import PRESETS
 from loom.rules.errors import CommandError
+from loom.rules.identity import of_tree
 from loom.rules.samplers import SAMPLERS
 from loom.web import keys
 from loom.web.avatars import Who, cast_of
-from loom.web.candidates import Weave, agents_of, weave_of
+from loom.web.candidates import agents_of, cards_of, weave_of
 from loom.web.groves import frame, tags_on
 from loom.web.history import news_shown
-from loom.web.node_parts import Drawn, drawn_of, reader_of
+from loom.web.node_parts import Drawn, Found, drawn_from, drawn_of, found_for, reader_of
 from loom.web.panels import portals_out
-from loom.web.requests import PersonRequest, Place, Stretch, person, place_of, stretch_of, text_of
+from loom.web.requests import (
+    PersonRequest,
+    Stretch,
+    person,
+    place_at,
+    stretch_above,
+    stretch_of,
+    text_of,
+    visit_of,
+)
 
 PAGE_NODES = 60
 
 
-def _place(request: PersonRequest, uid: str) -> Place:
-    """Who asks, for which tree, and where he stands. NOT_FOUND for an unknown node."""
-    actor, tree = access.get_tree(request.user, uid)
-    workspace = node_writer.workspace_of(actor.participant, tree)
-    return place_of(actor, tree, workspace, request.GET.get("node", ""))
+@dataclass(frozen=True)
+class _Page:
+    """What is read for a path and its weave, in five queries: see ARCHITECTURE.md, "Queries"."""
+
+    visit: Visit
+    cast: dict[str, Who]
+    way: Way
+    stretch: Stretch
+    kept: Kept
+    found: Found
+
+    @classmethod
+    def read(cls, request: PersonRequest, uid: str, *, after: str = "", nodes: int) -> "_Page":
+        """At most so many nodes of the path to `?node=`, only those below `after`."""
+        visit, named = visit_of(request, uid)
+        tree = visit.tree
+        cast = cast_of(visit.actor)
+        way = way_of(visit, named, most=max(nodes, 1))
+        stretch = stretch_of(way, tree, after=after, limit=nodes)
+        spots, end = stretch.spots, way.path[-1].slot_id
+        items = [of_tree(tree.pk), *(one.id for one in spots)]
+        kept = kept_of(tree, items, workspace=visit.workspace, slot=end)
+        cards = cards_of(way, kept.chosen)
+        found = found_for(tree, spots, cast, around=way.around, kept=kept, also=cards)
+        found.find_pieces([*(one.id for one in spots), *cards])
+        return cls(visit, cast, way, stretch, kept, found)
+
+    @property
+    def tree_tags(self) -> set[str]:
+        """The tags on the tree itself."""
+        marks = self.kept.marks[of_tree(self.visit.tree.pk)]
+        return {label for kind, label, _ in marks if kind == "tag"}
+
+    def context(self) -> dict[str, Any]:
+        """What the template of the weave takes. One more query, for the candidates."""
+        actor = self.visit.actor
+        cards = [self.found.rows[one] for one in cards_of(self.way, self.kept.chosen)]
+        return {
+            "weave": weave_of(actor, self.way, cards, self.found.pieces, self.cast),
+            "tree": self.visit.tree,
+            "can": access.abilities(actor, self.visit.tree),
+        }
+
+    def path_context(self) -> dict[str, Any]:
+        """What the template of the path takes, besides."""
+        drawn = drawn_from(self.found, self.stretch.spots)
+        above = self.way.around.by_id.get(self.stretch.above)
+        over = above.local_id if above else ""
+        return {
+            **self.context(),
+            "grove": self.visit.actor.grove,
+            "node": self.way.here.local_id,
+            "nodes": _elements(self.visit.actor, self.visit.tree, drawn, over),
+            "first": drawn[0].id if drawn else "",
+            "has_above": self.stretch.has_above,
+        }
 
 
 @require_GET
 @person
 def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
     """A tree, standing at `?node=`, else where the reader stood last."""
-    place = _place(request, uid)
-    # The cursor is read first: what happens while the page is made comes again as events.
-    seq = head_of(place.tree)
-    cast = cast_of(place.actor)
-    stretch = stretch_of(place, after="", before="", limit=PAGE_NODES)
-    around = _around(place, stretch)
+    page = _Page.read(request, uid, nodes=PAGE_NODES)
+    actor, cast = page.visit.actor, page.cast
     context = {
-        **_path_context(place, cast, stretch, around),
-        "weave": _weave(place, cast, stretch, around),
-        **_menus(place, cast),
-        "me": cast[place.actor.participant.uid],
+        **page.path_context(),
+        **_menus(actor, cast),
+        "me": cast[actor.participant.uid],
         "budgets": tuple(PRESETS),
         "settings": {
-            **_settings(place, cast, seq),
-            "keys": keys.for_scripts(request.user, place.tree.mode),
+            **_settings(page),
+            "keys": keys.for_scripts(request.user, page.visit.tree.mode),
             "edits": request.user.likes.edits,
         },
-        "shares": place.actor.is_owner,
+        "shares": actor.is_owner,
         "samplers": SAMPLERS,
-        "news": news_shown(place.actor, place.tree, place.workspace, cast),
-        "tree_tags": tags_on(place.actor, place.tree),
-        "tail": text_at(place.workspace, place.node, "buffer"),
+        "news": news_shown(actor, page.visit.tree, page.visit.workspace, cast),
+        "tree_tags": tuple(sorted(page.tree_tags)),
+        "tail": page.kept.drafts.get("buffer", ""),
     }
     return render(request, "pages/tree.html", context)
 
 
-def _settings(place: Place, cast: dict[str, Who], seq: int) -> dict[str, Any]:
+def _settings(page: _Page) -> dict[str, Any]:
     """What the page's scripts start from."""
+    visit, here = page.visit, page.way.here
     return {
-        "tree": place.tree.uid,
-        "title": place.tree.title,
-        "grove": place.actor.grove.uid,
-        "mode": place.tree.mode,
-        "seq": seq,
-        "node": place.node.local_id,
-        "slot": place.node.slot.local_id,
-        "workspace": place.workspace.uid,
-        "me": place.actor.participant.uid,
-        "can": access.abilities(place.actor, place.tree),
-        "versions": _choices(place.workspace),
-        "cast": _cast_shown(cast),
+        "tree": visit.tree.uid,
+        "title": visit.tree.title,
+        "grove": visit.actor.grove.uid,
+        "mode": visit.tree.mode,
+        # Read before all else: what happens while the page is made comes again as events.
+        "seq": visit.seq,
+        "node": here.local_id,
+        "slot": here.slot_local_id,
+        "workspace": visit.workspace.uid,
+        "me": visit.actor.participant.uid,
+        "can": access.abilities(visit.actor, visit.tree),
+        "versions": page.kept.choices,
+        "cast": _cast_shown(page.cast),
     }
 
 
@@ -99,7 +157,7 @@ def _cast_shown(cast: dict[str, Who]) -> list[dict[str, Any]]:
     ]
 
 
-def _menus(place: Place, cast: dict[str, Who]) -> dict[str, Any]:
+def _menus(actor: Actor, cast: dict[str, Who]) -> dict[str, Any]:
     """Who can be asked to continue or to act, and who takes part."""
     agents = agents_of(cast)
     actors = [one for one in cast.values() if one.is_agent and not one.is_archived]
@@ -109,7 +167,7 @@ def _menus(place: Place, cast: dict[str, Who]) -> dict[str, Any]:
         "only_toys": all(one["is_toy"] for one in agents),
         "actors": actors,
         "toy_actors": any(one.is_toy for one in actors),
-        "is_owner": place.actor.is_owner,
+        "is_owner": actor.is_owner,
     }
 
 
@@ -117,64 +175,24 @@ def _menus(place: Place, cast: dict[str, Who]) -> dict[str, Any]:
 @person
 def cast(request: PersonRequest, uid: str) -> HttpResponse:
     """Who can be asked and who takes part, for a page that was opened before."""
-    place = _place(request, uid)
-    everybody = cast_of(place.actor)
+    actor, _ = access.get_tree(request.user, uid)
+    everybody = cast_of(actor)
     context = {
-        **_menus(place, everybody),
-        "grove": place.actor.grove,
+        **_menus(actor, everybody),
+        "grove": actor.grove,
         "settings": _cast_shown(everybody),
     }
     return render(request, "parts/cast.html", context)
 
 
-def _choices(workspace: Workspace) -> dict[str, str]:
-    """The versions the reader chose, slot → version, by local ids."""
-    chosen = VersionChoice.objects.filter(workspace=workspace).order_by("id")
-    return dict(chosen.values_list("slot__local_id", "node__local_id"))
-
-
-def _weave(
-    place: Place,
-    cast: dict[str, Who],
-    stretch: Stretch | None = None,
-    around: Around | None = None,
-) -> Weave:
-    path = stretch.path if stretch else None
-    return weave_of(
-        place.actor, place.tree, place.workspace, place.node, cast, path=path, around=around
-    )
-
-
-def _around(place: Place, stretch: Stretch) -> Around:
-    """What is around the nodes of a stretch, and around the place, read for both at once."""
-    return Around({place.node.slot_id, *(spot.slot_id for spot in stretch.spots)})
-
-
-def _path_context(
-    place: Place, cast: dict[str, Who], stretch: Stretch, around: Around | None = None
-) -> dict[str, Any]:
-    drawn = drawn_of(place.tree, stretch.spots, cast, around=around)
-    return {
-        "tree": place.tree,
-        "grove": place.actor.grove,
-        "node": place.node.local_id,
-        "nodes": _elements(place, drawn, stretch.above),
-        "first": drawn[0].id if drawn else "",
-        "has_above": stretch.has_above,
-        "can": access.abilities(place.actor, place.tree),
-    }
-
-
-def _elements(place: Place, drawn: Sequence[Drawn], above: int) -> list[SafeString]:
-    """The nodes of a stretch for the reader: his own name, marks, keys and wordings."""
-    reader = reader_of(place.actor)
-    over = ""
-    if drawn and drawn[0].wordings is not None:
-        over = Node.objects.filter(pk=above).values_list("local_id", flat=True).first() or ""
-    out = portals_out(place.actor, place.tree, [one for one in drawn if one.is_linked_out])
+def _elements(actor: Actor, tree: Tree, drawn: Sequence[Drawn], above: str) -> list[SafeString]:
+    """The nodes of a stretch for the reader: their own name, marks, keys and wordings. `above` is
+    the version that stands above the first."""
+    reader = reader_of(actor)
+    out = portals_out(actor, tree, [one for one in drawn if one.is_linked_out])
     return [
         one.element(reader, above=before, portals=out.get(one.id, ""))
-        for one, before in zip(drawn, [over, *(one.id for one in drawn)], strict=False)
+        for one, before in zip(drawn, [above, *(one.id for one in drawn)], strict=False)
     ]
 
 
@@ -191,26 +209,25 @@ def tags(request: PersonRequest, uid: str) -> HttpResponse:
 @person
 def path(request: PersonRequest, uid: str) -> HttpResponse:
     """The path to `?node=` with its weave; only below `?after=`, a node of that path."""
-    place = _place(request, uid)
-    cast = cast_of(place.actor)
-    after = request.GET.get("after", "")
-    stretch = stretch_of(place, after=after, before="", limit=PAGE_NODES)
-    around = _around(place, stretch)
-    context = {
-        **_path_context(place, cast, stretch, around),
-        "weave": _weave(place, cast, stretch, around),
-    }
-    return render(request, "parts/path.html", context)
+    page = _Page.read(request, uid, after=request.GET.get("after", ""), nodes=PAGE_NODES)
+    return render(request, "parts/path.html", page.path_context())
 
 
 @require_GET
 @person
 def above(request: PersonRequest, uid: str) -> HttpResponse:
     """The stretch of the path to `?node=` that lies above `?before=`."""
-    place = _place(request, uid)
-    before = request.GET.get("before", "")
-    stretch = stretch_of(place, after="", before=before, limit=PAGE_NODES)
-    context = _path_context(place, cast_of(place.actor), stretch)
+    place = place_at(request, uid)
+    stretch = stretch_above(place, before=request.GET.get("before", ""), limit=PAGE_NODES)
+    drawn = drawn_of(place.tree, stretch.spots, cast_of(place.actor))
+    over = Node.objects.filter(pk=stretch.above).values_list("local_id", flat=True).first()
+    context = {
+        "tree": place.tree,
+        "node": place.node.local_id,
+        "nodes": _elements(place.actor, place.tree, drawn, over or ""),
+        "first": drawn[0].id if drawn else "",
+        "has_above": stretch.has_above,
+    }
     return render(request, "parts/stretch.html", context)
 
 
@@ -218,14 +235,7 @@ def above(request: PersonRequest, uid: str) -> HttpResponse:
 @person
 def weave(request: PersonRequest, uid: str) -> HttpResponse:
     """What hangs below `?node=`."""
-    place = _place(request, uid)
-    cast = cast_of(place.actor)
-    context = {
-        "weave": _weave(place, cast),
-        "tree": place.tree,
-        "can": access.abilities(place.actor, place.tree),
-    }
-    return render(request, "parts/weave.html", context)
+    return render(request, "parts/weave.html", _Page.read(request, uid, nodes=0).context())
 
 
 # A tree's own settings: title, description, what models are told, archive, erasing.

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.access import Actor, closed_steps
-from loom.commands import node_writer, registry
+from loom.commands import registry
 from loom.commands.continuing import outcome_of
 from loom.events import streams
 from loom.grammar.batches import prose_of, segments_of
@@ -29,7 +29,7 @@ from loom.rules import budgets
 from loom.rules.permissions import GENERATE, WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of
-from loom.web.requests import PersonRequest, person, place_of
+from loom.web.requests import PersonRequest, person, place_at
 
 MAX_TEXT = 20_000
 
@@ -205,9 +205,8 @@ class TurnShown:
 @person
 def at_node(request: PersonRequest, uid: str) -> HttpResponse:
     """The turns at `?node=`, those that work elsewhere, and the asides of the tree."""
-    actor, tree = access.get_tree(request.user, uid)
-    workspace = node_writer.workspace_of(actor.participant, tree)
-    place = place_of(actor, tree, workspace, request.GET.get("node", ""))
+    place = place_at(request, uid)
+    actor, tree = place.actor, place.tree
     cast = cast_of(actor)
     here = _at(tree, place.node)
     elsewhere = all_turns().filter(tree=tree, status__in=OPEN_TURN, form="continuation")
@@ -244,7 +243,7 @@ def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[Tur
 
 
 def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
-    view = node_writer.workspace_of(turn.participant, turn.tree)
+    view = access.workspace_of(turn.participant, turn.tree)
     view_seq = streams.head(streams.name_of(view))  # before what is read: no event is missed
     budget, spent = budget_of(turn), spent_of(turn, timezone.now())
     is_open = turn.status in OPEN_TURN

@@ -4,7 +4,7 @@ import pytest
 
 from loom.access import Actor
 from loom.models import Node, Participant, Tree
-from loom.queries.lookup import asked_on
+from loom.queries.path_page import asked_on
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider

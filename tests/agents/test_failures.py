@@ -11,11 +11,13 @@ from agents import worker
 from agents.event_loop import the_loop
 from agents.providers.attempt import wait_before_next
 from agents.providers.exchange import Failure, Limits, of_status
-from loom.access import Actor
-from loom.commands import generation_lifecycle, node_writer
+from loom.access import Actor, get_visit
+from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Tree
+from loom.queries.node_rows import rows_of
+from loom.queries.path_page import way_of
 from loom.web.avatars import cast_of
-from loom.web.candidates import Card, weave_of
+from loom.web.candidates import Card, cards_of, weave_of
 from loom.web.node_parts import broken_reason
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.providers.scripted import ScriptedProvider
@@ -26,8 +28,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def card_of(actor: Actor, tree: Tree, row: Generation) -> Card:
     """What the page shows of a generation."""
-    workspace = node_writer.workspace_of(actor.participant, tree)
-    cards = weave_of(actor, tree, workspace, row.point, cast_of(actor)).cards
+    way = way_of(get_visit(actor.user, tree.uid), row.point, most=1)
+    rows = rows_of(cards_of(way, {}))
+    cards = weave_of(actor, way, rows, cast_of(actor)).cards
     return next(one for one in cards if one.generation == row.uid)
 
 

@@ -8,6 +8,7 @@ from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree, User
+from loom.queries.path_page import candidates_of
 from tests.agents.conftest import Running, Say, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, fails, holds, says, tokens
@@ -113,8 +114,9 @@ def test_those_that_wait_know_their_place(ask: Say, other: Actor, tree: Tree) ->
     asked = ask("continue n:3")
     late = execute_line(other, tree, Request("continue")).body["generations"]
     rows = [*asked, Generation.objects.get(uid=late[0])]
-    places = generation_lifecycle.places(rows)
-    assert [places[row.pk] for row in rows] == [0, 2, 3, 1]
+    found = candidates_of((), {row.point_id for row in rows}).coming
+    before = {one.pk: one.before for one in found}
+    assert [before[row.pk] for row in rows] == [0, 2, 3, 1]
 
 
 def test_one_that_fails_gives_its_place_to_the_next(

@@ -97,7 +97,7 @@ def test_what_writes_in_commands_registers_a_command_or_is_part_of_one() -> None
 
 
 def test_interfaces_make_no_nodes_and_trees_themselves() -> None:
-    """`workspace_of` is the one function of `node_writer` for others: a view made on first use."""
+    """Nor do they make workspaces: those that only read get one that is not stored."""
     found = set()
     for name, text in _sources():
         if name.startswith(("loom/web/", "loom/api/", "loom/live/", "loom/management/")):
@@ -109,4 +109,4 @@ def test_interfaces_make_no_nodes_and_trees_themselves() -> None:
                 and one.value.id == "node_writer"
             }
             assert "from loom.commands.node_writer import" not in text, name
-    assert found == {"workspace_of"}
+    assert found == set()

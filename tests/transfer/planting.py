@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 from hypothesis import strategies as st
 
+from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.events import streams
@@ -49,7 +50,7 @@ def plant(
 
 def wanted(actor: Actor, tree: Tree, end: Node | None = None, **more: bool) -> Wanted:
     """An export that the actor asks for."""
-    workspace = node_writer.known_workspace_of(actor.participant, tree)
+    workspace = access.known_workspace_of(actor.participant, tree)
     return Wanted(actor, tree, workspace, end, **more)
 
 

@@ -10,7 +10,6 @@ from config.logs import Masked, masked
 from loom.access import Actor, get_actor
 from loom.commands import groves, people, trees
 from loom.models import Grove, Membership, Tree, User, UserSession
-from loom.web import sign_in
 from tests.conftest import make_user
 from tests.web.conftest import Visitor
 
@@ -67,9 +66,9 @@ def test_wrong_passwords_from_one_address_lock_nobody_else_out(
 def test_many_addresses_leave_a_few_attempts_to_each_other_one(
     owner: User, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sign_in, "MOST_FOR", 12)
+    monkeypatch.setattr(people, "MOST_FOR", 12)
     form = {"username": "owner", "password": "wrong"}
-    for number in range(sign_in.MOST_FOR):
+    for number in range(people.MOST_FOR):
         visitor().post("/signin", form, REMOTE_ADDR=f"192.0.2.{number}")
     said = [
         visitor().post("/signin", form, REMOTE_ADDR="198.51.100.9").status_code for _ in range(5)
@@ -92,7 +91,23 @@ def test_an_attempt_counts_before_its_password_is_checked(
 
     monkeypatch.setattr("loom.web.sign_in.authenticate", late)
     visitor().post("/signin", {"username": "owner", "password": "wrong"})
-    assert len(checked) == sign_in.MOST
+    assert len(checked) == people.MOST
+
+
+def test_wrong_old_passwords_count_like_those_of_signing_in(owner: User, visitor: Visitor) -> None:
+    client = visitor(owner)
+    wrong = {"old": "wrong", "new": "birch-90-birch"}
+    for _ in range(people.MOST):
+        assert (
+            "old password is wrong"
+            in client.post("/settings/password", wrong, follow=True).content.decode()
+        )
+    right = {"old": "owner-password", "new": "birch-90-birch"}
+    answer = client.post("/settings/password", right, follow=True)
+    assert "Too many failed attempts" in answer.content.decode()
+    form = {"username": "owner", "password": "owner-password"}
+    assert visitor().post("/signin", form).status_code == 429
+    assert visitor().post("/signin", form, REMOTE_ADDR="192.0.2.7").status_code == 302
 
 
 def test_a_right_password_takes_the_wrong_ones_back(owner: User, visitor: Visitor) -> None:

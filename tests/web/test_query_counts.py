@@ -8,48 +8,51 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.commands.trees import make_public_link
-from loom.models import Grove, Participant, Tree, User, Workspace
+from loom.models import Grove, Participant, Tree, User
+from loom.queries.lookup import find_node
+from loom.queries.path_page import Way, way_of
 from loom.web import node_parts
-from loom.web.avatars import cast_of
-from loom.web.requests import place_of, stretch_of
+from loom.web.avatars import Who, cast_of
+from loom.web.requests import stretch_of
 from tests.conftest import join, make_user
 from tests.web.conftest import Visitor
 
-# Who asks (session, user, tree, membership, workspace, node) is six of each; one reads who wrote
-# texts that were edited.
+# Two of each say who asks (session, user): a page of a path is six besides, a part of it fewer.
+# ARCHITECTURE.md lists them.
 PARTS = {
-    "page": ("?node={at}", 21),
-    "path": ("/path?node={at}", 15),
-    "below": ("/path?node={at}&after={above}", 17),
-    "weave": ("/weave?node={at}", 11),
-    "drawn node": ("/nodes/{at}/drawn", 11),
-    "details": ("/nodes/{at}", 19),
-    "turns": ("/turns?node={at}", 11),
-    "whole text": ("/nodes/{at}/text", 5),
-    "bookmarks": ("/bookmarks", 7),
-    "marks": ("/marks", 6),
-    "provenance": ("/nodes/{at}/provenance", 20),
-    "the past": ("/past?seq=9", 11),
-    "history": ("/history", 10),
-    "search": ("/search?q=text", 14),
-    "about": ("/about", 7),
-    "share": ("/share", 6),
+    "page": ("?node={at}", 10),
+    "path": ("/path?node={at}", 8),
+    "below": ("/path?node={at}&after={above}", 9),
+    "weave": ("/weave?node={at}", 7),
+    "drawn node": ("/nodes/{at}/drawn", 8),
+    "details": ("/nodes/{at}", 14),
+    "turns": ("/turns?node={at}", 7),
+    "whole text": ("/nodes/{at}/text", 4),
+    "bookmarks": ("/bookmarks", 6),
+    "marks": ("/marks", 4),
+    "provenance": ("/nodes/{at}/provenance", 19),
+    "the past": ("/past?seq=9", 10),
+    "history": ("/history", 9),
+    "search": ("/search?q=text", 13),
+    "about": ("/about", 6),
+    "share": ("/share", 5),
     "export": ("/export?node={at}", 24),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
-    "first page": ("/", 18),
-    "grove": ("/groves/{grove}", 18),
+    "first page": ("/", 17),
+    "grove": ("/groves/{grove}", 16),
     "its tags": ("/groves/{grove}/tags", 7),
     "mentions": ("/mentions", 3),
-    "its settings": ("/groves/{grove}/settings", 6),
-    "its members": ("/groves/{grove}/people", 8),
-    "its money": ("/groves/{grove}/money", 15),
-    "its participants": ("/groves/{grove}/participants", 7),
+    "its settings": ("/groves/{grove}/settings", 5),
+    "its members": ("/groves/{grove}/people", 7),
+    "its money": ("/groves/{grove}/money", 13),
+    "its participants": ("/groves/{grove}/participants", 6),
     "own settings": ("/settings", 3),
     "guide": ("/guide", 2),
 }
@@ -86,17 +89,24 @@ def at_most(count: int) -> Iterator[None]:
     assert len(made) <= count, "\n".join(one["sql"][:100] for one in made)
 
 
+def drawn_on(tree: Tree, way: Way, cast: dict[str, Who]) -> list[node_parts.Drawn]:
+    """The nodes of the path, as the page reads and draws them."""
+    spots = stretch_of(way, tree, after="", limit=60).spots
+    return node_parts.drawn_from(node_parts.found_for(tree, spots, cast, around=way.around), spots)
+
+
 @pytest.mark.parametrize("length", [4, 40])
-def test_a_path_is_drawn_with_six_queries_whatever_hangs_at_it(
+def test_a_path_is_drawn_with_three_queries_whatever_hangs_at_it(
     actor: Actor, tree: Tree, length: int
 ) -> None:
     ids = grow(actor, tree, length)
-    workspace = Workspace.objects.get(participant=actor.participant, tree=tree)
-    place = place_of(actor, tree, workspace, ids[-1])
-    cast = cast_of(actor)
-    with at_most(6):
-        stretch = stretch_of(place, after="", before="", limit=60)
-        drawn = node_parts.drawn_of(tree, stretch.spots, cast)
+    visit, end, cast = (
+        access.get_visit(actor.user, tree.uid),
+        find_node(tree, ids[-1]),
+        cast_of(actor),
+    )
+    with at_most(3):
+        drawn = drawn_on(tree, way_of(visit, end, most=60), cast)
     assert len(drawn) == length
 
 
@@ -111,12 +121,10 @@ def test_who_wrote_what_in_a_buffer_is_one_query_however_often_it_was_edited(
         for edit in range(edits):
             tip = said(actor, tree, f'edit {tip} "Words number {number}, {edit}." as:version')
         tips.append(tip)
-    workspace = Workspace.objects.get(participant=actor.participant, tree=tree)
-    place = place_of(actor, tree, workspace, tips[-1])
-    cast = cast_of(actor)
-    with at_most(6):
-        stretch = stretch_of(place, after="", before="", limit=60)
-        drawn = node_parts.drawn_of(tree, stretch.spots, cast)
+    visit, cast = access.get_visit(actor.user, tree.uid), cast_of(actor)
+    end = find_node(tree, tips[-1])
+    with at_most(4):
+        drawn = drawn_on(tree, way_of(visit, end, most=60), cast)
     assert [one.id for one in drawn] == tips
 
 
@@ -156,7 +164,7 @@ def test_a_public_page_costs_no_more_for_a_longer_path(
 ) -> None:
     grow(actor, tree, length)
     _, secret = make_public_link(actor, tree, days=1)
-    with at_most(17):
+    with at_most(16):
         answer = visitor().get(f"/public/{secret}")
     assert answer.status_code == 200
 
@@ -165,9 +173,7 @@ def test_what_was_drawn_is_not_drawn_again_until_it_changes(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = grow(actor, tree, 6)
-    workspace = Workspace.objects.get(participant=actor.participant, tree=tree)
-    place = place_of(actor, tree, workspace, ids[-1])
-    spots = stretch_of(place, after="", before="", limit=60).spots
+    spots = way_of(access.get_visit(actor.user, tree.uid), None, most=60).path[1:]
     drawn: list[int] = []
     inside = node_parts._inside
 

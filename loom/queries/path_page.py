@@ -1,0 +1,283 @@
+"""What a page of a path shows, however long the path is: the path with all that is around it, and
+the candidates below its end. One query each; texts, marks and links are read by the page.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.utils import timezone
+
+from loom.access import Actor, Visit
+from loom.models import Node, Participant, Tree, Workspace
+from loom.queries.lookup import NEAREST, ONLY_WAY, root_of, selected_sql
+from loom.queries.node_context import NEAR, Around, Spot
+from loom.queries.node_rows import fetch, in_utc, listed
+
+MOST_STEPS = 40  # of the only way down from the root, for a reader who has not been there yet
+
+# `up` walks from the end to the root, or as far as is needed; `path` are the last of it with the
+# version that is selected in each; `own` are those that are drawn, and `near` what is around them.
+_PAGE = """
+    WITH RECURSIVE {ways}up(slot, above, depth, pruned) AS (
+        SELECT s.id, s.parent_slot_id, s.depth, s.pruned FROM loom_node s WHERE s.id = {start}
+        UNION ALL
+        SELECT s.id, s.parent_slot_id, s.depth, s.pruned
+        FROM up JOIN loom_node s ON s.id = up.above AND s.depth < up.depth WHERE up.depth > %s
+    ), path(slot, above, depth, version) AS (
+        SELECT up.slot, up.above, up.depth, {selected} FROM up
+        WHERE up.depth > (SELECT MAX(depth) FROM up) - %s
+    ), own(slot, above) AS (
+        SELECT slot, above FROM path WHERE depth > (SELECT MAX(depth) FROM path) - %s
+    ), {near}
+    UNION ALL SELECT version, '', slot, above, '', '', '', FALSE, FALSE, FALSE, 'path', depth
+        FROM path
+    UNION ALL SELECT slot, '', slot, above, '', '', '', FALSE, TRUE, FALSE, 'hidden', depth
+        FROM up WHERE pruned
+    UNION ALL SELECT b.id, '', b.id, b.parent_slot_id, '', '', '', FALSE, FALSE, FALSE, 'below', (
+            SELECT COUNT(*) FROM loom_node n WHERE n.parent_slot_id = b.id AND n.kind = 'text'
+            AND n.slot_id = n.id AND NOT n.pruned
+        ) FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text' AND b.parent_slot_id = (
+            SELECT slot FROM path WHERE depth = (SELECT MAX(depth) FROM path)
+        )
+"""
+
+
+@dataclass(frozen=True)
+class Here:
+    """The version at the end of a path."""
+
+    pk: int
+    slot_id: int
+    parent_slot_id: int | None
+    local_id: str
+    slot_local_id: str
+
+
+@dataclass(frozen=True)
+class Way:
+    """The end of a path as somebody reads it: its last NEAREST versions, root first, and what is
+    around the last of them. `has_root`: the first of them is the root. `children` is how many
+    texts are below each text slot that is below the end."""
+
+    path: list[Spot]
+    around: Around
+    has_root: bool
+    children: dict[int, int]
+
+    @property
+    def here(self) -> Here:
+        """The version at the end."""
+        end = self.path[-1]
+        versions = self.around.versions[end.slot_id]
+        names = {one.id: one.local_id for one in versions}
+        above = versions[0].parent_slot_id
+        return Here(end.id, end.slot_id, above, names[end.id], names[end.slot_id])
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Where a path ends: SQL for the slot with its parameters, and the version in it (None: the
+    selected one). `top` is the depth at which it is not followed further up."""
+
+    slot: str
+    top: int = 0
+    ways: Sequence[int] = ()
+    version: int | None = None
+
+
+def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
+    """The path to `end` (None: where the visitor stands), with what is around its last `most`
+    nodes. One query; two where the position is hidden: then it ends above what hides it.
+
+    Somebody who has not moved yet is led as far down as there is only one way to go.
+    """
+    workspace = visit.workspace
+    if end is not None:
+        start = _Start(str(end.slot_id), max(0, end.depth - NEAREST + 1), version=end.pk)
+        return _way(start, workspace, most)[0]
+    position = workspace.position
+    if position.tree_id != visit.tree.pk:
+        position = root_of(visit.tree)
+    top = 0 if visit.has_pruned else max(0, position.depth - NEAREST + 1)
+    start = _Start(str(position.slot_id), top)
+    if workspace.revision == 0 and position.parent_slot_id is None:
+        start = _Start("(SELECT MAX(id) FROM down)", ways=(position.slot_id, MOST_STEPS))
+    way, hidden = _way(start, workspace, most)
+    return way if hidden is None else _way(_Start(str(hidden)), workspace, most)[0]
+
+
+def _way(start: _Start, workspace: Workspace, most: int) -> tuple[Way, int | None]:
+    """The path, and the slot above the highest that is pruned on it."""
+    selected, params = selected_sql(workspace)
+    if start.version is not None:
+        selected = f"CASE WHEN up.slot = {start.slot} THEN {start.version} ELSE {selected} END"
+    sql = _PAGE.format(
+        ways=f"{ONLY_WAY}, " if start.ways else "",
+        start=start.slot,
+        selected=selected,
+        near=NEAR.format(more=", '', 0"),
+    )
+    rows = fetch(sql, [*start.ways, start.top, *params, NEAREST, most])
+    near = sorted(row for row in rows if not row[10])
+    path = sorted((row[11], row[0], row[2], row[3]) for row in rows if row[10] == "path")
+    hidden = sorted((row[11], row[3]) for row in rows if row[10] == "hidden")
+    way = Way(
+        path=[Spot(version, slot) for _, version, slot, _ in path],
+        around=Around((), near),
+        has_root=path[0][3] is None,
+        children={row[0]: row[11] for row in rows if row[10] == "below"},
+    )
+    return way, hidden[0][1] if hidden else None
+
+
+# The candidates below the end: those that became nodes, those that are coming, those that were
+# lost, and whom somebody asked last on the path, to offer the same again.
+
+
+AT_ONCE = timedelta(seconds=5)  # generations of one command are started within this time
+FAILED_FOR = timedelta(minutes=10)
+MOST_ASKED = 400  # candidates that are looked at for one go
+
+_CANDIDATES = """
+    SELECT g.id, g.uid, g.node_id, g.point_id, p.uid, p.name, b.uid, g.status,
+        CASE WHEN g.node_id IS NULL AND found.role = 0 THEN g.text ELSE '' END, g.chunk, g.note,
+        {error}, g.tokens, g.temperature, {settings}, {at}, g.batch,
+        CASE WHEN g.status = 'queued' AND found.role = 0 THEN (
+            SELECT COUNT(*) FROM loom_generation w WHERE w.lane = g.lane AND w.ended_at IS NULL
+            AND w.status = 'queued' AND (w.rank < g.rank OR (w.rank = g.rank AND w.id < g.id))
+        ) ELSE 0 END, found.role, found.depth
+    FROM (
+        SELECT id, 0 AS role, 0 AS depth FROM loom_generation WHERE node_id IN ({slots})
+        UNION ALL SELECT id, 0, 0 FROM loom_generation
+            WHERE point_id IN ({points}) AND node_id IS NULL AND NOT discard AND round = 0
+            AND (status IN ('queued', 'running') OR (status IN ('failed', 'interrupted')
+                AND ended_at > %s AND asked_by_id = %s))
+        UNION ALL SELECT id, 1, depth FROM (
+            SELECT g.id, n.depth FROM loom_generation g JOIN loom_node n ON n.id = g.point_id
+            JOIN loom_participant p ON p.id = g.participant_id
+            WHERE g.point_id IN ({path}) AND g.asked_by_id = %s AND g.turn_id IS NULL
+            AND p.archived_at IS NULL ORDER BY n.depth DESC, g.id DESC LIMIT {most}
+        ) asked
+    ) found JOIN loom_generation g ON g.id = found.id
+    JOIN loom_participant p ON p.id = g.participant_id
+    JOIN loom_participant b ON b.id = g.asked_by_id
+"""
+
+
+class Candidate(NamedTuple):
+    """A generation of a line. `participant` and `asked_by` are public ids, `before` so many begin
+    before it; `text` is empty once it is a node, which has it."""
+
+    pk: int
+    uid: str
+    node_id: int | None
+    point_id: int
+    participant: str
+    name: str
+    asked_by: str
+    status: str
+    text: str
+    chunk: int
+    note: str
+    error_json: str | None
+    tokens: int | None
+    temperature: float | None
+    settings_json: str
+    at: str
+    batch: str
+    before: int
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was asked for."""
+        return datetime.fromisoformat(self.at)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """Why it failed; empty where it did not."""
+        return json.loads(self.error_json or "null") or {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The samplers it was asked for with."""
+        found: dict[str, Any] = json.loads(self.settings_json)
+        return found
+
+    @property
+    def is_coming(self) -> bool:
+        """Whether it has not ended."""
+        return self.status in ("queued", "running")
+
+
+@dataclass
+class Candidates:
+    """`begun`: what made the first version of a slot, by slot; `coming` and `lost` below the
+    points, oldest first. `asked` is how many were asked for last, by the participant's name, at
+    the version `asked_at`, the deepest of the path where anything was asked for."""
+
+    begun: dict[int, Candidate] = field(default_factory=dict)
+    coming: list[Candidate] = field(default_factory=list)
+    lost: list[Candidate] = field(default_factory=list)
+    asked_at: int | None = None
+    asked: dict[str, int] = field(default_factory=dict)
+
+
+def candidates_of(
+    slots: Iterable[int],
+    points: Iterable[int],
+    *,
+    by: Participant | None = None,
+    path: Sequence[int] = (),
+) -> Candidates:
+    """What made the slots, what is coming below the points (row ids), and what `by` asked for: what
+    they did not get there lately, and whom they asked last on the path (row ids, root first).
+    Rounds of turns are none of them: they are drawn with the turn. One query."""
+    near = path[-NEAREST:]
+    cast = "::text" if connection.vendor == "postgresql" else ""
+    sql = _CANDIDATES.format(
+        error=f"g.error{cast}",
+        settings=f"g.settings{cast}",
+        at=in_utc("g.created_at"),
+        slots=listed(slots),
+        points=listed(points),
+        path=", ".join(["%s"] * len(near)) or "NULL",
+        most=MOST_ASKED,
+    )
+    since = connection.ops.adapt_datetimefield_value(timezone.now() - FAILED_FOR)
+    who = by.pk if by is not None else 0
+    rows = fetch(sql, [since, who, *near, who])
+    found = Candidates()
+    for row in sorted(row for row in rows if row[18] == 0):
+        one = Candidate._make(row[:18])
+        if one.node_id is not None:
+            found.begun[one.node_id] = one
+        else:
+            (found.coming if one.is_coming else found.lost).append(one)
+    asked = sorted((row for row in rows if row[18] == 1), key=lambda row: (-row[19], -row[0]))
+    found.asked_at, found.asked = _asked([Candidate._make(row[:18]) for row in asked])
+    return found
+
+
+def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, int]]:
+    """(where, how many by name) of the last go, the deepest and newest first."""
+    if not rows:
+        return None, {}
+    first = rows[0]
+    since = first.created_at - AT_ONCE
+    go = [one for one in rows if one.point_id == first.point_id and one.created_at >= since]
+    # One line asks each of them: who failed and was asked again at once is counted once.
+    newest = {one.name: one.batch for one in reversed(go)}
+    many = Counter(one.name for one in reversed(go) if newest[one.name] == one.batch)
+    return first.point_id, dict(many)
+
+
+def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, int]]:
+    """(where, how many by participant name) of what the actor asked for last on a path (row ids,
+    root first); (None, {}) if nowhere."""
+    found = candidates_of((), (), by=actor.participant, path=path)
+    return found.asked_at, found.asked

@@ -1,0 +1,178 @@
+"""Every GET of the pages and of the API makes as many queries in a tree of 300 nodes as in one of
+10, and writes nothing.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import get_resolver
+from django.urls.resolvers import URLPattern, URLResolver
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.commands.trees import make_public_link
+from loom.models import Tree, User, Workspace
+from tests.interfaces.matrix import ROWS
+from tests.interfaces.world import world  # noqa: F401 (a fixture)
+from tests.web.test_query_counts import grow
+
+pytestmark = pytest.mark.django_db
+
+API = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
+PAGES = """
+/ /about /guide /settings /groves/{grove} /groves/{grove}/here /groves/{grove}/settings
+/groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
+/groves/{grove}/participants/{participant}
+/trees/{tree} /trees/{tree}?node={end} /trees/{tree}/about /trees/{tree}/share
+/trees/{tree}/past?seq=9 /trees/{tree}/past/path?seq=9&node={node} /trees/{tree}/path
+/trees/{tree}/path?node={end} /trees/{tree}/path?node={end}&after={near}
+/trees/{tree}/above?node={end}&before={near} /trees/{tree}/weave?node={node}
+/trees/{tree}/buffer?node={end} /trees/{tree}/turns?node={end}
+/trees/{tree}/search?q=Text /trees/{tree}/excerpts?ids={end},{near} /trees/{tree}/marks
+/trees/{tree}/bookmarks /trees/{tree}/history /trees/{tree}/nodes/{end}
+/trees/{tree}/nodes/{end}/provenance /trees/{tree}/nodes/{end}/text
+/trees/{tree}/nodes/{end}/drawn /trees/{tree}/nodes/{noted}/portal?type=supports
+/trees/{tree}/nodes/{noted}/portals /public/{secret} /public/{secret}?node={end}
+""".split()
+WITHOUT_TREES = """
+/signin /signin/{} /invitations/{} /offline /offline.js /healthz /settings/{}
+/groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe
+""".split()
+ENDS = [*API, *PAGES, "/api/trees/{tree}/path?node={end}", "/api/trees/{tree}/nodes/{end}"]
+
+
+@pytest.fixture(name="ends")
+def _ends(world: dict[str, str], actor: Actor, tree: Tree) -> dict[str, str]:  # noqa: F811
+    """The names in the addresses."""
+    _, secret = make_public_link(actor, tree, days=1)
+    return {**world, "me": "owner", "secret": secret}
+
+
+def lengthen(ends: dict[str, str], actor: Actor, tree: Tree, by: int) -> dict[str, str]:
+    """The names again, after the path has grown by so many texts and half as many notes."""
+    ids = grow(actor, tree, by)
+    return {**ends, "end": ids[-1], "near": ids[-4], "noted": ids[1]}
+
+
+@contextmanager
+def sent() -> Iterator[list[str]]:
+    """The queries of the block, without those of transactions."""
+    queries: list[str] = []
+    with CaptureQueriesContext(connection) as made:
+        yield queries
+    queries += [one["sql"] for one in made if "SAVEPOINT" not in one["sql"]]
+
+
+def counts(client: Client, ends: dict[str, str]) -> dict[str, int]:
+    """How many queries each address makes once it was asked before."""
+    found = {}
+    for address in ENDS:
+        filled = address.format(**ends)
+        client.get(filled)
+        with sent() as queries:
+            answer = client.get(filled)
+            if answer.streaming:
+                b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+        assert answer.status_code in (200, 302), (filled, answer.status_code)
+        found[address] = len(queries)
+    return found
+
+
+def test_no_address_makes_more_queries_in_a_larger_tree(
+    ends: dict[str, str], actor: Actor, owner: User, tree: Tree
+) -> None:
+    client = APIClient()
+    client.force_login(owner)
+    few = counts(client, lengthen(ends, actor, tree, 6))
+    many = counts(client, lengthen(ends, actor, tree, 150))
+    assert {one: (few[one], many[one]) for one in ENDS if many[one] != few[one]} == {}
+
+
+def test_reading_writes_nothing_not_even_on_the_first_visit(
+    ends: dict[str, str], actor: Actor, writer: User, tree: Tree
+) -> None:
+    names = lengthen(ends, actor, tree, 6)
+    client = APIClient()
+    client.force_login(writer)
+    client.get("/api/me")
+    assert not Workspace.objects.filter(participant__user=writer).exists()
+    with sent() as queries:
+        for address in ENDS:
+            answer = client.get(address.format(**names))
+            assert answer.status_code in (200, 302, 403, 404), address
+    assert [one for one in queries if not one.lstrip().startswith(("SELECT", "WITH"))] == []
+
+
+def test_the_workspace_that_was_read_is_stored_under_its_id_by_the_first_draft(
+    ends: dict[str, str], writer: User, tree: Tree
+) -> None:
+    client = APIClient()
+    client.force_login(writer)
+    uid = client.get(f"/api/workspaces?tree={tree.uid}").json()["id"]
+    assert client.get(f"/api/workspaces/{uid}").json()["id"] == uid
+    assert f'"workspace": "{uid}"' in client.get(f"/trees/{tree.uid}").content.decode()
+    body = {"kind": "buffer", "text": "not yet"}
+    put = client.put(f"/api/workspaces/{uid}/drafts/{ends['node']}", body, format="json")
+    assert put.status_code == 200
+    assert Workspace.objects.get(participant__user=writer).uid == uid
+    drafts = client.get(f"/api/workspaces/{uid}/drafts").json()["results"]
+    assert [one["text"] for one in drafts] == ["not yet"]
+
+
+def test_nobody_opens_the_workspace_of_another_before_it_is_stored(
+    world: dict[str, str],  # noqa: F811
+    reader: User,
+    writer: User,
+    outsider: User,
+    tree: Tree,
+) -> None:
+    client = APIClient()
+    client.force_login(writer)
+    uid = client.get(f"/api/workspaces?tree={tree.uid}").json()["id"]
+    for other in (reader, outsider):
+        client.force_login(other)
+        assert client.get(f"/api/workspaces/{uid}").status_code == 404
+    assert client.get("/api/workspaces/aaaa").status_code == 404
+
+
+def test_every_page_is_looked_at() -> None:
+    """A new page is added to PAGES; a new address of the API is in the matrix already."""
+    known = {_shape(one) for one in PAGES}
+    skipped = set(WITHOUT_TREES)
+    listed = {
+        route
+        for route, view in _routes(get_resolver().url_patterns)
+        if not route.startswith(("/api", "/^api", "/static", "/ws")) and _reads(view)
+    }
+    assert listed - known - skipped == set()
+
+
+def _shape(address: str) -> str:
+    parts = address.partition("?")[0].split("/")
+    return "/".join("{}" if part.startswith("{") else part for part in parts)
+
+
+def _routes(
+    patterns: list[URLPattern | URLResolver], before: str = "/"
+) -> Iterator[tuple[str, object]]:
+    for one in patterns:
+        route = before + str(one.pattern)
+        if isinstance(one, URLResolver):
+            yield from _routes(one.url_patterns, route)
+        else:
+            shape = ["{}" if part.startswith("<") else part for part in route.split("/")]
+            yield "/".join(shape), one.callback
+
+
+def _reads(view: object) -> bool:
+    """Whether the view answers GET: none of the decorators around it names other methods only."""
+    while view is not None:
+        for cell in getattr(view, "__closure__", None) or ():
+            if isinstance(cell.cell_contents, list) and "GET" not in cell.cell_contents:
+                return False
+        view = getattr(view, "__wrapped__", None)
+    return True
