@@ -10,6 +10,7 @@ ROOMS = (
     "continuing",
     "nodes",
     "annotations",
+    "suggestions",
     "links",
     "marks",
     "undo",

@@ -1,16 +1,19 @@
 """Annotations: notes that hang below what they are about, replies, and their resolving."""
 
+import re
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from django.utils import timezone
 
+from loom.access import Actor
 from loom.commands import drafts as draft_commands
 from loom.commands import node_writer
 from loom.commands.context import Context, Op, Reply, get_own_node, touched, tree_of
 from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import made_nodes
 from loom.commands.registry import Args, RefField, Written, command
-from loom.models import Node
+from loom.models import Mention, Node, Participant
 from loom.queries import lookup
 from loom.rules import identity
 from loom.rules.errors import CommandError
@@ -59,6 +62,7 @@ def _about_tree(context: Context, args: Annotate) -> Reply:
         sources=(source,),
     )
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, made)
     return Reply(
         f'✓ annotation [{made.local_id}] added to tree:"{about.title}"',
         refs=(made.local_id,),
@@ -70,10 +74,40 @@ def _about_tree(context: Context, args: Annotate) -> Reply:
 def _add(context: Context, target: Node, text: str, form: str) -> tuple[Node, tuple[Op, ...]]:
     new = NewNode(text, kind="annotation", form=form, parent=target)
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, made)
     inverse = made_nodes(made)
     if target.kind == "annotation" and target.slot.resolved_at is not None:
         inverse = (*inverse, set_resolved(context, target, False))
     return made, inverse
+
+
+def note_mentions(actor: Actor, note: Node) -> None:
+    """Stores which members an annotation names with an @, such as `@Ada`. One query where there
+    is an @, two where it names somebody."""
+    if "@" not in note.text:
+        return
+    members = Participant.objects.filter(
+        grove=actor.grove, kind="human", archived_at__isnull=True
+    ).exclude(pk=actor.participant.pk)
+    named = names_in(note.text, [one.name for one in members])
+    Mention.objects.bulk_create(
+        Mention(participant=one, tree=note.tree, node=note, at=note.created_at)
+        for one in members
+        if one.name in named
+    )
+
+
+def names_in(text: str, names: Iterable[str]) -> set[str]:
+    """Those of the names that the text has after an @, as a whole and in any case. Where one name
+    begins another, the longer one is meant."""
+    found = set()
+    rest = text.casefold()
+    for name in sorted(names, key=len, reverse=True):
+        pattern = rf"(?<![\w@])@{re.escape(name.casefold())}(?!\w)"
+        if re.search(pattern, rest):
+            found.add(name)
+            rest = re.sub(pattern, " ", rest)
+    return found
 
 
 def set_resolved(context: Context, node: Node, resolved: bool) -> Op:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from loom import access
@@ -15,7 +16,7 @@ from loom.access import Actor
 from loom.commands.context import Context
 from loom.commands.node_writer import demand_text, stored
 from loom.events import streams
-from loom.models import Draft, Node, Workspace
+from loom.models import Draft, Mention, Node, Stream, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
@@ -34,6 +35,18 @@ class Kept:
     kind: str
     text: str
     seen: str | None = None
+
+
+def look(actor: Actor, tree: Tree, seq: int) -> None:
+    """Keeps up to which event its person has looked at a tree, and that they saw where they were
+    named in it. It never goes back. An event of nobody: only they are told."""
+    now = timezone.now()
+    heads = Stream.objects.filter(name=streams.name_of(tree)).values_list("head", flat=True)
+    most = min(seq, heads.first() or 0)
+    own = Workspace.objects.filter(tree=tree, participant=actor.participant)
+    own.filter(Q(seen_at__isnull=True) | Q(seen_seq__lte=most)).update(seen_seq=most, seen_at=now)
+    named = Mention.objects.filter(tree=tree, participant=actor.participant, seen_at__isnull=True)
+    named.update(seen_at=now)
 
 
 def save(actor: Actor, workspace: Workspace, slot: Node, kept: Kept) -> Draft | None:

@@ -61,7 +61,8 @@ def mark_body(mark: Mark, item: str) -> dict[str, object]:
     }
 
 
-def _add(context: Context, item_id: int, item: str, kind: str, label: str) -> Op:
+def add_mark(context: Context, item_id: int, item: str, kind: str, label: str) -> Op:
+    """Puts a mark on an item; returns the inverse."""
     make_items([item_id])
     mark = Mark.objects.create(
         tree=context.tree,
@@ -111,7 +112,7 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
                 "REJECTED", f"{shown} is already bookmarked.", hint="use another label"
             )
         inverse = (set_removed(context, old, item, True),)
-    inverse = (_add(context, item_id, item, "bookmark", args.label), *inverse)
+    inverse = (add_mark(context, item_id, item, "bookmark", args.label), *inverse)
     label = f' as "{args.label}"' if args.label else ""
     return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(item_id,), inverse=inverse)
 
@@ -160,7 +161,7 @@ def tag(context: Context, args: Tag) -> Reply:
     if not fresh:
         raise CommandError("REJECTED", f"{shown} already has these tags.", hint="nothing to do")
     names = [_spelling(context, name) for name in fresh.values()]
-    inverse = tuple(_add(context, item_id, item, "tag", name) for name in names)
+    inverse = tuple(add_mark(context, item_id, item, "tag", name) for name in names)
     return Reply(
         f"✓ tagged {shown} {_written(names)}",
         refs=(item,),

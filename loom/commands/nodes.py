@@ -173,12 +173,7 @@ def _version(context: Context, node: Node, text: str) -> Reply:
             f"[{node.local_id}] has a newer version, [{newest.local_id}], by {newest.author.name}.",
             hint=f"look at {newest.local_id}, then edit that",
         )
-    above = lookup.version_above(node, context.workspace)
-    new = NewNode(text, kind=node.kind, form=node.form, parent=above, slot=node, edited_from=node)
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    context.choose(made)
-    if context.here.slot_id == node.slot_id:
-        context.move(made)
+    made = edited_version(context, node, text)
     return Reply(
         f"✓ created version [{made.local_id}] from [{node.local_id}]\n"
         "  downstream nodes preserved via hyperedge",
@@ -186,6 +181,17 @@ def _version(context: Context, node: Node, text: str) -> Reply:
         items=touched(made, node),
         inverse=made_nodes(made),
     )
+
+
+def edited_version(context: Context, node: Node, text: str) -> Node:
+    """A new version of the node's slot, selected for the actor."""
+    above = lookup.version_above(node, context.workspace)
+    new = NewNode(text, kind=node.kind, form=node.form, parent=above, slot=node, edited_from=node)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    context.choose(made)
+    if context.here.slot_id == node.slot_id:
+        context.move(made)
+    return made
 
 
 def _fork(context: Context, node: Node, text: str) -> Reply:

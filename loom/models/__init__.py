@@ -33,7 +33,7 @@ from loom.models.trees import (
     PublicLink,
     Tree,
 )
-from loom.models.workspaces import Draft, Saved, VersionChoice, Window, Workspace
+from loom.models.workspaces import Draft, Mention, Saved, VersionChoice, Window, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "Link",
     "Mark",
     "Membership",
+    "Mention",
     "Node",
     "NodeSource",
     "Participant",

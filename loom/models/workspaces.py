@@ -20,6 +20,9 @@ class Workspace(PublicIdentity):
     checkpoint = models.IntegerField(default=0)
     outline = models.JSONField(default=dict)  # as loom.queries.workspaces.outline_of reads it
     made_at = models.DateTimeField(auto_now_add=True)
+    # Up to which event of the tree its person has looked, and when; None: never.
+    seen_seq = models.BigIntegerField(default=0)
+    seen_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["id"]
@@ -44,6 +47,30 @@ class VersionChoice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.slot_id}: {self.node_id}"
+
+
+class Mention(models.Model):
+    """An annotation that names a member with an @; `seen_at`: when they looked at its tree."""
+
+    id = models.BigAutoField(primary_key=True)
+    participant = models.ForeignKey(Participant, models.CASCADE, related_name="mentions")
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="mentions")
+    node = models.ForeignKey(Node, models.CASCADE, related_name="+")
+    at = models.DateTimeField()
+    seen_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["participant"],
+                condition=models.Q(seen_at__isnull=True),
+                name="mention_unseen",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.node_id} names {self.participant_id}"
 
 
 class Saved(PublicIdentity):

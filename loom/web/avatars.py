@@ -15,6 +15,7 @@ WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),
     *(gettext_noop("reader"), gettext_noop("writer"), gettext_noop("owner")),
     *(gettext_noop("note"), gettext_noop("question"), gettext_noop("suggestion")),
+    gettext_noop("diff"),
     *(gettext_noop("warning"), gettext_noop("objection")),
     *(gettext_noop("human"), gettext_noop("model")),
     *(gettext_noop("collaborator"), gettext_noop("analysis"), gettext_noop("subject")),

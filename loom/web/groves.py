@@ -19,6 +19,7 @@ from loom.commands import trees as tree_commands
 from loom.events.streams import present
 from loom.models import ORDINAL_BITS, Mark, Node, Stream, Tree
 from loom.queries import trees as tag_queries
+from loom.queries.news import counts_of
 from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
 from loom.rules.errors import CommandError
 from loom.rules.permissions import WRITE
@@ -44,6 +45,7 @@ class TreeShown:
     at: str
     tags: tuple[str, ...]
     here: tuple[Who, ...]
+    news: int
 
 
 def tags_of(actor: Actor) -> list[str]:
@@ -70,6 +72,7 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
     firsts = dict(Node.objects.filter(pk__in=openings).values_list("tree_id", "text"))
     tags = tag_queries.tags_on(actor, trees)
     here = viewers_by_tree(actor, trees)
+    fresh = counts_of(actor, trees)
     return [
         TreeShown(
             uid=tree.uid,
@@ -81,6 +84,7 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
             at=tree.touched_at.isoformat(),
             tags=tags.get(tree.pk, ()),
             here=here[tree.uid],
+            news=fresh.get(tree.pk, 0),
         )
         for tree in trees
     ]
@@ -133,8 +137,11 @@ def here(request: PersonRequest, uid: str) -> HttpResponse:
     """Who has the trees of this part of the list open now."""
     actor, _ = access.get_grove(request.user, uid)
     listed = _listed(request, actor)
-    shown = viewers_by_tree(actor, list(listed.trees[listed.offset : listed.offset + PAGE]))
-    return render(request, "parts/here.html", {"here": shown.items()})
+    trees = list(listed.trees[listed.offset : listed.offset + PAGE])
+    fresh = counts_of(actor, trees)
+    news = [(tree.uid, fresh.get(tree.pk, 0)) for tree in trees]
+    shown = viewers_by_tree(actor, trees)
+    return render(request, "parts/here.html", {"here": shown.items(), "news": news})
 
 
 @dataclass(frozen=True)
@@ -164,9 +171,11 @@ def _listed(request: PersonRequest, actor: Actor) -> Listed:
 def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
     listed = _listed(request, actor)
     trees, offset = listed.trees, listed.offset
+    rows = rows_shown(actor, list(trees[offset : offset + PAGE]))
     context = {
         **frame(request, actor, "trees"),
-        "trees": rows_shown(actor, list(trees[offset : offset + PAGE])),
+        "trees": rows,
+        "news_total": sum(row.news > 0 for row in rows),
         "archived": listed.archived,
         "tag": listed.tag,
         "tags": tags_of(actor),

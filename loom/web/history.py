@@ -1,5 +1,6 @@
 """What was done in a tree: the history panel and the time slider."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,16 +10,17 @@ from django.db.models import QuerySet
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
 from loom.access import Actor
+from loom.commands import drafts
 from loom.events import streams
-from loom.models import Event, Step, Tree, Turn
+from loom.models import Event, Step, Tree, Turn, Workspace
 from loom.models.generations import OPEN_TURN
-from loom.queries import event_log
+from loom.queries import event_log, news
 from loom.queries.node_rows import NodeRow
 from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
@@ -85,6 +87,12 @@ def _unmarked(payload: dict[str, Any]) -> Words:
     return words, mark["item"], mark["label"]
 
 
+def _decided(payload: dict[str, Any]) -> Words:
+    if payload["decision"] == "rejected":
+        return gettext("rejected the suggestion"), payload["node"], ""
+    return gettext("accepted the suggestion"), payload["node"], str(payload["version"])
+
+
 _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "tree.created": lambda _: (gettext("created the tree"), "", ""),
     "tree.changed": lambda _: (gettext("changed the tree's title or settings"), "", ""),
@@ -94,6 +102,7 @@ _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "mark.removed": _unmarked,
     "tag.renamed": lambda p: (gettext("renamed a tag"), "", f"#{p['tags'][0]} → #{p['name']}"),
     "tag.removed": lambda p: (gettext("removed a tag everywhere"), "", f"#{p['tags'][0]}"),
+    "suggestion.decided": _decided,
     "settings.pinned": lambda p: (gettext("pinned settings at"), p["node"], ""),
     "annotation.resolved": lambda p: (gettext("resolved the annotation"), p["node"], ""),
     "annotation.reopened": lambda p: (gettext("reopened the annotation"), p["node"], ""),
@@ -121,12 +130,103 @@ def sentence_of(event: Event, cast: dict[str, Who]) -> Sentence | None:
     )
 
 
+# What others did in a tree since the reader looked at it last.
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What one participant did, in a few words."""
+
+    name: str
+    colour: int
+    said: str
+
+
+@dataclass(frozen=True)
+class NewsShown:
+    """What others did since the reader was here: by whom, and the last of it in sentences."""
+
+    age: str
+    people: tuple[Doing, ...]
+    sentences: tuple[Sentence, ...]
+    is_more: bool
+
+
+def news_shown(
+    actor: Actor, tree: Tree, workspace: Workspace | None, cast: dict[str, Who]
+) -> NewsShown | None:
+    """What others did since the reader was here; None where that is nothing."""
+    found = news.news_of(actor, tree, workspace)
+    if found is None:
+        return None
+    people: dict[str, list[str]] = {}
+    for who, kind, many in found.by:
+        people.setdefault(who, []).append(_counted(kind, many))
+    shown = found.events[:NEWEST]
+    return NewsShown(
+        age=age_of(found.since),
+        people=tuple(
+            Doing(cast[who].name if who in cast else "Heddle", _colour(cast, who), ", ".join(said))
+            for who, said in people.items()
+        ),
+        sentences=tuple(one for event in shown if (one := sentence_of(event, cast))),
+        is_more=found.total >= news.MOST,
+    )
+
+
+def _colour(cast: dict[str, Who], who: str) -> int:
+    return cast[who].colour if who in cast else 0
+
+
+def _counted(kind: str, many: int) -> str:
+    words = {"n": many}
+    if kind == "node.added":
+        return ngettext("wrote %(n)d text", "wrote %(n)d texts", many) % words
+    if kind == "annotation.added":
+        return ngettext("wrote %(n)d note", "wrote %(n)d notes", many) % words
+    return ngettext("made %(n)d other change", "made %(n)d other changes", many) % words
+
+
+@require_POST
+@person
+def seen(request: PersonRequest, uid: str) -> HttpResponse:
+    """Keeps up to which event the reader has looked: `{seq}`."""
+    actor, tree = access.get_tree(request.user, uid)
+    try:
+        seq = json.loads(request.body or b"{}").get("seq")
+    except (ValueError, AttributeError):
+        seq = None
+    if not isinstance(seq, int) or isinstance(seq, bool) or not 0 <= seq < 2**62:
+        raise CommandError("INVALID_SYNTAX", "seq is a whole number.", hint='{"seq": 12}')
+    drafts.look(actor, tree, seq)
+    return HttpResponse(status=204)
+
+
+@require_GET
+@person
+def mentions(request: PersonRequest) -> HttpResponse:
+    """Where the reader was named in annotations, the newest first."""
+    found = list(news.mentions_of(request.user)[:MAX_MENTIONS])
+    unseen = sum(one.seen_at is None for one in found)
+    return render(request, "pages/mentions.html", {"mentions": found, "unseen": unseen})
+
+
+@require_GET
+@person
+def unseen_mentions(request: PersonRequest) -> HttpResponse:
+    """How often the reader was named in trees that they have not looked at since."""
+    many = news.mentions_of(request.user, unseen=True).count()
+    return render(request, "parts/mentions.html", {"unseen": many, "is_drawn": True})
+
+
 # What was done in a tree, by whom, and what of it the reader may undo from here.
 
 
 MAX_HISTORY = 40
 MAX_TURNS = 20
 MAX_WORDS = 90
+NEWEST = 12
+MAX_MENTIONS = 50
 MAX_EXCERPT = 60
 
 

@@ -28,6 +28,7 @@ from loom.queries.node_context import Around, Kept, Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, pieces_of, rows_of, writers_of
 from loom.rules import preferences
 from loom.rules.identity import Pieces, digest
+from loom.rules.merging import difference
 from loom.web import markdown
 from loom.web.avatars import Who, tag_colour
 from loom.web.keys import combo
@@ -134,13 +135,27 @@ def _body(text: str, mode: str) -> SafeString:
     return markdown.rendered(shown)
 
 
-def _note(row: NodeRow, cast: dict[str, Who], replies: Sequence[NodeRow] = ()) -> NoteShown:
+def _suggested(about: str, row: NodeRow) -> SafeString:
+    found = None if row.resolved else difference(about, row.text)
+    if found is None:
+        return _body(row.text, "buffer")
+    parts = [
+        escape(old) if old == new else format_html("<del>{}</del><ins>{}</ins>", old, new)
+        for old, new in found
+    ]
+    return format_html('<span class="plain suggested">{}</span>', SafeString("".join(parts)))
+
+
+def _note(
+    row: NodeRow, cast: dict[str, Who], replies: Sequence[NodeRow] = (), about: str = ""
+) -> NoteShown:
+    """An annotation; of a suggestion the words that differ from the text that it is about."""
     return NoteShown(
         id=row.local_id,
         who=cast[row.author_uid],
         form=row.form or "note",
         at=row.at,
-        body=_body(row.text, "dialogue"),
+        body=_suggested(about, row) if row.form == "diff" else _body(row.text, "dialogue"),
         is_resolved=row.resolved,
         replies=tuple(_note(reply, cast) for reply in replies),
     )
@@ -184,7 +199,12 @@ class Found:
         row, margin = self.rows[key], self.margins[key]
         cast = dict(self.cast)
         notes = tuple(
-            _note(self.rows[one.wording.id], cast, [self.rows[reply.id] for reply in one.replies])
+            _note(
+                self.rows[one.wording.id],
+                cast,
+                [self.rows[reply.id] for reply in one.replies],
+                about=row.text,
+            )
             for one in margin.notes
         )
         known = row.local_id in margin.versions

@@ -31,6 +31,7 @@ from loom.web import keys
 from loom.web.avatars import Who, cast_of
 from loom.web.candidates import agents_of, cards_of, weave_of
 from loom.web.groves import frame, tags_on
+from loom.web.history import news_shown
 from loom.web.node_parts import Drawn, Found, drawn_from, drawn_of, found_for, reader_of
 from loom.web.requests import (
     PersonRequest,
@@ -122,6 +123,7 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
         },
         "shares": actor.is_owner,
         "samplers": SAMPLERS,
+        "news": news_shown(actor, page.visit.tree, page.visit.workspace, cast),
         "tree_tags": tuple(sorted(page.tree_tags)),
         "tail": page.kept.drafts.get("buffer", ""),
     }

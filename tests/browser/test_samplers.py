@@ -30,7 +30,7 @@ def test_samplers_are_sent_kept_by_name_and_pinned_to_the_branch(
     heddle: Heddle, visit: Open, ada: Cookies
 ) -> None:
     name = fielded(heddle)
-    tree = heddle.tree("Samplers", "Once")
+    tree = heddle.tree("Samplers", "Once", mode="buffer")
     page = live(visit(f"/trees/{tree}"))
     page.locator("[data-agents] summary").click()
     for box in page.locator("[data-agents] [name=using]").all():

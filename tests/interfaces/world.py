@@ -37,6 +37,7 @@ def world(
 
     node = say('respond root "opening"')
     note = say(f'annotate {node} "a note"')
+    suggestion = say(f'suggest {node} "an opening"')
     say(f"link {node} to {note}")
     marked = say(f'respond {node} "marked"')
     say(f'bookmark {marked} "kept"')
@@ -56,6 +57,7 @@ def world(
         "participant": muse.uid,
         "node": node,
         "note": note,
+        "suggestion": suggestion,
         "marked": marked,
         "gone": gone,
         "workspace": node_writer.workspace_of(actor.participant, tree).uid,

@@ -64,6 +64,9 @@ class Replayed:
         marks = [one for one in self.marks.values() if one["kind"] == "tag"]
         return [one for one in marks if one["label"] in payload["tags"]]
 
+    def on_suggestion_decided(self, payload: dict[str, Any]) -> None:
+        assert self.nodes[payload["node"]]["resolved"]
+
     def on_settings_pinned(self, payload: dict[str, Any]) -> None:
         self.settings[payload["node"]] = payload["settings"]
 

@@ -25,7 +25,7 @@ from tests.web.conftest import Visitor
 # Two of each say who asks (session, user): a page of a path is six besides, a part of it fewer.
 # ARCHITECTURE.md lists them.
 PARTS = {
-    "page": ("?node={at}", 8),
+    "page": ("?node={at}", 10),
     "path": ("/path?node={at}", 8),
     "below": ("/path?node={at}&after={above}", 9),
     "weave": ("/weave?node={at}", 7),
@@ -38,15 +38,17 @@ PARTS = {
     "provenance": ("/nodes/{at}/provenance", 19),
     "the past": ("/past?seq=9", 10),
     "history": ("/history", 9),
-    "search": ("/search?q=text", 12),
+    "search": ("/search?q=text", 13),
     "about": ("/about", 6),
     "share": ("/share", 5),
     "export": ("/export?node={at}", 24),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
-    "first page": ("/", 14),
-    "grove": ("/groves/{grove}", 13),
+    "first page": ("/", 17),
+    "grove": ("/groves/{grove}", 16),
+    "its tags": ("/groves/{grove}/tags", 7),
+    "mentions": ("/mentions", 3),
     "its settings": ("/groves/{grove}/settings", 5),
     "its members": ("/groves/{grove}/people", 7),
     "its money": ("/groves/{grove}/money", 13),

@@ -8,6 +8,7 @@ import { json } from "../live/api.js";
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 
 const AT_ONCE = 200;
+const MANY = 400;
 const EXCLUDED = 2;
 
 export class Leaves {
@@ -24,11 +25,19 @@ export class Leaves {
   async path(id) {
     const ids = this.ids(id);
     if (!ids) return this.take(await this.ask(`node=${id}`));
-    const missing = ids.filter((one) => !this.known.has(one));
+    // A long path comes in one answer. Where this page has chosen other versions than were stored
+    // meanwhile, those are asked for by their ids.
+    if (this.missing(ids).length > MANY) this.take(await this.ask(`node=${id}`));
+    const missing = this.missing(ids);
     for (let at = 0; at < missing.length; at += AT_ONCE) {
       this.take(await this.ask(`ids=${missing.slice(at, at + AT_ONCE).join(",")}`));
     }
     return ids.flatMap((one) => this.leaf(one) ?? []);
+  }
+
+  /** @param {string[]} ids */
+  missing(ids) {
+    return ids.filter((one) => !this.known.has(one));
   }
 
   /** @param {string} query @returns {Promise<Leaf[]>} */

@@ -5,7 +5,7 @@ import { json } from "../live/api.js";
 import { t } from "../t.js";
 
 /**
- * @typedef {{kind: "id" | "line" | "excerpt" | "soft" | "by", text: string}} Part
+ * @typedef {{kind: "id" | "line" | "label" | "excerpt" | "soft" | "by", text: string}} Part
  * @typedef {{parts: Part[], go?: string, complete?: string, href?: string, run?: () => unknown, group?: string, colour?: number}} Choice
  * @typedef {{atFirst: () => Promise<Choice[]>, besides: (query: string, known: Command[], signal: AbortSignal) => Promise<{best: Choice[], rest: Choice[]}>}} More what is found besides nodes
  * @typedef {{verb: string, syntax: string, help: string, group: string, aliases: string[], allowed: boolean}} Command

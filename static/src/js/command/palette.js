@@ -31,7 +31,7 @@ function actions(page) {
 
 /** @param {string} words @param {string} soft @param {() => unknown} run @returns {Choice} */
 function doing(words, soft, run) {
-  return { group: t("Actions"), parts: [{ kind: "excerpt", text: words }, { kind: "soft", text: soft }], run };
+  return { group: t("Actions"), parts: [{ kind: "label", text: words }, { kind: "soft", text: soft }], run };
 }
 
 function themes() {
@@ -48,7 +48,7 @@ async function wear(theme) {
 /** @param {string} group @returns {(place: Place) => {texts: string[], choice: Choice}} */
 const leading = (group) => (place) => ({
   texts: [place.words, place.soft],
-  choice: { group, parts: [{ kind: "excerpt", text: place.words }, { kind: "soft", text: place.soft }], href: place.href },
+  choice: { group, parts: [{ kind: "label", text: place.words }, { kind: "soft", text: place.soft }], href: place.href },
 });
 
 /** @type {Promise<{trees: Place[], places: Place[]}> | null} */

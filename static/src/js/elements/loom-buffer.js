@@ -79,8 +79,9 @@ export class LoomBuffer extends HTMLElement {
 
   /** Edits that were typed before and not saved stand in their nodes again. */
   restore() {
-    for (let place = (this.editor?.ids.length ?? 0) - 1; place >= 0; place -= 1) {
-      const { slot } = /** @type {BufferEditor} */ (this.editor).stretch(place);
+    const slots = (this.editor?.book.nodes ?? []).map((node) => node.slot);
+    for (let place = slots.length - 1; place >= 0; place -= 1) {
+      const slot = slots[place];
       const text = this.page?.drafts.of({ slot, kind: "edit" });
       if (!text) continue;
       this.editor?.put(place, text);

@@ -10,6 +10,7 @@ import "../tree/linking.js";
 import { listenForKeys } from "../tree/keys.js";
 import { keepExports, keepMenusInSight, listenForPortals, shutAround } from "../tree/menus.js";
 import { followModes } from "../tree/modes.js";
+import { followNews } from "../tree/news.js";
 import { TreePage } from "../tree/page.js";
 import { t } from "../t.js";
 
@@ -34,6 +35,7 @@ export class LoomTree extends HTMLElement {
     keepCast(this.page, signal);
     followModes(signal);
     this.page.start();
+    followNews(this.page, signal);
   }
 
   disconnectedCallback() {

@@ -107,6 +107,33 @@ act("resolve", ({ page, button }) => {
   openForm(host, shape, ({ text }) => page.say(`resolve ${note}${text ? ` ${quoted(text)}` : ""}`, { quiet: true }));
 });
 
+act("suggest", async ({ page, id, host }) => {
+  const text = await part(`${page.web}/nodes/${id}/text`);
+  const label = t("Another wording of {id}", { id });
+  const pen = await longPen(text, label);
+  openForm(host, { label, text, pen, submit: t("Suggest") }, ({ text: written }) => page.say(withText(`suggest ${id}`, written), { quiet: true }));
+});
+
+act("accept", ({ page, button }) => page.say(`accept ${button?.getAttribute("data-note")}`));
+
+act("accept-edited", async ({ page, button }) => {
+  const note = button?.getAttribute("data-note") ?? "";
+  const host = button?.closest(".note");
+  if (!host) return;
+  const text = await part(`${page.web}/nodes/${note}/text`);
+  const label = t("Text to accept in the place of {id}", { id: note });
+  const pen = await longPen(text, label);
+  openForm(host, { label, text, pen, submit: t("Accept") }, ({ text: written }) => page.say(withText(`accept ${note} edited`, written), { quiet: true }));
+});
+
+act("reject", ({ page, button }) => {
+  const note = button?.getAttribute("data-note") ?? "";
+  const host = button?.closest(".note");
+  if (!host) return;
+  const shape = { label: t("Reason for rejecting"), single: true, submit: t("Reject"), hint: t("optional reason") };
+  openForm(host, shape, ({ text }) => page.say(`reject ${note}${text ? ` ${quoted(text)}` : ""}`, { quiet: true }));
+});
+
 act("tag", ({ page, id, host }) => {
   const shape = { label: t("Tags for {id}", { id }), single: true, submit: t("Tag"), hint: t("several with commas") };
   openForm(host, shape, ({ text }) => {

@@ -1,0 +1,143 @@
+"""A novel of 1,000,000 characters in 20,000 nodes in Chromium: how soon it opens, how long a key
+takes to the screen, and whether memory grows while one types.
+
+Aims: opening 1.5 s, a key 16 ms at the 95th percentile, memory flat.
+Run: python -m bench.novel [nodes] [characters of each] [keys]
+"""
+
+import json
+import random
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+
+from bench import editor
+from bench.page import FLAGS, brought_in
+from bench.shapes import WORDS, name_of
+from tests.browser.house import Heddle, come_in, give
+from tests.house.processes import server
+from tests.providers.scripted import ScriptedProvider
+from tests.skips import chromium
+
+AIM_OPEN_MS, AIM_KEY_MS = 1500, 16
+PATIENCE_MS = 120_000
+ROUNDS = 3
+
+
+def written(file: Path, nodes: int, size: int) -> None:
+    """Writes a buffer of so many nodes, one below the other, as a file to bring in."""
+    dice = random.Random(7)
+    rows: list[dict[str, Any]] = []
+    for place in range(nodes + 1):
+        text = " ".join(dice.choices(WORDS, k=size // 3))[: size - 1] + " " if place else ""
+        name = name_of(place)
+        row = {"id": name, "slot": name, "kind": "text", "author": "Ada"}
+        above = {"parent": name_of(place - 1)} if place else {}
+        end = "\n\n" if place % 12 == 0 and place else ""
+        rows.append(
+            {**row, **above, "created_at": "2026-11-21T02:07:00.000000Z", "text": text + end}
+        )
+    body = {
+        "heddle": 1,
+        "tree": {"title": "A novel", "mode": "buffer"},
+        "participants": [{"name": "Ada", "kind": "human"}],
+        "nodes": rows,
+        "marks": [],
+        "links": [],
+    }
+    file.write_text(json.dumps(body))
+
+
+def opened(browser: Browser, made: Heddle, address: str) -> tuple[Page, float, float]:
+    """A fresh browser at the novel, and milliseconds until it can be read and typed into."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    give(context, made.owner, made.url)
+    page = context.new_page()
+    page.goto(made.url + address)
+    page.wait_for_selector("loom-buffer[data-on]", timeout=PATIENCE_MS)
+    typed_into = page.evaluate("performance.now()")
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    return page, paint, typed_into
+
+
+def heap(session: CDPSession) -> float:
+    """MB of JavaScript objects that are still in use."""
+    session.send("HeapProfiler.collectGarbage")
+    used: float = session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
+    return used
+
+
+def typed(page: Page, keys: int, at: int) -> list[float]:
+    """Milliseconds from each key to the screen, with the caret at a place of the text."""
+    page.evaluate(
+        """at => { const {view} = document.querySelector("loom-buffer").editor;
+        view.dispatch({selection: {anchor: at}, scrollIntoView: true}); view.focus();
+        window.keyTimes = []; }""",
+        at,
+    )
+    for number in range(keys):
+        page.locator(".cm-content").press("xyz "[number % 4])
+    page.wait_for_function(f"() => window.keyTimes.length >= {keys}")
+    times: list[float] = page.evaluate("() => window.keyTimes")
+    return times
+
+
+def told(name: str, value: float, aim: float, unit: str = "ms") -> None:
+    """Prints a figure and its ratio to the aim."""
+    print(f"{name:46} {value:9.1f} {unit}   {value / aim:6.2f} of the aim")
+
+
+def measure(browser: Browser, made: Heddle, tree: str, keys: int) -> None:
+    """Opens the novel ROUNDS times, types at its end and in its middle, looks at the memory."""
+    rounds = [
+        opened(browser, made, f"/trees/{tree}?node={_last(made, tree)}") for _ in range(ROUNDS)
+    ]
+    told("text can be read", statistics.median(one[1] for one in rounds), AIM_OPEN_MS)
+    told("text can be typed into", statistics.median(one[2] for one in rounds), AIM_OPEN_MS)
+    page = rounds[-1][0]
+    for other, _, _ in rounds[:-1]:
+        other.context.close()
+    length = page.evaluate("document.querySelector('loom-buffer').editor.view.state.doc.length")
+    print(f"{length:,} characters, {page.locator('.cm-line').count()} lines of them drawn")
+    page.evaluate(editor._TIMED)
+    session = page.context.new_cdp_session(page)
+    typed(page, 20, length)
+    for name, at in (("at the end", length), ("in the middle", length // 2)):
+        before = heap(session)
+        times = sorted(typed(page, keys, at))
+        after = heap(session)
+        told(f"a key {name}, median", statistics.median(times), AIM_KEY_MS)
+        told(f"a key {name}, 95th percentile", times[int(len(times) * 0.95)], AIM_KEY_MS)
+        print(f"{'memory before and after':46} {before:9.1f} {after:8.1f} MB")
+
+
+def _last(made: Heddle, tree: str) -> str:
+    rows: Any = made.get(f"trees/{tree}/skeleton")
+    return str(rows["ids"][-1])
+
+
+def main(nodes: int, size: int, keys: int) -> None:
+    """Starts a Heddle, brings the novel in, measures, prints."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ScriptedProvider() as provider,
+        server(Path(folder), "--no-model") as running,
+        sync_playwright() as playwright,
+    ):
+        link = running.until(r"(http://\S+/signin/\S+)")[1]
+        made = Heddle(running.ready(), provider)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        made.owner = come_in(browser, link)
+        file = Path(folder) / "novel.json"
+        written(file, nodes, size)
+        measure(browser, made, brought_in(made, file), keys)
+        browser.close()
+
+
+if __name__ == "__main__":
+    given = [int(word) for word in sys.argv[1:]]
+    main(*given, *(20_000, 50, 200)[len(given) :])

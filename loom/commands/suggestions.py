@@ -1,0 +1,196 @@
+"""Suggestions: another wording of a text that its writers accept, with a merge, or reject; and
+accepting what stands above a text (docs/model.md §2.1, §5.1)."""
+
+from typing import Annotated
+
+from loom.commands import drafts as draft_commands
+from loom.commands import node_writer
+from loom.commands.annotations import note_mentions, set_resolved
+from loom.commands.context import Context, Op, Reply, get_own_node, touched
+from loom.commands.marks import add_mark
+from loom.commands.node_writer import NewNode, demand_text
+from loom.commands.nodes import edited_version, made_nodes
+from loom.commands.registry import Args, RefField, Written, command
+from loom.models import Mark, Node
+from loom.queries import lookup
+from loom.rules import identity
+from loom.rules.errors import CommandError
+from loom.rules.merging import merged
+from loom.rules.permissions import LOOM, WRITE
+
+FORM = "diff"
+
+
+class Suggest(Args):
+    """Of what, and the whole new wording; of a slice, the wording of that slice."""
+
+    ref: Annotated[RefField, Written("ref")]
+    content: Annotated[str, Written("content")]
+
+
+@command("suggest", group="Make", klass="write", permissions={LOOM}, stream="tree")
+def suggest(context: Context, args: Suggest) -> Reply:
+    """Suggests another wording of a text; its writers accept it as a version, or reject it."""
+    target = get_own_node(context, args.ref, slices=True)
+    if target.kind != "text" or target.parent_slot_id is None:
+        raise CommandError("REJECTED", "Only a text can be reworded.", hint="→ annotate here")
+    node_writer.demand_visible(target)
+    text = node_writer.with_slice(target.text, args.ref.slice, args.content)
+    demand_text(text)
+    if text == target.text:
+        raise CommandError(
+            "REJECTED", "The suggestion is the same as the text.", hint="change the text"
+        )
+    new = NewNode(text, kind="annotation", form=FORM, parent=target)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, made)
+    return Reply(
+        f"✓ suggestion [{made.local_id}] on [{target.local_id}]",
+        refs=(made.local_id,),
+        items=touched(made, target),
+        inverse=made_nodes(made),
+    )
+
+
+class Accept(Args):
+    """A suggestion; or a text that was written after an older wording of what is above it."""
+
+    ref: Annotated[RefField, Written("ref")]
+
+
+class AcceptEdited(Args):
+    """A suggestion, and the wording to use in its place."""
+
+    ref: Annotated[RefField, Written("ref")]
+    edited: Annotated[str, Written("word", lead="edited")]
+    content: Annotated[str, Written("content")]
+
+
+class Reject(Args):
+    """A suggestion, and why."""
+
+    ref: Annotated[RefField, Written("ref")]
+    reason: Annotated[str, Written("quoted")] = ""
+
+
+@command("accept", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def accept(context: Context, args: Accept) -> Reply:
+    """Makes a suggestion a version; of a text, marks the older wording above it as read."""
+    node = get_own_node(context, args.ref)
+    if node.kind == "text":
+        return _read(context, node)
+    base, newest = _standing(context, node)
+    text = merged(base.text, newest.text, node.text)
+    if text is None:
+        raise CommandError(
+            "CONFLICT",
+            f"[{newest.local_id}] by {newest.author.name} changed the same passage since.",
+            hint=f"→ accept {node.local_id} edited, with the text that both lead to",
+        )
+    return _taken(context, node, newest, text, decision="accepted")
+
+
+@command("accept", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def accept_edited(context: Context, args: AcceptEdited) -> Reply:
+    """Decides a suggestion with a text of your own in its place."""
+    node = get_own_node(context, args.ref)
+    demand_text(args.content)
+    _, newest = _standing(context, node)
+    return _taken(context, node, newest, args.content, decision="edited")
+
+
+@command("reject", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def reject(context: Context, args: Reject) -> Reply:
+    """Rejects a suggestion; a reason is kept as a reply to it."""
+    node = get_own_node(context, args.ref)
+    _demand_open(node)
+    inverse: tuple[Op, ...] = ()
+    refs = [node.local_id]
+    if args.reason:
+        demand_text(args.reason)
+        new = NewNode(args.reason, kind="annotation", form="note", parent=node)
+        reply = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+        inverse, refs = made_nodes(reply), [node.local_id, reply.local_id]
+    resolved = _decided(context, node, "rejected", "")
+    return Reply(
+        f"✓ rejected [{node.local_id}]",
+        refs=tuple(refs),
+        items=touched(node),
+        inverse=(*inverse, resolved),
+    )
+
+
+def _demand_open(node: Node) -> None:
+    if node.kind != "annotation" or node.form != FORM:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is not a suggestion.",
+            hint=f"→ resolve {node.local_id} settles a note",
+        )
+    if node.slot.resolved_at is not None:
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] is decided already.", hint="make another suggestion"
+        )
+
+
+def _standing(context: Context, node: Node) -> tuple[Node, Node]:
+    """(the version that a suggestion is about, the newest one there). Refuses one that is decided,
+    and CONFLICT where a model would take a person's unsaved edit away."""
+    _demand_open(node)
+    newest = lookup.newest_version(lookup.rows().get(pk=node.parent_slot_id or 0))
+    node_writer.demand_visible(newest)
+    draft_commands.demand_free(context.actor, newest)
+    versions = lookup.rows().filter(slot=newest.slot_id, hash=node.parent_hash)
+    return versions.first() or newest, newest
+
+
+def _taken(context: Context, node: Node, newest: Node, text: str, *, decision: str) -> Reply:
+    """The text becomes a version, unless it stands there already, and the suggestion is settled."""
+    if text == newest.text:
+        resolved = _decided(context, node, decision, newest.local_id)
+        return Reply(
+            f"✓ accepted [{node.local_id}]; [{newest.local_id}] reads so already",
+            refs=(newest.local_id,),
+            items=touched(node, newest),
+            inverse=(resolved,),
+        )
+    made = edited_version(context, newest, text)
+    resolved = _decided(context, node, decision, made.local_id)
+    return Reply(
+        f"✓ accepted [{node.local_id}] as version [{made.local_id}]",
+        refs=(made.local_id,),
+        items=touched(made, node, newest),
+        inverse=(resolved, *made_nodes(made)),
+    )
+
+
+def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
+    """Settles a suggestion; the inverse."""
+    inverse = set_resolved(context, node, True)
+    body = {"node": node.slot.local_id, "decision": decision, "version": version or None}
+    context.world.append("suggestion.decided", body)
+    return inverse
+
+
+def _read(context: Context, node: Node) -> Reply:
+    """Marks what stands above a text as read: the text is not marked as older any more."""
+    above = lookup.version_above(node, context.workspace)
+    item = identity.of_node(node.pk)
+    known = Mark.objects.filter(item=item, kind="read", removed_at__isnull=True)
+    if not node.parent_hash or above is None or above.hash == node.parent_hash:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] was written after what is above it now.",
+            hint="nothing to do",
+        )
+    if known.filter(label=above.hash).exists():
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] was read here already.", hint="nothing to do"
+        )
+    inverse = add_mark(context, item, node.local_id, "read", above.hash)
+    return Reply(
+        f"✓ [{node.local_id}] marked as read below [{above.local_id}]",
+        refs=(node.local_id,),
+        items=touched(node),
+        inverse=(inverse,),
+    )

@@ -1,0 +1,113 @@
+"""What others did since somebody looked, and where they were named."""
+
+import pytest
+
+from loom.access import Actor, get_actor
+from loom.commands import drafts, node_writer
+from loom.commands.annotations import names_in
+from loom.commands.execute import Request, execute_line
+from loom.models import Mention, Stream, Tree, User, Workspace
+from loom.queries.news import counts_of, mentions_of, news_of
+from tests.two_groves import TwoGroves
+
+
+def head(tree: Tree) -> int:
+    """The last event of a tree."""
+    return Stream.objects.get(name=f"tree:{tree.uid}").head
+
+
+def place(actor: Actor, tree: Tree) -> Workspace:
+    """The actor's workspace, as it is now."""
+    node_writer.workspace_of(actor.participant, tree)
+    return Workspace.objects.get(participant=actor.participant, tree=tree)
+
+
+def test_what_others_did_since_is_counted_and_ones_own_is_not(
+    actor: Actor, writer: User, tree: Tree
+) -> None:
+    hers = get_actor(writer, tree.grove)
+    execute_line(hers, tree, Request('respond root "Before."'))
+    assert news_of(actor, tree, place(actor, tree)) is None
+    drafts.look(actor, tree, head(tree))
+    assert news_of(actor, tree, place(actor, tree)) is None
+    one = execute_line(hers, tree, Request('respond root "New."')).body["refs"][0]
+    execute_line(hers, tree, Request(f'annotate {one} "A note."'))
+    execute_line(hers, tree, Request(f"tag {one} #a"))
+    execute_line(actor, tree, Request('respond root "Mine."'))
+    found = news_of(actor, tree, place(actor, tree))
+    assert found is not None
+    me = hers.participant.uid
+    assert set(found.by) == {
+        (me, "node.added", 1),
+        (me, "annotation.added", 1),
+        (me, "mark.added", 1),
+    }
+    assert counts_of(actor, [tree]) == {tree.pk: 3}
+    drafts.look(actor, tree, head(tree))
+    assert counts_of(actor, [tree]) == {}
+
+
+def test_looking_never_goes_back_nor_beyond_what_there_is(actor: Actor, tree: Tree) -> None:
+    node_writer.workspace_of(actor.participant, tree)
+    drafts.look(actor, tree, 10**9)
+    assert place(actor, tree).seen_seq == head(tree)
+    drafts.look(actor, tree, 0)
+    assert place(actor, tree).seen_seq == head(tree)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("@Ada look", {"Ada"}),
+        ("what of @ada?", {"Ada"}),
+        ("@Ada Lovelace, here", {"Ada Lovelace"}),
+        ("ask @Ada and @Ada Lovelace", {"Ada", "Ada Lovelace"}),
+        ("mail me at x@Ada.example", set()),
+        ("@Adam", set()),
+        ("Ada", set()),
+    ],
+)
+def test_a_name_after_an_at_sign_is_meant_as_a_whole(text: str, named: set[str]) -> None:
+    assert names_in(text, ["Ada", "Ada Lovelace", "Bo"]) == named
+
+
+def test_who_is_named_is_reached_until_they_look(
+    actor: Actor, writer: User, reader: User, tree: Tree
+) -> None:
+    hers = get_actor(writer, tree.grove)
+    node = execute_line(hers, tree, Request('respond root "Text."')).body["refs"][0]
+    execute_line(hers, tree, Request(f'annotate {node} "@Owner and @Writer, please"'))
+    assert [one.node.text for one in mentions_of(actor.user, unseen=True)] == [
+        "@Owner and @Writer, please"
+    ]
+    assert not mentions_of(writer).exists()
+    assert not mentions_of(reader).exists()
+    node_writer.workspace_of(actor.participant, tree)
+    drafts.look(actor, tree, head(tree))
+    assert not mentions_of(actor.user, unseen=True).exists()
+    assert mentions_of(actor.user).count() == 1
+
+
+def test_nobody_outside_the_grove_is_named_or_told(two_groves: TwoGroves) -> None:
+    right = two_groves.right
+    names = right.grove.participants.filter(kind="human").values_list("name", flat=True)
+    left = two_groves.left.grove.participants.filter(user=two_groves.only_left).get().name
+    said = " ".join(f"@{name}" for name in [*names, left])
+    right.run(two_groves.both, f'annotate {right.text.local_id} "{said}"')
+    assert not Mention.objects.filter(participant__user=two_groves.only_left).exists()
+    assert mentions_of(two_groves.only_right).count() == 1
+    page = two_groves.client(two_groves.only_left).get("/mentions").content.decode()
+    assert said not in page
+    right.grove.memberships.filter(user=two_groves.only_right).delete()
+    assert mentions_of(two_groves.only_right).count() == 0
+    answer = two_groves.client(two_groves.only_left).post(
+        f"/trees/{right.tree.uid}/seen", {"seq": 1}, format="json"
+    )
+    assert answer.status_code == 404
+
+
+def test_a_preview_of_an_annotation_names_nobody(actor: Actor, writer: User, tree: Tree) -> None:
+    hers = get_actor(writer, tree.grove)
+    answer = execute_line(hers, tree, Request('annotate root "@Owner, look"', dry_run=True))
+    assert "annotation" in answer.body["reply"]
+    assert not Mention.objects.exists()

@@ -1,0 +1,48 @@
+"""Texts are merged by words, or not at all."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loom.rules.merging import difference, merged
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", " ", "\n", ", ", "🙂"]), max_size=12).map(
+    "".join
+)
+
+
+@given(TEXTS, TEXTS)
+def test_what_only_one_changed_is_theirs(base: str, other: str) -> None:
+    assert merged(base, other, base) == other
+    assert merged(base, base, other) == other
+    assert merged(base, other, other) == other
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_the_order_of_the_two_does_not_matter(base: str, one: str, two: str) -> None:
+    assert merged(base, one, two) == merged(base, two, one)
+
+
+@given(TEXTS, TEXTS)
+def test_a_difference_leads_from_one_text_to_the_other(old: str, new: str) -> None:
+    parts = difference(old, new)
+    assert parts is not None
+    assert "".join(part[0] for part in parts) == old
+    assert "".join(part[1] for part in parts) == new
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "two", "made"),
+    [
+        ("The old house stood.", "The house stood.", "The old house fell.", "The house fell."),
+        ("a b c", "x b c", "a b y", "x b y"),
+        ("a b c", "a b c d", "z a b c", "z a b c d"),
+        ("a b c", "a x c", "a y c", None),
+        ("a b", "a q b", "a r b", None),
+        ("one two three", "", "one two four", None),
+    ],
+)
+def test_passages_that_both_changed_are_left_to_people(
+    base: str, one: str, two: str, made: str | None
+) -> None:
+    assert merged(base, one, two) == made
