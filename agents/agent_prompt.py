@@ -16,6 +16,7 @@ from agents.context.values import (
     Action,
     Aware,
     Near,
+    Pane,
     Request,
     Round,
     Stop,
@@ -31,7 +32,7 @@ from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.lines import age, excerpt
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
-from loom.queries import lookup
+from loom.queries import lookup, windows
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
@@ -41,6 +42,7 @@ from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
 from loom.rules.framing import plain
 from loom.rules.identity import STORED
+from loom.rules.images import described
 from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
 
@@ -50,6 +52,8 @@ STOPS = 12  # nodes at the end of the path; those with a mark have a line wherev
 ACTIONS = 10
 NEWS = 10
 AGENTS = 20  # that INSTRUCTIONS name
+STASHES = 30  # that MEMORY names
+WINDOWS_SHARE = 4  # a quarter of the context is for the texts of windows
 
 
 def demand_turn(actor: Actor) -> None:
@@ -311,7 +315,7 @@ def _request(turn: Turn | None) -> Request | None:
     (row,) = rows_of([turn.input_node.pk])
     if withheld_from_models([row.id]):
         return None
-    return Request(row.local_id, row.text, row.author_name, row.author_kind)
+    return Request(row.local_id, described(row.text), row.author_name, row.author_kind)
 
 
 def _named(asks: Request | None) -> str:
@@ -362,7 +366,7 @@ def _stop(row: NodeRow, own: str) -> Stop:
     is_own = row.author_uid == own
     return Stop(
         row.local_id,
-        row.text,
+        described(row.text),
         row.author_name,
         row.author_kind,
         at,
@@ -402,9 +406,38 @@ def _path(place: Place) -> dict[str, Any]:
     return {"near": near(place.home, seen, place.workspace, place.now, prose=is_prose)}
 
 
+@sections.windows.collector
+def _windows(place: Place) -> dict[str, Any]:
+    """The visible windows, without results of this turn; of many the newest have their text."""
+    rows = windows.visible(place.workspace)
+    if place.turn is not None:
+        rows = rows.exclude(kind="result", turn_uid=place.turn.uid)
+    room = place.actor.participant.context_limit // WINDOWS_SHARE
+    panes: list[Pane] = []
+    for shown in reversed(windows.contents_of(place.actor, place.workspace, rows)):
+        room -= count(shown.text)
+        panes.insert(0, _pane(shown, has_room=room >= 0))
+    return {"panes": tuple(panes)}
+
+
+def _pane(shown: windows.Shown, *, has_room: bool) -> Pane:
+    one = shown.window
+    return Pane(
+        one.number,
+        shown.name,
+        tuple(shown.text.split("\n")) if has_room else None,
+        one.first if shown.text not in (windows.GONE, windows.WITHHELD) else 0,
+        one.is_kept,
+        shown.current,
+        one.label if one.kind != "stash" else "",
+    )
+
+
 @sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
-    return {"actions": actions(place.workspace)}
+    stashes = windows.stashed(place.workspace).filter(is_visible=False)
+    labels = stashes.values_list("label", flat=True)[:STASHES]
+    return {"actions": actions(place.workspace), "stashed": tuple(labels)}
 
 
 @sections.notifications.collector

@@ -34,6 +34,7 @@ from loom.queries.workspaces import budget_of
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
+from loom.rules.images import described
 from loom.rules.permissions import GENERATE
 from loom.rules.provider_kinds import PROBED, RESERVE, samplers_of
 
@@ -403,7 +404,7 @@ def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
         by_role[role].append(_piece(source))
     return Piece(
         row.id,
-        row.text,
+        described(row.text),
         row.author_kind == "human",
         context=tuple(by_role["context"]),
         instruction=tuple(by_role["instruction"]),

@@ -174,7 +174,7 @@ LANGUAGES = languages.found(*LOCALE_PATHS)
 # Draws what an event changed on a page; sockets send it to all who asked for it.
 DRAWING = "loom.web.live_parts.parts_for"
 
-# Bodies are bounded by our interfaces (docs/model.md §14.3): JSON 8 MiB, import files 256 MiB to
+# Bodies are bounded by our interfaces (docs/model.md §14.3): JSON 8 MiB, import files 512 MiB to
 # disk.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024

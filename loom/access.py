@@ -19,6 +19,7 @@ from loom.models import (
     Call,
     Generation,
     Grove,
+    Image,
     Import,
     Membership,
     Node,
@@ -437,6 +438,15 @@ def get_import(user: User, uid: str) -> tuple[Actor, Import]:
     return _of_grove(
         user, Import.objects.select_related("grove", "tree"), uid, "This import", "grove"
     )
+
+
+def get_image(user: User, sha256: str) -> Image:
+    """The image with that hash, of a tree that the user may see. NOT_FOUND for all others, also
+    where another grove has the same bytes."""
+    row = Image.objects.filter(sha256=sha256, tree__in=visible_trees(user)).first()
+    if row is None:
+        raise not_found("This image")
+    return row
 
 
 def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:

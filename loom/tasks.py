@@ -9,7 +9,7 @@ from django.db import DatabaseError, close_old_connections
 
 from loom.commands import trees as tree_commands
 from loom.events import streams
-from loom.transfer import importing
+from loom.transfer import images, importing
 
 log = logging.getLogger("heddle.tasks")
 
@@ -17,6 +17,7 @@ log = logging.getLogger("heddle.tasks")
 @shared_task(name="loom.tasks.erase_tree")
 def erase_tree(uid: str) -> None:
     """Deletes the rows of an erased tree."""
+    images.remove_files(uid)
     tree_commands.erase_rows(uid)
 
 

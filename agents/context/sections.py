@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
 
-from agents.context.values import Action, Near, Syntax, Twig, View
+from agents.context.values import Action, Near, Pane, Syntax, Twig, View
 from loom.rules.framing import frames_escaped, plain
 
 Renderer = Callable[[View], str]
@@ -145,7 +145,11 @@ def status(view: View) -> str:
     used = sum(tokens for _, tokens in view.tokens)
     sizes = " | ".join([*parts, f"{thousands(used)}/{thousands(view.limit)}"])
     asked = frames_escaped(f"request: {plain(view.request)}") if view.request else ""
-    return "\n".join(line for line in (sizes, view.budget, asked) if line)
+    many = len(view.panes)
+    lines = sum(len(one.lines or ()) for one in view.panes)
+    panes = f"windows {many} ({lines:,} line{'' if lines == 1 else 's'})" if many else ""
+    spent = " · ".join(one for one in (view.budget, panes) if one)
+    return "\n".join(line for line in (sizes, spent, asked) if line)
 
 
 @section("NOTIFICATIONS", 80, by_lines=True)
@@ -189,16 +193,22 @@ PAST = {
     "bookmark": "bookmarked",
     "continue": "continued from",
     "edit": "edited",
+    "close": "closed",
     "exclude": "excluded",
     "find": "searched",
+    "hide": "hid",
     "include": "included",
     "link": "linked",
     "list": "listed",
+    "open": "opened",
     "prune": "pruned",
+    "recall": "recalled",
     "resolve": "resolved",
     "respond": "wrote",
     "restore": "restored",
+    "show": "showed",
     "split": "split",
+    "stash": "stashed",
     "switch": "switched to",
     "tag": "tagged",
     "tree": "looked at the tree",
@@ -284,18 +294,51 @@ def _counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}" if number else ""
 
 
+def _kept_only(view: View) -> View:
+    return replace(view, panes=tuple(one for one in view.panes if one.is_kept))
+
+
+@section("WINDOWS", 40, shrink=_kept_only, priority=0, in_brief=_kept_only)
+def windows(view: View) -> str:
+    """What the reader keeps in view: texts with numbered lines, results, stashes."""
+    return "\n".join(map(_pane, view.panes))
+
+
+def _pane(pane: Pane) -> str:
+    head = [
+        f"#{pane.number} {plain(pane.name)}",
+        "keep" if pane.is_kept else "",
+        f"stale, now [{pane.current}]" if pane.current else "",
+        f"label {plain(pane.label)}" if pane.label else "",
+    ]
+    if pane.lines is None:
+        body = f"(no room for its text here; → show #{pane.number} after you hid others)"
+    elif pane.first:
+        body = "\n".join(f"{pane.first + at}  {line}" for at, line in enumerate(pane.lines))
+    else:
+        body = "\n".join(pane.lines)
+    title = " · ".join(one for one in head if one)
+    return f"---WINDOW {title}\n{frames_escaped(body)}\n---WINDOW_END #{pane.number}"
+
+
 @section("MEMORY", 50, shrink=lambda view: view, priority=2)
 def memory(view: View) -> str:
-    """The reader's last lines, by what they did."""
+    """The reader's last lines, by what they did, and the labels of what was put aside."""
+    quoted = " · ".join(f'"{plain(one)}"' for one in view.stashed)
+    stashes = [f"Stashed (not in context): {quoted}"] if quoted else []
+    return frames_escaped("\n".join([*_recent(view), *stashes]))
+
+
+def _recent(view: View) -> list[str]:
     if not view.actions:
-        return ""
+        return []
     if "MEMORY" in view.shortened:
-        return f"Recent actions: {len(view.actions)}"
+        return [f"Recent actions: {len(view.actions)}"]
     told = [
         _actions(verb, [*run])
         for verb, run in groupby(view.actions, key=lambda one: (one.verb, one.outcome))
     ]
-    return f"Recent actions: {' · '.join(told)}"
+    return [f"Recent actions: {' · '.join(told)}"]
 
 
 def _actions(said: tuple[str, str], run: Sequence[Action]) -> str:
@@ -349,7 +392,10 @@ fences and after > are never commands.
 parent, with or without [ ]. view also takes branch:a7x2 (root to a7x2), a range r2d4-a7x2, and a
 slice of a text: a7x2 para:2, lines:3-9 or part:2. because:"why" is allowed on every line."""
 
-MEMORY = "What you hide you must remember in words: only what is shown is sent to you again."
+MEMORY = """\
+Results of this turn are hidden when it ends; → show #14 shows one again, → open #14 keep keeps
+it, and #14 in your answer keeps it for one turn more. → open a7x2 keep pins a text. What you hide
+you must remember in words: only what is shown is sent to you again."""
 SYMBOLS = "✓ done · ✗ refused · ! a warning · ● how well a match fits · * your position"
 
 

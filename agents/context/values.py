@@ -109,13 +109,29 @@ class Action:
 
 
 @dataclass(frozen=True)
+class Pane:
+    """A visible window: its number, what it shows, its `lines` numbered from `first` (0: not
+    numbered), and the id of the current version where that is a newer one. `is_kept`: it stays
+    after the turn. `lines` are None where there was no room for them."""
+
+    number: int
+    name: str
+    lines: tuple[str, ...] | None
+    first: int = 0
+    is_kept: bool = False
+    current: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
 class View:
     """What the sections of the WORKSPACE message are rendered from.
 
     `tokens` by part; `others`: the kind, node and depth of who else is active;
     `notifications` a line each; `actions` the last ones, oldest first; `shortened` names the
     sections that are stated in brief because of the limit; `request` names the inviter's
-    words, such as `[z3n7] from Ada`. `title` and `mode` are those of the tree whose path is
+    words, such as `[z3n7] from Ada`. `panes` are the visible windows, `stashed` the labels of
+    what was put aside. `title` and `mode` are those of the tree whose path is
     read; `home`, (title, mode), those of the tree of the position where that is another one,
     which the rest then describes.
     """
@@ -139,6 +155,8 @@ class View:
     shortened: tuple[str, ...] = ()
     request: str = ""
     home: tuple[str, str] | None = None
+    panes: tuple[Pane, ...] = ()
+    stashed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

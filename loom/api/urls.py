@@ -9,6 +9,7 @@ from loom.api import (
     docs,
     errors,
     groves,
+    images,
     imports,
     nodes,
     participants,
@@ -26,7 +27,14 @@ class Uid(StringConverter):
     regex = "[A-Za-z0-9]{1,32}"
 
 
+class Sha256(StringConverter):
+    """The hex SHA-256 of an image."""
+
+    regex = "[0-9a-f]{64}"
+
+
 register_converter(Uid, "id")
+register_converter(Sha256, "sha256")
 
 _api: list[URLPattern | URLResolver] = [
     path("me", account.me),
@@ -65,6 +73,7 @@ _api: list[URLPattern | URLResolver] = [
     path("workspaces/<id:uid>/drafts/<id:slot>", workspaces.draft),
     path("workspaces/<id:uid>/outline", workspaces.outline),
     path("workspaces/<id:uid>/status", workspaces.status),
+    path("workspaces/<id:uid>/windows", workspaces.windows),
     path("steps", workspaces.steps),
     path("links", trees.links),
     path("link-types", trees.types),
@@ -83,6 +92,8 @@ _api: list[URLPattern | URLResolver] = [
     path("imports/<id:uid>/stop", imports.stop),
     path("imports/<id:uid>/parts", imports.parts),
     path("imports/<id:uid>/choose", imports.choose),
+    path("trees/<id:uid>/images", images.add),
+    path("images/<sha256:sha256>", images.image),
     path("trees/<id:uid>/export", transfer.export),
     path("trees/<id:uid>/export/preview", transfer.preview),
     path("schema/", docs.schema, name="schema"),

@@ -22,6 +22,7 @@ from loom.events import streams
 from loom.models import Node, Step
 from loom.queries import lookup
 from loom.queries.links import written
+from loom.queries.windows import windows_of
 from loom.queries.workspaces import draft_body, drafts_of, outline_of, status_of, workspace_body
 from loom.rules.errors import not_found
 from loom.rules.identity import instant, looks_like_id
@@ -176,6 +177,39 @@ def outline(request: Request, uid: str) -> Response:
     """The depth the outline is folded to, what was expanded, and what the last find marked."""
     _, found = access.get_workspace(user_of(request), uid)
     return Response(outline_of(found))
+
+
+class Window(BaseModel):
+    """A window that is not closed. `lines` of a node, first and last; not `open`: its text is
+    not for the reader; `current` is the version that has replaced the one it shows."""
+
+    number: int
+    kind: Literal["node", "result", "stash"]
+    visible: bool
+    keep: bool
+    closed: bool
+    ref: str
+    label: str
+    lines: tuple[int, int] | None
+    text: str
+    open: bool
+    current: str | None
+    version_seen: str
+    opened_at: str
+
+
+@operation(
+    "GET",
+    "workspaces windows",
+    "What a workspace keeps in view",
+    answers=responses.Page[Window],
+)
+@api_view(["GET"])
+def windows(request: Request, uid: str) -> Response:
+    """The visible windows and the newest hidden ones, with what they show to the caller."""
+    actor, found = access.get_workspace(user_of(request), uid)
+    results = windows_of(actor, found)
+    return Response({"count": len(results), "results": results})
 
 
 @operation("GET", "workspaces status", "How far a workspace has come", answers=Status)

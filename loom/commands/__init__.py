@@ -13,6 +13,8 @@ ROOMS = (
     "links",
     "marks",
     "undo",
+    "windows",
+    "memory",
     "thinking",
     "command_reference",
 )

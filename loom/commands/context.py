@@ -15,7 +15,7 @@ from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.lines import STORED_WHOLE, Line, block_of, named, shortened
 from loom.grammar.refs import WORDS, Ref, print_ref
-from loom.models import Grove, Node, Participant, Step, Tree, Workspace
+from loom.models import Grove, Node, Participant, Step, Tree, Window, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.rules import identity
@@ -133,6 +133,7 @@ class Context:
     outline: dict[str, Any] | None = None  # the outline as this line leaves it
     agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
+    windows: list[Window] = field(default_factory=list)  # that the line opened or changed
 
     @cached_property
     def here(self) -> Node:
@@ -185,9 +186,7 @@ def touched(*items: Node | Tree) -> tuple[int, ...]:
 MOST_TREES = 10  # that the refusal of an unknown id names
 LATER = {
     "document": "Documents",
-    "window": "Windows",
     "task": "Tasks",
-    "stash": "Stashes",
     "focus": "Windows",
     "trail": "Trails",
     "augment": "Augments",
@@ -205,6 +204,8 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
             f"{print_ref(ref)} is a part of a node; this command takes whole nodes.",
             hint=f"use {ref.id or ref.kind}",
         )
+    if ref.kind == "window":
+        return _node_shown(context, ref, slices=slices)
     if ref.kind in LATER:
         raise CommandError(
             "UNAVAILABLE",
@@ -227,6 +228,35 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
         f"{print_ref(ref)} is not a node.",
         hint="name a node, such as a7x2 or here",
     )
+
+
+def get_window(context: Context, number: int) -> Window:
+    """The open window of the workspace with that number; NOT_FOUND where there is none."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number=number)
+    found = rows.select_related("item", "step").first()
+    if found is None:
+        raise not_found(f"#{number}", "→ memory windows lists what is open")
+    return found
+
+
+def _node_shown(context: Context, ref: Ref, *, slices: bool) -> Node:
+    """The node that a window shows, as the caller may read it."""
+    window = get_window(context, int(ref.id))
+    key = identity.node_id(window.item_id or 0) if window.kind == "node" else None
+    node = lookup.by_id(key) if key is not None else None
+    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
+        raise CommandError(
+            "REJECTED", f"#{window.number} shows no node.", hint=f"→ show #{window.number}"
+        )
+    is_part = (window.first, window.last) != (1, node.text.count("\n") + 1)
+    if slices and is_part and ref.slice is None:
+        lines = f"lines:{window.first}-{window.last}"
+        raise CommandError(
+            "REJECTED",
+            f"#{window.number} shows a part of [{node.local_id}].",
+            hint=f"name it: {lookup.node_ref(node, context.tree.pk)} {lines}",
+        )
+    return node
 
 
 def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:

@@ -19,6 +19,7 @@ from loom.grammar.slices import put
 from loom.grammar.tokens import ParseError
 from loom.models import (
     ORDINAL_BITS,
+    Image,
     Item,
     Node,
     NodeSource,
@@ -33,6 +34,7 @@ from loom.queries import lookup, trees
 from loom.queries.node_bodies import event_body, without_text
 from loom.rules import identity
 from loom.rules.errors import CommandError
+from loom.rules.images import hashes_in
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
 MODES = ("dialogue", "buffer")
@@ -158,9 +160,24 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     is_known = size is not None and is_seen
     writer.sized(trees.grown(size, node) if is_known and size else trees.measured(tree.pk))
     _add_sources(node, new.sources)
+    keep_images(tree, new.text)
     writer.append("node.added", {"node": without_text(event_body(node))})
     writer.nodes.append(node)
     return node
+
+
+def keep_images(tree: Tree, text: str) -> None:
+    """Gives the tree the images that a text names and another tree of its grove has, so that they
+    stay when that one is erased. No query for a text without images."""
+    for sha256 in hashes_in(text):
+        if Image.objects.filter(tree=tree, sha256=sha256).exists():
+            continue
+        rows = Image.objects.filter(tree__grove=tree.grove_id, tree__erasing_at=None)
+        found = rows.filter(sha256=sha256).first()
+        if found is not None:
+            found.pk, found.tree = None, tree
+            found._state.adding = True
+            Image.objects.bulk_create([found], ignore_conflicts=True)
 
 
 def make_items(ids: Iterable[int]) -> None:

@@ -13,9 +13,11 @@ from loom.commands.context import Answer, Attempt, Context, Reply, Request
 from loom.commands.node_writer import make_items
 from loom.events import streams
 from loom.grammar.lines import block_of
-from loom.models import Node, Receipt, Step, StepItem, Tree, VersionChoice, Workspace
+from loom.grammar.reply_lines import makes_window
+from loom.models import Node, Receipt, Step, StepItem, Tree, VersionChoice, Window, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
+from loom.queries.windows import brief
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
 
@@ -71,11 +73,11 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     position = _move(attempt, workspace, context)
     if context.steps:
         last = context.steps[-1]
-        seq, last.message = last.seq, reply.text
+        last.message = reply.text
         last.turn_place = attempt.request.place
         last.save(update_fields=["message", "turn_place"])
     else:
-        seq = _step(
+        last = _step(
             attempt,
             workspace,
             outcome="ok",
@@ -83,9 +85,43 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
             items=reply.items,
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
-        ).seq
-    _write_line_event(attempt, workspace, seq)
-    return _answer(attempt, reply, position, step=seq)
+        )
+    _keep_windows(attempt, workspace, context, last)
+    _write_line_event(attempt, workspace, last.seq)
+    return _answer(attempt, reply, position, step=last.seq)
+
+
+def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step: Step) -> None:
+    """Stores the windows that a line opened or changed, and writes their events. The result of
+    a look in a turn becomes a window too; the event of its line names it."""
+    if attempt.request.turn and makes_window(attempt.line):
+        Window.objects.create(
+            workspace=workspace,
+            number=step.seq,
+            kind="result",
+            step=step,
+            turn_uid=attempt.request.turn,
+            opened_at=context.now,
+        )
+    if not context.windows:
+        return
+    # A label is free for the stash that replaces another once that one is closed.
+    for window in sorted(context.windows, key=lambda one: one.pk is None):
+        is_new = window.pk is None
+        if is_new:
+            window.step = step
+            make_items([window.item_id] if window.item_id is not None else [])
+        window.save()
+        kind = "opened" if is_new else "closed" if window.is_closed else "changed"
+        _write_window_event(attempt, workspace, kind, window)
+
+
+def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
+    workspace.revision += 1
+    workspace.save(update_fields=["revision"])
+    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
+    writer.append(f"window.{kind}", {"windows": [brief(window)], "revision": workspace.revision})
+    writer.flush()
 
 
 def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands import generation_lifecycle, money, move, node_writer
+from loom.commands import generation_lifecycle, money, move, node_writer, windows
 from loom.commands.continuing import started_body
 from loom.commands.execute import execute
 from loom.commands.money import Wish
@@ -221,9 +221,9 @@ def end(
     turn.leased_until, turn.lease, turn.waits_for, turn.prepared = None, "", [], None
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
-    move.set_checkpoint(
-        node_writer.workspace_of(turn.participant, turn.tree), seen, actor=turn.participant
-    )
+    workspace = node_writer.workspace_of(turn.participant, turn.tree)
+    move.set_checkpoint(workspace, seen, actor=turn.participant)
+    windows.after_turn(workspace, turn, node.text if node else "", actor=turn.participant)
 
 
 # Each stored state begins the lease again. A line that takes longer may be run by a second worker:

@@ -19,12 +19,11 @@ from loom.models import Node, Participant, Tree
 from loom.queries import lookup, node_context
 from loom.queries.lookup import NodeRow, path_of, withheld
 from loom.queries.trees import tree_body
+from loom.queries.windows import WITHHELD
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.framing import escaped
 from loom.rules.permissions import LOOM
-
-WITHHELD = "(excluded or pruned: models are not sent its text)"
 
 
 def named(who: Participant) -> str:
@@ -154,7 +153,7 @@ class View(Args):
     ] = None
 
 
-@command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read", "show"))
+@command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read",))
 def view(context: Context, args: View) -> Reply:
     """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
     part = args.ref.slice

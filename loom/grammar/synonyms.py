@@ -277,6 +277,7 @@ DROPPED: Final = {
         "include": "again",
         "back": "steps step times",
         "resolve": "because",
+        **dict.fromkeys(("hide", "show", "close"), "and windows window results result"),
     }.items()
 }
 COUNTED: Final = frozenset(

@@ -1,6 +1,6 @@
 """What a backup contains, and how the database is dumped and loaded.
 
-A tar of three members: `heddle.json` (what and when), `database`, `secret`.
+A tar of `heddle.json` (what and when), `database`, `secret`, and each image as `images/SHA-256`.
 """
 
 import os
@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 FORMAT = 1
-ABOUT, DATABASE, SECRET = "heddle.json", "database", "secret"
+ABOUT, DATABASE, SECRET, IMAGES = "heddle.json", "database", "secret", "images/"
 
 
 def applied() -> list[str]:

@@ -56,23 +56,25 @@ def say(line: str, *, tree: str, by: str, at: str = "", dry_run: bool = False) -
     permissions that both it and the first owner of its grove have. Raises CommandError.
     """
     if by.startswith(AGENT):
-        found = _tree(tree, None)
+        found = found_tree(tree, None)
         actor = _agent(by.removeprefix(AGENT), found)
     else:
-        user = _person(by)
-        found = _tree(tree, user)
+        user = found_person(by)
+        found = found_tree(tree, user)
         actor = access.get_actor(user, found.grove)
     return execute_line(actor, found, Request(line, at=at, dry_run=dry_run))
 
 
-def _person(name: str) -> User:
+def found_person(name: str) -> User:
+    """The user with that name ("" for the person who set up Heddle)."""
     user = people.find_user(name) if name else User.objects.filter(is_operator=True).first()
     if user is None:
         raise not_found(f"The user {name!r}", 'name one with --as, or an agent as agent:"name"')
     return user
 
 
-def _tree(named: str, user: User | None) -> Tree:
+def found_tree(named: str, user: User | None) -> Tree:
+    """The tree with that id or title ("" for the one written in last) that the user may see."""
     rows = access.visible_trees(user) if user else Tree.objects.filter(erasing_at__isnull=True)
     rows = rows.select_related("grove").distinct()
     if not named:

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0034_parts_of_imports"),
+        ("loom", "0036_images"),
     ]
 
     operations = [

@@ -22,8 +22,18 @@ from loom.models.groves import (
     User,
     UserSession,
 )
-from loom.models.trees import BranchSettings, Item, Link, Mark, Node, NodeSource, PublicLink, Tree
-from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
+from loom.models.trees import (
+    BranchSettings,
+    Image,
+    Item,
+    Link,
+    Mark,
+    Node,
+    NodeSource,
+    PublicLink,
+    Tree,
+)
+from loom.models.workspaces import Draft, Saved, VersionChoice, Window, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
@@ -37,6 +47,7 @@ __all__ = [
     "Event",
     "Generation",
     "Grove",
+    "Image",
     "Import",
     "ImportPart",
     "Invitation",
@@ -61,5 +72,6 @@ __all__ = [
     "User",
     "UserSession",
     "VersionChoice",
+    "Window",
     "Workspace",
 ]

@@ -177,6 +177,30 @@ class Mark(PublicIdentity):
         return f"{self.kind} {self.label}"
 
 
+class Image(models.Model):
+    """An image that a tree has. Its bytes are a file named by their hash, kept once for all trees;
+    members of the tree's grove can read it. Texts name it by its hash."""
+
+    id = models.BigAutoField(primary_key=True)
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="images")
+    sha256 = models.CharField(max_length=64)
+    media_type = models.CharField(max_length=20)
+    width = models.IntegerField()
+    height = models.IntegerField()
+    size = models.IntegerField()  # bytes
+    by = models.ForeignKey(Participant, models.PROTECT)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["sha256", "tree"], name="image_of_a_tree_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.sha256
+
+
 class BranchSettings(models.Model):
     """Settings that are asked with at a slot and everywhere below it, where nothing nearer or
     on the line says otherwise; {}: none any more."""

@@ -1,10 +1,11 @@
 """Each participant's own view of a tree, and the text a person has not yet committed."""
 
 from django.db import models
+from django.db.models.functions import Lower
 
 from loom.models.base import PublicIdentity
 from loom.models.groves import Grove, Participant
-from loom.models.trees import Node, Tree
+from loom.models.trees import Item, Node, Tree
 
 
 class Workspace(PublicIdentity):
@@ -71,6 +72,59 @@ class Saved(PublicIdentity):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Window(models.Model):
+    """What a participant keeps in view, `#number`: lines of a node, the result of a line of a
+    turn, or a stash. Its states are those of `loom.rules.windows`; a closed one stays as a row.
+
+    A node never changes, so its row says which version was seen. The text of a result is in its
+    step; of a stash it is `text`. `step` is the line that opened the window.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="windows")
+    number = models.IntegerField()
+    kind = models.CharField(max_length=8)  # node, result or stash
+    step = models.ForeignKey(
+        "loom.Step", models.CASCADE, null=True, related_name="+", db_index=False
+    )
+    item = models.ForeignKey(Item, models.PROTECT, null=True, related_name="+", db_index=False)
+    version_seen = models.CharField(max_length=64, blank=True)
+    first = models.IntegerField(default=0)  # lines of a node, from 1, both included
+    last = models.IntegerField(default=0)
+    text = models.TextField(blank=True)
+    label = models.CharField(max_length=200, blank=True)
+    turn_uid = models.CharField(max_length=32, blank=True)  # in which it was opened
+    is_visible = models.BooleanField(default=True)
+    is_kept = models.BooleanField(default=False)
+    is_extended = models.BooleanField(default=False)
+    is_closed = models.BooleanField(default=False)
+    opened_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "number"], name="window_number_once"),
+            models.UniqueConstraint(
+                models.F("workspace"),
+                Lower("label"),
+                condition=models.Q(kind="stash", is_closed=False),
+                name="stash_label_once",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["workspace", "number"],
+                condition=models.Q(is_visible=True),
+                name="window_visible",
+            ),
+            models.Index(fields=["workspace", "kind", "number"], name="window_kind"),
+            models.Index(fields=["step"], name="window_step"),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.number}"
 
 
 # What a person has typed and not yet made a node of.

@@ -6,13 +6,14 @@ Annotations, marks, links, summaries, and what is pruned or in a sandbox are lef
 from dataclasses import dataclass
 
 from loom.access import Actor
-from loom.models import Node, Tree
+from loom.models import Image, Node, Tree
 from loom.queries import lookup
 from loom.queries.lookup import hides, path_ids, selected_versions
 from loom.queries.node_context import Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.workspaces import outline
 from loom.rules.errors import not_found
+from loom.rules.images import hashes_in
 
 PAGE = 60
 MOST_BELOW = 50
@@ -61,6 +62,20 @@ def _found(tree: Tree, local_id: str) -> Node:
     if node is None or node.kind != "text":
         raise not_found(f"[{local_id}]", "Open the link without it.")
     return lookup.selected_version(node.slot_id, None) or node
+
+
+def image_of(actor: Actor, tree: Tree, local_id: str, sha256: str) -> Image:
+    """The image, if the text with that id can be read here and names it; NOT_FOUND otherwise."""
+    refused = not_found("This image")
+    node = lookup.find_node(tree, local_id)
+    if node is None or node.kind != "text" or hides(node) or sha256 not in hashes_in(node.text):
+        raise refused
+    if lookup.selected_version(node.slot_id, None) != node:
+        raise refused
+    row = Image.objects.filter(tree=tree, sha256=sha256).first()
+    if row is None:
+        raise refused
+    return row
 
 
 def _first_fork(tree: Tree) -> Node:

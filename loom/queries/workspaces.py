@@ -17,6 +17,7 @@ from loom.queries.lookup import selected_versions
 from loom.queries.node_bodies import counted_below
 from loom.queries.node_rows import NodeRow, fetch, rows_of, walked
 from loom.queries.trees import position_of
+from loom.queries.windows import windows_of
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
 from loom.rules.identity import instant
@@ -63,7 +64,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "versions": versions_of(workspace),
         "revision": workspace.revision,
         "status": status_of(workspace),
-        "windows": [],
+        "windows": windows_of(actor, workspace),
         "tasks": [],
         "augments": [],
         "outline": outline_of(workspace),

@@ -6,18 +6,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from loom.access import Actor, may_read_call
-from loom.models import Call, Link, Node, Tree
+from loom.models import Call, Image, Link, Node, Tree
 from loom.queries.links import written
 from loom.queries.node_rows import NodeRow, in_chunks, rows_of
 from loom.queries.provenance import response_of
+from loom.rules.errors import CommandError
 from loom.rules.identity import instant
+from loom.rules.images import TYPES
 from loom.transfer import heddle_writer, text_export
 from loom.transfer.book_writers import Zipped
+from loom.transfer.images import bytes_of
 from loom.transfer.selection import Selection, Wanted, batched, notes_of
 
 EVIDENCE = ("supports", "refutes", "evidence")
 SHOWN = 1024 * 1024  # characters of an answer that Markdown shows
 _REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "cf-ray")
+_ENDINGS = dict(TYPES.values())
 _README = """# {title}
 
 A tree of Heddle, exported on {day} UTC.
@@ -25,6 +29,7 @@ A tree of Heddle, exported on {day} UTC.
 * `tree.json`: the whole tree. Importing it again gives the same tree with its proofs.
 * `tree.md`: every visible branch as text.
 * `calls/`: what was sent to models and what they answered, byte by byte.
+* `images/`: the images that the texts name by these hashes.
 * `thoughts/`: what models noted for themselves.
 * `evidence/`: what supports and what refutes a text.
 """
@@ -44,11 +49,20 @@ def archive(wanted: Wanted) -> Iterator[bytes]:
         for call in readable_calls(wanted.actor, tree):
             yield out.one(f"calls/{call.uid}.json", _call_json(call))
             yield out.one(f"calls/{call.uid}.response", response_of(call) or b"")
+    for image in tree.images.order_by("id").iterator(chunk_size=100):
+        yield out.one(f"images/{image.sha256}.{_ENDINGS[image.media_type]}", _bytes(image))
     for row in _thoughts(tree):
         yield out.one(f"thoughts/{row.local_id}.md", _thought(row))
     for name, text_of in _evidence(tree):
         yield out.one(f"evidence/{name}.md", text_of)
     yield out.end()
+
+
+def _bytes(image: Image) -> bytes:
+    try:
+        return bytes_of(image)
+    except CommandError:
+        return b""  # the file is gone; the rest of the tree is not
 
 
 def readable_calls(actor: Actor, tree: Tree) -> Iterator[Call]:

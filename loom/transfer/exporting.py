@@ -12,6 +12,7 @@ from loom.models import Link, Node, Tree, Workspace
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import looks_like_id
+from loom.rules.images import SIGN, hashes_in
 from loom.transfer import (
     archive_writer,
     book_writers,
@@ -39,6 +40,7 @@ ALL = (
     "excluded",
     "proofs",
     "calls",
+    "images",
 )
 
 
@@ -110,7 +112,14 @@ _TABLE = (
     Format("heddle", "Heddle JSON", "json", _JSON, "tree", _heddle, _EVERY, "calls"),
     Format("zip", "ZIP", "zip", _ZIP, "tree", archive_writer.archive, _EVERY, "calls"),
     Format(
-        "html", "Web page", "html", _HTML, "both", html_writer.html, f"{_BOOK} times", _READABLE
+        "html",
+        "Web page",
+        "html",
+        _HTML,
+        "both",
+        html_writer.html,
+        f"{_BOOK} times images",
+        _READABLE,
     ),
     Format(
         "markdown", "Markdown", "md", _MD, "both", _markdown, f"{_BOOK} times calls", "notes calls"
@@ -274,6 +283,7 @@ _SAYS = {
     "bookmarks": "{n} bookmarks",
     "tags": "{n} tags",
     "links": "{n} links",
+    "images": "{n} images (texts say what they show)",
     "calls": "{n} calls: what models were asked and answered",
     "proofs": "{n} hashes that prove who wrote what and when",
 }
@@ -336,11 +346,21 @@ def _counts(wanted: Wanted, selection: Selection) -> Counter[str]:
         counts["links"] += links.count()
     counts["authors"], counts["calls"] = len(authors), len(calls)
     counts["people"] = sum(kind == "human" for _, kind in authors)
+    named = {
+        sha for slots in batched(selection.chosen.values(), IDS_AT_ONCE) for sha in _images(slots)
+    }
+    counts["images"] = len(named)
     if wanted.end is None:
         texts = Node.objects.filter(tree=tree, kind="text")
         counts["pruned"] = texts.filter(pruned=True, sandbox=False).count()
         counts["sandbox"] = texts.filter(sandbox=True, pruned=False).count()
     return counts
+
+
+def _images(keys: list[int]) -> Iterator[str]:
+    rows = Node.objects.filter(pk__in=keys, text__contains=SIGN)
+    for text in rows.values_list("text", flat=True).iterator(chunk_size=100):
+        yield from hashes_in(text)
 
 
 def _branches(wanted: Wanted, selection: Selection) -> dict[str, int]:

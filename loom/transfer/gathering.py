@@ -4,6 +4,7 @@ import hashlib
 import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +26,7 @@ class Gathered:
         self._parents: list[str] = []
         self._versions: dict[int, str] = {}
         self._wanted: dict[int, Sequence[str]] = {}
+        self.last = ""  # the name of the node that was taken last
 
     @property
     def count(self) -> int:
@@ -50,6 +52,7 @@ class Gathered:
         if self.count >= MAX_NODES:
             raise unreadable(f"The file has more than {MAX_NODES:,} nodes.", "split the file")
         record.number = self.count
+        self.last = name
         self._names[name] = self.count
         if version_of:
             self._versions[self.count] = version_of
@@ -266,10 +269,9 @@ def _of_number(number: float) -> str:
 
 
 def _of_words(given: str) -> str:
-    try:
+    at: datetime | None = None
+    with suppress(ValueError):
         at = datetime.fromisoformat(given)
-    except ValueError:
-        at = None  # type: ignore[assignment]
     short = _MILLIS.sub("", given)
     for form in _FORMS if at is None else ():
         try:

@@ -7,6 +7,7 @@ every script and style but its own by their hashes.
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,11 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from loom.models import Image, Tree
 from loom.queries.node_rows import NodeRow
+from loom.rules.errors import CommandError
+from loom.rules.images import replaced
+from loom.transfer.images import data_url
 from loom.transfer.selection import Selection, Step, Wanted, notes_of, select
 
 MAX_RENDERED = 40_000  # longer texts are shown plain
@@ -29,6 +34,9 @@ class _Renderer(RendererHTML):
     """Renders an image as its description: the page requests nothing."""
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        source = str(tokens[idx].attrs.get("src", ""))
+        if source.startswith("image:"):
+            return escape(f"![{tokens[idx].content}]({source})")
         return escape(f"[image: {tokens[idx].content}]")
 
 
@@ -40,7 +48,7 @@ _LOWER = {f"<{end}h{level}>": f"<{end}h{level + 2}>" for end in ("", "/") for le
 
 def html(wanted: Wanted) -> Iterator[bytes]:
     """The page: each text as an article that names the one above it, each before what is below."""
-    selection = select(wanted)
+    selection = select(replace(wanted, images=True))
     tree = selection.tree
     title = escape(tree.title or "Untitled tree")
     position = selection.position()
@@ -116,11 +124,25 @@ def _ways(step: Step, above: str) -> str:
 
 
 def _text(selection: Selection, row: NodeRow) -> str:
-    if selection.tree.mode == "buffer":
-        return f'<span class="text plain">{escape(row.text)}</span>'
+    tree = selection.tree
+    if tree.mode == "buffer":
+        return f'<span class="text plain">{_pictured(tree, escape(row.text))}</span>'
     if len(row.text) > MAX_RENDERED:
-        return f'<div class="text plain">{escape(row.text)}</div>'
-    return f'<div class="text">{rendered(row.text)}</div>'
+        return f'<div class="text plain">{_pictured(tree, escape(row.text))}</div>'
+    return f'<div class="text">{_pictured(tree, rendered(row.text))}</div>'
+
+
+def _pictured(tree: Tree, escaped: str) -> str:
+    """The HTML with the tree's images inside it; one that is not there is described."""
+    return replaced(escaped, lambda alt, sha256: _image(tree, alt, sha256))
+
+
+def _image(tree: Tree, alt: str, sha256: str) -> str:
+    row = Image.objects.filter(tree=tree, sha256=sha256).first()
+    try:
+        return f'<img src="{data_url(row)}" alt="{alt}">' if row else f"[image: {alt}]"
+    except CommandError:
+        return f"[image: {alt}]"
 
 
 def rendered(text: str) -> str:

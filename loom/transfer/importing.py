@@ -20,7 +20,7 @@ from loom.events import streams
 from loom.events.streams import enqueue
 from loom.models import Import, ImportPart, Tree
 from loom.rules.errors import CommandError
-from loom.transfer import heddle_reader, tree_builder, uploads
+from loom.transfer import heddle_reader, images, tree_builder, uploads
 from loom.transfer.authors import Authors
 from loom.transfer.inputs import Part
 from loom.transfer.readers import documents
@@ -197,7 +197,7 @@ def _bring(row: Import, report: Report, beat: Beat) -> None:
         _demand_format(row, first[0])
         report.format = first[0].name
         upload.mended(report)
-        _import_part(row, first[1], report, beat, _ended(row, report))
+        _import_part(row, first[1], report, beat, _ended(row, report, upload))
 
 
 def _demand_format(row: Import, found: Format) -> None:
@@ -208,15 +208,32 @@ def _demand_format(row: Import, found: Format) -> None:
         )
 
 
-def _ended(row: Import, report: Report) -> Callable[[], None]:
-    """Records that the only tree of a file is complete."""
+def _ended(row: Import, report: Report, upload: uploads.Upload) -> Callable[[], None]:
+    """Records that the only tree of a file is complete, with the images that came with it."""
 
     def record() -> None:
+        if upload.images:
+            _keep_images(row, report, upload)
         Import.objects.filter(pk=row.pk).update(
             status="done", done=row.total, report=report.body(), error=None, leased_until=None
         )
 
     return record
+
+
+def _keep_images(row: Import, report: Report, upload: uploads.Upload) -> None:
+    user = row.participant.user
+    tree = Import.objects.select_related("tree__grove").get(pk=row.pk).tree
+    if user is None or tree is None:
+        return
+    actor = get_actor(user, row.grove)
+    for sha256, file in upload.images.items():
+        try:
+            kept = images.keep(actor, tree, file.read_bytes())
+        except CommandError as why:
+            report.warn(f"The image {sha256[:12]} was left out. {why.message}")
+        else:
+            report.kept["images"] += kept.sha256 == sha256
 
 
 def _wait(
@@ -348,6 +365,8 @@ def _write(
     for records in spool.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):
         for one in records:
             head.settle(one)
+            if head.current != "" and head.current in (one.source, one.number):
+                growing.current = one.number
             marks += tree_builder.marks_of(one)
             _tell(one, report)
         if records[0].number == 0 and not head.is_own:

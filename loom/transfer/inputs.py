@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ijson
+
 from loom.transfer.files import (
     MAX_DEPTH,
     MAX_PART,
@@ -16,6 +18,7 @@ from loom.transfer.files import (
     demand_readable,
     drained,
     parsed,
+    readable_json,
     value_of,
 )
 from loom.transfer.records import CallRecord, Head, Record, Report, unreadable
@@ -74,14 +77,23 @@ class Input:
             yield from parsed(source)
 
     def values(self) -> Iterator[Any]:
-        """The values of a file of JSON Lines, or of a list, one at a time."""
+        """The values of a file of JSON Lines, or of a list, one at a time. Each has at most 32
+        million bytes; how deep they are nested is for the reader to bound."""
         with Source(self.path, self.tell, self.broken) as source:
-            events = parsed(source, is_lines=True)
-            for first in events:
-                if first[0] == "start_array":
-                    yield from (value for _, value in items(first, events))
-                else:
-                    yield _whole(first, events)
+            is_list = source.read(1024).lstrip()[:1] == b"["
+            source.seek(0)
+            with readable_json():
+                # Built by the parser, which is five times as fast as by its events.
+                every = ijson.items(
+                    source, "item" if is_list else "", multiple_values=True, use_float=True
+                )
+                try:
+                    source.most = MAX_PART
+                    for value in every:
+                        yield value
+                        source.most = MAX_PART
+                except TooMuch:
+                    raise unreadable("A part of the file is too large.", "split the file") from None
 
     def raw(self) -> bytes:
         """All bytes of the file, without a byte order mark."""

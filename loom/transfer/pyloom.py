@@ -372,4 +372,5 @@ def _head(whole: dict[str, Any], answers: Answers, report: Report) -> Head:
             report.kept["texts of models without a name"] += 1
 
     title = text_of(whole.get("title"), 300) or text_of(whole.get("name"), 300)
-    return Head(title=title, imported=whole, settle=settle)
+    current = text_of(whole.get("selected_node_id"), 200)
+    return Head(title=title, imported=whole, settle=settle, current=current)

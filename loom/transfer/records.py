@@ -140,7 +140,8 @@ def _as_it_is(record: Record) -> None:
 class Head:
     """What a file says about its tree. `kinds` are human or model by the name of an author;
     `settle` completes a record with what came later in the file. `is_rooted`: the first record is
-    above all others, so an empty one is the root."""
+    above all others, so an empty one is the root. `current` names the record at which the other
+    program was, by its `source` or its number; "" is unknown."""
 
     title: str = ""
     mode: str = "buffer"
@@ -156,6 +157,7 @@ class Head:
     settle: Callable[[Record], None] = _as_it_is
     plan: Plan | None = None
     is_rooted: bool = True
+    current: str | int = ""
 
 
 @dataclass

@@ -13,6 +13,7 @@ from loom.models import Mark, Node, Tree, VersionChoice, Workspace
 from loom.queries.lookup import path_ids
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import identity
+from loom.rules.images import SIGN, described
 
 NODES_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 1_000_000
@@ -38,6 +39,7 @@ class Wanted:
     notes: bool = False
     authors: bool = True
     calls: bool = False
+    images: bool = False  # as the tree names them; otherwise `[image: what it shows]`
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,13 @@ class Selection:
         """The same in pages of at most 500 texts and about a million characters."""
         for page in self._pages():
             rows = {row.slot_id: row for row in rows_of([self.chosen[one.slot] for one in page])}
-            yield [(step, rows[step.slot]) for step in page if step.slot in rows]
+            found = [(step, rows[step.slot]) for step in page if step.slot in rows]
+            if not self.wanted.images:
+                found = [
+                    (step, row._replace(text=described(row.text)) if SIGN in row.text else row)
+                    for step, row in found
+                ]
+            yield found
 
     def _pages(self) -> Iterator[list[Step]]:
         page: list[Step] = []

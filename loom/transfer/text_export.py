@@ -7,6 +7,7 @@ from loom.access import Actor
 from loom.models import Node, Tree, Workspace
 from loom.queries.lookup import path_ids, selected_versions
 from loom.queries.node_rows import NodeRow, rows_of
+from loom.rules.images import SIGN, described
 
 PAGE = 1000
 
@@ -42,9 +43,14 @@ def _pages(
     """The nodes of the path with a text, in chunks."""
     ids = [key for _, key in path_ids(actor, tree, workspace, node)]
     for first in range(0, len(ids), PAGE):
-        rows = [row for row in rows_of(ids[first : first + PAGE]) if row.text]
+        rows = [_told(row) for row in rows_of(ids[first : first + PAGE]) if row.text]
         if rows:
             yield rows
+
+
+def _told(row: NodeRow) -> NodeRow:
+    """The row with its images described: their addresses mean nothing elsewhere."""
+    return row._replace(text=described(row.text)) if SIGN in row.text else row
 
 
 # A whole tree as text or Markdown: every visible branch, one after the other.
@@ -105,7 +111,8 @@ def _pieces(
     for first in range(0, len(steps), NODES_AT_ONCE):
         page = steps[first : first + NODES_AT_ONCE]
         standing = selected_versions([step.slot for step in page], workspace)
-        rows = {row.slot_id: row for row in rows_of([one for one, _ in standing.values()])}
+        read = rows_of([one for one, _ in standing.values()])
+        rows = {row.slot_id: _told(row) for row in read}
         names.update({slot: rows[slot].local_id for slot in rows.keys() & forks})
         said = ""
         for step in page:

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from loom.commands.links import link_body
 from loom.commands.marks import mark_body
-from loom.commands.node_writer import content_of, make_items
+from loom.commands.node_writer import content_of, keep_images, make_items
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.models import Import, Link, Mark, Node, NodeSource, Tree
+from loom.models import Import, Link, Mark, Node, NodeSource, Tree, Workspace
 from loom.queries.node_bodies import event_bodies, without_text
 from loom.queries.node_rows import row_of
 from loom.queries.trees import measured
@@ -34,6 +34,7 @@ class Growing:
         self.ledger = Ledger(tree.pk)
         self.addressing = Addressing(tree, self.ledger)
         self.shift = 1
+        self.current = -1  # the number of the record at which the importer goes on
         self.kinds: dict[str, str] = {}
         # Ids are names, not secrets: system randomness for each costs a second per 100,000.
         self._dice = random.Random(secrets.randbits(128))  # noqa: S311
@@ -60,6 +61,8 @@ class Growing:
             writer.ordinals(len(records))
             rows = [self._row(record) for record in records]
             Node.objects.bulk_create(rows)
+            for row in rows:
+                keep_images(self.tree, row.text)
             self._sources(records, rows)
             # From data at hand: PostgreSQL plans badly for a table that has only just grown, and
             # reading 1,000 of 100,000 back took 7 s (measured).
@@ -184,8 +187,8 @@ def add_marks(growing: Growing, given: list[records.Mark], beat: Beat) -> None:
             marked = ["tree" if number < 0 else names[number] for number in numbers]
             items = {name: item for name in marked if (item := growing.addressing.of(name))}
             make_items(items.values())
-            for name, one in zip(marked, batch, strict=True):
-                row = Mark(
+            rows = [
+                Mark(
                     tree=growing.tree,
                     kind=one.kind,
                     label=one.label,
@@ -193,10 +196,13 @@ def add_marks(growing: Growing, given: list[records.Mark], beat: Beat) -> None:
                     participant=growing.authors.of(one.by, kind_of(growing, one.by)),
                     at=_made_at(one.at, growing),
                 )
-                row.save(force_insert=True)
+                for name, one in zip(marked, batch, strict=True)
+            ]
+            Mark.objects.bulk_create(rows)
+            for name, row in zip(marked, rows, strict=True):
                 shown = growing.addressing.shown(name)
                 writer.append("mark.added", {"mark": mark_body(row, shown)})
-                growing.report.kept[f"{one.kind}s"] += 1
+                growing.report.kept[f"{row.kind}s"] += 1
             writer.flush()
 
 
@@ -242,8 +248,8 @@ def _made_at(given: str, growing: Growing) -> datetime:
 
 
 def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) -> None:
-    """Makes the tree visible, with the event `import.finished`; `done` records it in the same
-    transaction."""
+    """Makes the tree visible, with the event `import.finished`, and puts the importer where the
+    other program was; `done` records it in the same transaction."""
     report = growing.report.body()
     tree = growing.tree
     with transaction.atomic():
@@ -254,4 +260,10 @@ def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) ->
         writer.sized(measured(tree.pk))
         writer.flush()
         Tree.objects.filter(pk=tree.pk).update(erasing_at=None, touched_at=timezone.now())
+        if growing.current >= 0:
+            Workspace.objects.create(
+                participant=growing.authors.person,
+                tree=tree,
+                position_id=growing.ledger.row(growing.current + growing.shift),
+            )
         done()

@@ -1,7 +1,11 @@
 """The files of an import, which are one file or those in a ZIP; and the trees in them."""
 
+import lzma
+import re
 import shutil
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -16,6 +20,12 @@ from loom.transfer.records import Report, unreadable
 
 MAX_FILES = 10_000
 _PIECE = 1024 * 1024
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
+    *(OSError, EOFError, ValueError, IndexError, struct.error),
+)
+OWN = {"README.md", "tree.json", "tree.md"}  # in every ZIP that Heddle writes
+_IMAGE = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
 
 
 class Upload:
@@ -28,6 +38,14 @@ class Upload:
         self.left_out: list[str] = []
         self.size = 0
         self.files: list[tuple[Input, Format]] = []
+        self.images: dict[str, Path] = {}  # of a ZIP of Heddle's own, by hash
+        try:
+            self._open(path, name)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _open(self, path: Path, name: str) -> None:
         if path.stat().st_size == 0:
             raise unreadable("The file is empty.")
         if path.stat().st_size > MAX_FILE:
@@ -66,10 +84,18 @@ class Upload:
             target = self._folder / f"{number}"
             try:
                 made(target)
+                if image := _IMAGE.fullmatch(name):
+                    self.images[image[1]] = target
+                    continue
                 self._add(target, name)
             except CommandError as error:
                 refused.append(error)
                 self.left_out.append(f"{name[:80]} was left out. {error.message}")
+        own = [one for one in self.files if one[1].name == "heddle"]
+        if own:
+            # Our own ZIP has the same tree in other forms beside it.
+            self.left_out = []
+            self.files = own
         others = [one for one in self.files if one[1].name != "text"]
         if others and len(others) < len(self.files):
             self.left_out += [
@@ -87,15 +113,20 @@ class Upload:
                 infos = [one for one in archive.infolist() if not one.is_dir()]
                 if len(infos) > MAX_FILES:
                     raise unreadable(f"The ZIP has more than {MAX_FILES:,} files.", "split it")
+                names = {one.filename for one in infos}
+                if names >= OWN:  # what else is in it is for people
+                    infos = [
+                        one
+                        for one in infos
+                        if one.filename == "tree.json" or one.filename.startswith("images/")
+                    ]
                 budget = [MAX_FILE]
                 for info in infos:
                     name = PurePosixPath(info.filename.replace("\\", "/"))
                     if name.name.startswith(".") or "__MACOSX" in name.parts:
                         continue
                     yield name.name, _Copy(archive, info, budget, self._tell)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError):
-            raise unreadable("The ZIP is damaged or encrypted.", "pack it again") from None
-        except (ValueError, UnicodeError):
+        except _DAMAGED:
             raise unreadable("The ZIP is damaged.", "pack it again") from None
 
     def parts(self) -> Iterator[tuple[Format, Part]]:
@@ -132,6 +163,13 @@ class _Copy:
         self._archive, self._info, self._budget, self._tell = archive, info, budget, tell
 
     def __call__(self, target: Path) -> None:
+        """Writes the file. Raises for one that is damaged, encrypted, or too large."""
+        try:
+            self._write(target)
+        except _DAMAGED:
+            raise unreadable("It is damaged or encrypted.", "pack it again") from None
+
+    def _write(self, target: Path) -> None:
         with self._archive.open(self._info) as packed, target.open("wb") as out:
             while piece := packed.read(_PIECE):
                 self._budget[0] -= len(piece)

@@ -68,6 +68,9 @@ def _words() -> dict[str, Callable[[int], str]]:
         "bookmarks": lambda n: ngettext("%d bookmark", "%d bookmarks", n),
         "tags": lambda n: ngettext("%d tag", "%d tags", n),
         "links": lambda n: ngettext("%d link", "%d links", n),
+        "images": lambda n: ngettext(
+            "%d image; the text says what it shows", "%d images; the texts say what they show", n
+        ),
         "calls": lambda n: ngettext(
             "%d call: what a model was asked and answered",
             "%d calls: what models were asked and answered",

@@ -1,9 +1,11 @@
 """The keys of a page in words, and the template tags that draw them."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.template import Library
+from django.utils.dateformat import format as date_format
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
@@ -143,6 +145,24 @@ def for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
 
 
 register = Library()
+
+
+@register.filter
+def moment(at: datetime) -> SafeString:
+    """An instant, which the page's scripts write in the reader's language and time zone."""
+    return format_html('<time datetime="{}" data-full>{} UTC</time>', *_both(at, "Y-m-d H:i"))
+
+
+@register.filter
+def day(at: datetime) -> SafeString:
+    """The same without the hour."""
+    return format_html('<time datetime="{}" data-day>{}</time>', *_both(at, "Y-m-d"))
+
+
+def _both(at: datetime, words: str) -> tuple[str, str]:
+    instant = at.astimezone(UTC)
+    return instant.isoformat(), date_format(instant, words)
+
 
 _DRAWN = {
     **{"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓"},

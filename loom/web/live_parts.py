@@ -7,6 +7,7 @@ reader's own. Only what every member may see is drawn: what leads to other grove
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -101,9 +102,10 @@ def parts_for(
 
 
 @lru_cache(maxsize=1024)
-def _lasting(tree_uid: str) -> tuple[int, str, int]:
-    """Row id, mode and grove of a tree, which never change."""
-    row: tuple[int, str, int] = Tree.objects.values_list("pk", "mode", "grove_id").get(uid=tree_uid)
+def _lasting(tree_uid: str) -> tuple[int, str, int, datetime]:
+    """Row id, mode, grove and creation of a tree, which never change."""
+    found = Tree.objects.values_list("pk", "mode", "grove_id", "created_at")
+    row: tuple[int, str, int, datetime] = found.get(uid=tree_uid)
     return row
 
 
@@ -121,10 +123,11 @@ class _Named:
     below: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        key, mode, grove = _lasting(self.tree_uid)
+        key, mode, grove, made = _lasting(self.tree_uid)
         people = Participant.objects.filter(grove=grove).select_related("grove").order_by("id")
         self.participants = list(people)
-        self.tree = Tree(pk=key, uid=self.tree_uid, mode=mode, grove=self.participants[0].grove)
+        home = self.participants[0].grove
+        self.tree = Tree(pk=key, uid=self.tree_uid, mode=mode, grove=home, created_at=made)
         names = [sorted(one) for one in (self.near, self.only, self.points, self.generations)]
         marks = [", ".join(["%s"] * len(one)) or "NULL" for one in names]
         sql = _CHANGED.format(near=marks[0], only=marks[1], points=marks[2], generations=marks[3])

@@ -135,16 +135,22 @@ MAX_RENDERED = 40_000
 # would make the HTML the square of the text. Such texts are shown without tables.
 MAX_CELLS = 20_000
 
+_OWN_IMAGE = re.compile("image:[0-9a-f]{64}")
 _TAGS = set(
     "p br hr strong em s code pre span blockquote ul ol li h3 h4 h5 h6 a"
-    " table thead tbody tr th td".split()
+    " table thead tbody tr th td img".split()
 )
-_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "pre": {"tabindex"}}
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "img": {"src", "alt", "loading"},
+    "ol": {"start"},
+    "pre": {"tabindex"},
+}
 
 
 class _Renderer(RendererHTML):
-    """Renders an image as its description, and headings below those of the page; highlights a
-    limited amount of code per text, and shows the rest plain."""
+    """Renders an image that Heddle has, any other as its description; headings below those of the
+    page; highlights a limited amount of code per text, and shows the rest plain."""
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         env["coloured"] = env.get("coloured", 0) + len(tokens[idx].content)
@@ -153,7 +159,11 @@ class _Renderer(RendererHTML):
         return super().fence(tokens, idx, options, env)
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        words = tokens[idx].content or str(tokens[idx].attrs.get("src", ""))
+        source = str(tokens[idx].attrs.get("src", ""))
+        if _OWN_IMAGE.fullmatch(source):
+            address = f"/api/images/{source.removeprefix('image:')}"
+            return f'<img src="{address}" alt="{escape(tokens[idx].content)}" loading="lazy">'
+        words = tokens[idx].content or source
         return escape(f"[image: {words}]")
 
     def heading_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:

@@ -91,6 +91,7 @@ class NodeShown:
     is_pruned: bool
     is_excluded: bool
     is_imported: bool
+    is_undated: bool  # its file does not say when it was written
     broken: str
     summary: str
 
@@ -208,6 +209,8 @@ class Found:
             is_pruned=bool(row.pruned or row.version_pruned),
             is_excluded=bool(row.excluded),
             is_imported=row.imported,
+            # What has no date in its file gets the time of the import, which nothing else has.
+            is_undated=row.imported and row.created_at >= self.tree.created_at,
             broken=broken_reason(row.finish),
             summary=row.summary,
         )

@@ -5,12 +5,13 @@ Also, for owners, the page where such links are created and revoked.
 
 import logging
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from django.contrib import messages
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -25,6 +26,7 @@ from loom.queries.node_context import Margin
 from loom.queries.node_rows import NodeRow
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, looks_like_id
+from loom.transfer.images import served
 from loom.web import markdown
 from loom.web.avatars import COLOURS
 from loom.web.groves import frame
@@ -69,7 +71,7 @@ def page(request: HttpRequest, secret: str) -> HttpResponse:
         "tree": link.tree,
         "link": link,
         "node": found.node.local_id,
-        "nodes": [_text(row, found.margins[row.id], colours) for row in found.rows],
+        "nodes": [_text(secret, row, found.margins[row.id], colours) for row in found.rows],
         "above": found.rows[0].local_id if found.has_above else "",
         "below": [(row, _words(row), colours[row.author_uid]) for row in found.below],
         "has_more": found.has_more,
@@ -107,7 +109,7 @@ def _colours(rows: list[NodeRow]) -> dict[str, int]:
     return {uid: place % COLOURS for place, uid in enumerate(authors)}
 
 
-def _text(row: NodeRow, margin: Margin, colours: dict[str, int]) -> TextShown:
+def _text(secret: str, row: NodeRow, margin: Margin, colours: dict[str, int]) -> TextShown:
     shown = row.text[:MAX_SHOWN]
     return TextShown(
         id=row.local_id,
@@ -115,10 +117,25 @@ def _text(row: NodeRow, margin: Margin, colours: dict[str, int]) -> TextShown:
         colour=colours[row.author_uid],
         at=row.at,
         age=age_of(row.created_at),
-        body=markdown.rendered(shown),
+        body=_with_images(markdown.rendered(shown), secret, row.local_id),
         is_cut=row.length > MAX_SHOWN,
         margin=margin,
     )
+
+
+def _with_images(body: SafeString, secret: str, local_id: str) -> SafeString:
+    """The HTML with the addresses under which anybody who has the link gets the images."""
+    address = f'<img src="/public/{quote(secret, safe="")}/images/{local_id}/'
+    return mark_safe(body.replace('<img src="/api/images/', address))  # noqa: S308 (quoted)
+
+
+@require_GET
+@anybody
+def image(request: HttpRequest, secret: str, local_id: str, sha256: str) -> HttpResponse:
+    """An image for anybody who has the link, if a text names it that the link shows."""
+    _demand_room(request)
+    actor, link = access.get_public_tree(secret)
+    return served(public.image_of(actor, link.tree, local_id.lower(), sha256))
 
 
 def _words(row: NodeRow) -> str:

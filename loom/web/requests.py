@@ -153,6 +153,8 @@ def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
 
 # Where a reader stands in a tree, and which stretch of their path a page shows.
 
+MOST_LOOKED_AT = 8
+
 
 @dataclass(frozen=True)
 class Place:
@@ -194,9 +196,19 @@ def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Plac
     visible = lookup.visible_at_or_above(position, workspace)
     if workspace.revision == 0 and visible.parent_slot_id is None:
         visible = lookup.first_fork(visible, most=MOST_STEPS)
+        visible = visible if visible.text else first_text(tree) or visible
     return Place(
         actor, tree, workspace, lookup.selected_version(visible.slot_id, workspace) or visible
     )
+
+
+def first_text(tree: Tree) -> Node | None:
+    """The first visible node of a tree that has a text, where one of its first nodes does."""
+    first = Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False)
+    for node in first.exclude(text="").order_by("id")[:MOST_LOOKED_AT]:
+        if lookup.hidden_by(node) is None and not node.version_pruned:
+            return node
+    return None
 
 
 def node_named(tree: Tree, local_id: str) -> Node:

@@ -74,6 +74,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/share", public.share),
     path("trees/<uid:uid>/share/<slug:deed>", public.change),
     path("public/<str:secret>", public.page),
+    path("public/<str:secret>/images/<local:local_id>/<slug:sha256>", public.image),
     path("trees/<uid:uid>/past", history.moment),
     path("trees/<uid:uid>/past/path", history.path),
     path("trees/<uid:uid>/tags", trees.tags),

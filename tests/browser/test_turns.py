@@ -34,6 +34,7 @@ def _weaver(heddle: Heddle) -> Iterator[None]:
 def start(page: Page, words: str = "", *, aside: bool = False) -> None:
     """Asks the agent to act, with these words."""
     page.get_by_label("Text of the next node").fill(words)
+    page.get_by_role("button", name="More options").click()
     page.locator(".act-menu summary").click()
     page.get_by_role("radio", name="Weaver").check()
     if aside:
@@ -127,6 +128,7 @@ def test_a_working_turn_is_accessible(heddle: Heddle, visit: Open, theme: str, p
     size = {"size": PHONE} if phone else {}
     page = live(visit(f"/trees/{tree}", theme=theme, bypass_csp=True, **size))
     heddle.provider.script(says("I look.\n→ view here full\n→ prune root\n"), stalls("Then"))
+    page.get_by_role("button", name="More options").click()
     page.locator(".act-menu summary").click()
     assert violations(page) == []
     page.get_by_role("radio", name="Weaver").check()

@@ -6,7 +6,7 @@ from tests.grammar.phrasings import REFUSED
 FRESH: tuple[tuple[str, str], ...] = (
     ("show me what a7x2 says", REFUSED),
     ("please show a7x2 in full", "view a7x2 full"),
-    ("open the node a7x2", "view a7x2"),
+    ("open the node a7x2", "open a7x2"),
     ("read a7x2 and b3k9", REFUSED),
     ("read me a7x2", "view a7x2"),
     ("can you display a7x2 in full?", "view a7x2 full"),

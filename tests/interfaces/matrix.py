@@ -68,6 +68,8 @@ GET    trees/{tree}/estimate           200 200 200 404 401
 GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
 GET    trees/{tree}/export/preview     200 200 200 404 401
+POST   trees/{tree}/images             400 400 403 404 401
+GET    images/{image}                  200 200 200 404 401
 GET    commands                        200 200 200 200 401
 GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401
@@ -76,6 +78,8 @@ GET    workspaces/{agents}             200 200 200 404 401
 GET    workspaces/{workspace}/events   200 404 404 404 401
 GET    workspaces/{workspace}/outline  200 404 404 404 401
 GET    workspaces/{workspace}/status   200 404 404 404 401
+GET    workspaces/{workspace}/windows  200 404 404 404 401
+GET    workspaces/{agents}/windows     200 200 200 404 401
 GET    workspaces/{agents}/outline     200 200 200 404 401
 GET    workspaces/{agents}/status      200 200 200 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
@@ -164,6 +168,14 @@ LINES = {
     "split": ["split {node} at:2"],
     "undo": ["undo"],
     "redo": ["redo"],
+    "open": ["open {node}"],
+    "hide": ["hide #900", 'hide label:"kept"', "hide all"],
+    "show": ["show #900", 'show label:"kept"'],
+    "close": ["close #900", 'close label:"kept"', "close all"],
+    "drop": ["drop {marked}"],
+    "stash": ['stash "new" "a lamp"', 'stash "new" content-of:{node}'],
+    "recall": ['recall "idea"'],
+    "memory": ["memory"],
     "think": ['think "hm"'],
     "budget": ["budget", "budget extend steps:5"],
     "help": ["help"],

@@ -9,12 +9,13 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from rest_framework.test import APIClient
 
 from loom import commands
+from loom.access import get_actor
 from loom.commands import registry
 from loom.commands.registry import Command
 from loom.models import Tree
 from loom.rules.permissions import OF_ROLE, ROLES
 from tests.interfaces.matrix import LINES, PEOPLE, ROWS
-from tests.interfaces.world import counted, person, world  # noqa: F401 (a fixture)
+from tests.interfaces.world import counted, open_windows, person, world  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
@@ -90,6 +91,9 @@ def _lines(world: World) -> Iterator[tuple[Command, str]]:  # noqa: F811
 @pytest.mark.parametrize("name", PEOPLE)
 def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: Client) -> None:  # noqa: F811
     client = api(person(name))
+    if name in ("writer", "reader"):
+        tree = Tree.objects.get(uid=world["tree"])
+        open_windows(get_actor(person(name), tree.grove), tree, world["marked"])
     for command, line in _lines(world):
         point = transaction.savepoint()
         before = counted()
@@ -110,11 +114,13 @@ def test_nothing_is_written_in_an_archived_tree(world: World, api: Client) -> No
     owner.patch(f"/api/trees/{world['tree']}", {"archived": True}, format="json")
     before = counted()
     for command, line in _lines(world):
+        point = transaction.savepoint()
         answer = owner.post(f"/api/trees/{world['tree']}/commands", {"line": line}, format="json")
+        assert counted() == before, line
+        transaction.savepoint_rollback(point)
         outcome = (answer.status_code, answer.json().get("code"))
         refused = command.world or line in OUTSIDE_A_TURN
         assert outcome == ((409, "REJECTED") if refused else (200, None)), line
-    assert counted() == before
 
 
 def test_an_agents_workspace_takes_lines_for_its_view_only(world: World, api: Client) -> None:  # noqa: F811

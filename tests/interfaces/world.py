@@ -1,18 +1,21 @@
 """A grove with one of everything, for tests that go through all addresses and lines."""
 
 import gzip
+import io
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from PIL import Image
 
 from loom import models
-from loom.access import get_actor
+from loom.access import Actor, get_actor
 from loom.commands import groves, node_writer, people
 from loom.commands import trees as tree_commands
 from loom.commands.execute import Request, execute_line
 from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
+from loom.transfer import images
 
 
 @pytest.fixture
@@ -41,6 +44,7 @@ def world(
     gone = say(f'respond {node} "gone"')
     say(f"exclude {gone}")
     say(f"prune {gone}")
+    open_windows(actor, tree, marked)
     muse.permissions = ["loom_aware"]
     muse.save()
     archived = node_writer.make_tree(actor, title="Old")
@@ -63,8 +67,32 @@ def world(
         "import": models.Import.objects.create(
             grove=grove, participant=actor.participant, name="a.json", file="nowhere"
         ).uid,
+        "image": images.keep(actor, tree, SMALL).sha256,
         **_runs(tree, muse, actor.participant, node),
     }
+
+
+def open_windows(actor: Actor, tree: Tree, local_id: str) -> None:
+    """Opens a window on a node and makes a stash, with the same numbers for everybody."""
+    of = Node.objects.get(tree=tree, local_id=local_id).pk
+    node_writer.make_items([of])
+    own: dict[str, Any] = {"workspace": node_writer.workspace_of(actor.participant, tree)}
+    own["opened_at"] = timezone.now()
+    models.Window.objects.create(
+        number=900, kind="node", item_id=of, first=1, last=1, label="kept", **own
+    )
+    models.Window.objects.create(
+        number=901, kind="stash", text="a lamp", label="idea", is_visible=False, **own
+    )
+
+
+def _small() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (1, 1)).save(out, "PNG")
+    return out.getvalue()
+
+
+SMALL = _small()
 
 
 def _session(owner: User) -> str:

@@ -16,10 +16,18 @@ _ABOVE = [one / "shared" / "samples" for one in Path(__file__).resolve().parents
 SAMPLES = next((one for one in _ABOVE if one.is_dir()), _ABOVE[0])
 
 
-def file_of(actor: Actor, content: Any, *, name: str = "file.json", format: str = "") -> Import:
+def file_of(
+    actor: Actor,
+    content: Any,
+    *,
+    name: str = "file.json",
+    format: str = "",
+    options: dict[str, str] | None = None,
+) -> Import:
     """An import of a file of these bytes (or of a value as JSON) that nobody has begun."""
     raw = content if isinstance(content, bytes) else json.dumps(content).encode()
     row = Import(grove=actor.grove, participant=actor.participant, name=name, format=format)
+    row.options = options or {}
     path = importing.folder() / row.uid
     path.write_bytes(raw)
     row.file, row.total = str(path), len(raw)

@@ -94,7 +94,7 @@ def claude(*, with_parents: bool) -> dict[str, Any]:
         if sender == "assistant":
             content.insert(0, {"type": "thinking", "thinking": "They greet."})
             content.append({"type": "tool_use", "name": "clock", "input": {}})
-        one = {"uuid": uid, "sender": sender, "text": text, "content": content}
+        one: dict[str, Any] = {"uuid": uid, "sender": sender, "text": text, "content": content}
         one["created_at"] = "2024-05-06T07:08:09.123456Z"
         one["attachments"] = [{"file_name": "a.txt", "extracted_content": "inside"}]
         messages.append({**one, "parent_message_uuid": parent} if with_parents else one)
@@ -120,7 +120,7 @@ def test_an_older_chat_of_claude_is_one_thread() -> None:
 
 def test_a_chat_of_librechat_may_be_flat_or_nested() -> None:
     root = "00000000-0000-0000-0000-000000000000"
-    flat = [
+    flat: list[dict[str, Any]] = [
         {"messageId": "1", "parentMessageId": root, "text": "Q", "isCreatedByUser": True},
         {"messageId": "2", "parentMessageId": "1", "text": "A", "sender": "GPT-4", "model": "m"},
         {"messageId": "3", "parentMessageId": "1", "text": "B", "sender": "GPT-4"},

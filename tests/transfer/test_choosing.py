@@ -13,7 +13,9 @@ from rest_framework.test import APIClient
 
 from loom import tasks
 from loom.access import Actor
-from loom.models import Import, Participant, Tree, User
+from loom.commands.execute import Request, execute_line
+from loom.commands.node_writer import make_tree
+from loom.models import Import, Participant, Tree, User, Workspace
 from loom.queries.verify import verify_tree
 from loom.transfer import importing
 from tests.transfer.conftest import Bring, file_of, texts
@@ -192,3 +194,34 @@ def test_a_worker_that_takes_over_does_not_import_a_tree_twice(
     row.refresh_from_db()
     assert row.status == "done" and row.report["trees"] == 3
     assert sorted(Tree.objects.values_list("title", flat=True)) == sorted(TITLES)
+
+
+def test_the_importer_goes_on_where_the_other_program_was(bring: Bring, actor: Actor) -> None:
+    row = bring(chatgpt("Fog"))
+    place = Workspace.objects.get(tree=row.tree, participant=actor.participant)
+    assert place.position.text == "Two."
+    row = bring({"nodes": {"a": {"text": "one", "parentId": None}}, "current": "gone"})
+    assert row.status == "done" and not Workspace.objects.filter(tree=row.tree).exists()
+    text = bring(b"One.\n\nTwo.", options={"split": "paragraphs"})
+    assert Workspace.objects.get(tree=text.tree).position.text == "Two."
+
+
+WRITTEN = "heddle zip pyloom loomsidian exoloom miniloom sillytavern jsonl markdown text epub docx"
+
+
+@pytest.mark.parametrize("form", WRITTEN.split())
+def test_what_is_written_is_read_again(
+    form: str, api: Client, owner: User, actor: Actor, bring: Bring
+) -> None:
+    tree = make_tree(actor, title="Rain", mode="dialogue")
+    for text in ("It rained.", "All night.", "And all day."):
+        execute_line(actor, tree, Request(f"respond\n{text}"))
+    answer = api(owner).get(f"/api/trees/{tree.uid}/export?format={form}")
+    assert answer.status_code == 200
+    raw = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    row = bring(raw, name="export", options={"split": "whole"})
+    assert (row.status, row.error) == ("done", None), row.report
+    assert row.tree is not None
+    read = "".join(text for text, _ in texts(row.tree))
+    for text in ("It rained.", "All night.", "And all day."):
+        assert read.count(text) == 1

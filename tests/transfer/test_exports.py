@@ -129,7 +129,7 @@ def test_markdown_has_notes_if_asked_for(
     assert f"**{made[0].local_id}** Tell me.\n\n> note · Owner: why?\n" in shown
 
 
-# Provenance (AG-54, 55).
+# Provenance.
 
 
 def test_markdown_says_where_texts_came_from(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.models import Mark, Node, Participant, Tree
+from loom.models import Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
 from loom.rules.identity import instant
 from loom.transfer import files, pyloom
@@ -202,6 +202,20 @@ def test_a_new_node_goes_on_below_an_imported_one(bring: Bring, actor: Actor) ->
     said = execute_line(actor, tree, Request(f'respond {_one(tree, "a").local_id} "b"'))
     assert said.body["ok"] and tree.nodes.count() == 3
     assert verify_tree(actor, tree, None)["status"] == "valid"
+
+
+def test_a_text_without_a_date_in_its_file_is_shown_with_none(
+    bring: Bring, owner: User, api: Any
+) -> None:
+    when = {"meta": {"creation_timestamp": "2021-03-04-05.06.07"}}
+    tree = tree_of(bring(full(node("a"), node("b", **when))))
+    client = api(owner)
+    dated = client.get(f"/trees/{tree.uid}/nodes/{_one(tree, 'b').local_id}").content.decode()
+    assert "<dt>Written</dt>" in dated and "2021-03-04" in dated
+    undated = client.get(f"/trees/{tree.uid}/nodes/{_one(tree, 'a').local_id}").content.decode()
+    assert "<dt>Imported</dt>" in undated and "<dt>Written</dt>" not in undated
+    page = client.get(f"/trees/{tree.uid}?node={_one(tree, 'a').local_id}").content.decode()
+    assert "does not say when it was written" in page or tree.mode == "buffer"
 
 
 @pytest.mark.timeout(600)  # a minute on a quiet machine, and machines are not always quiet

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from loom.rules.errors import CommandError
+from loom.transfer import inputs
 from tests.transfer.reading import raw_of, tree_of, trees_of
 
 HEADER = {"user_name": "Ada", "character_name": "Seraph", "create_date": "2023-1-8 @12h 34m 56s"}
@@ -267,4 +268,19 @@ def test_a_zip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = zipped(big__txt=b"a" * 100_000)
     monkeypatch.setattr(uploads, "MAX_FILE", 50_000)
     with pytest.raises(CommandError, match="more than 50,000 bytes"):
+        trees_of(raw)
+
+
+def test_a_value_that_is_nested_too_deep_is_left_out() -> None:
+    deep = b"[" * 5000 + b"]" * 5000
+    raw = b'{"messages": [{"role": "user", "content": "Q", "x": ' + deep + b"}]}"
+    tree = tree_of(raw)
+    assert tree.outline() == [("Q", None)]
+    assert tree.report.dropped and len(json.dumps(tree.records[-1].imported)) < 300
+
+
+def test_a_chat_that_is_too_large_refuses_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "MAX_PART", 100_000)
+    raw = [{"mapping": {}, "x": "y" * 60_000}, {"mapping": {}, "x": "y" * 300_000}]
+    with pytest.raises(CommandError, match="too large"):
         trees_of(raw)

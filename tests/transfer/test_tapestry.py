@@ -58,4 +58,4 @@ def test_a_weave_with_changed_bytes_is_a_tree_or_a_sentence() -> None:
         try:
             tree_of(bytes(changed))
         except CommandError as error:
-            assert error.body["message"].endswith(".")
+            assert error.message.endswith(".")

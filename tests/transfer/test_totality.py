@@ -3,6 +3,7 @@ one clear sentence."""
 
 import copy
 import json
+import random
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -126,6 +127,7 @@ FILES: dict[str, Any] = {
     "text": test_sequences.TEXT.encode(),
     "tapestry": weaving.weave(test_tapestry.knots()),
     "docx": test_sequences.docx(("Heading1", "Night"), ("Normal", "It rained.")),
+    "zip": test_sequences.zipped(a__json=[test_chats.chatgpt()], b__txt=b"text", c__md=b"# T"),
     "epub": test_sequences.epub("<p>One</p>"),
 }
 OTHERS: tuple[Any, ...] = (
@@ -152,7 +154,7 @@ def read(raw: bytes) -> None:
     try:
         found = trees_of(raw)
     except CommandError as error:
-        assert error.body["message"].endswith("."), error.body
+        assert error.message.endswith("."), error.body
         assert error.body["code"] in ("INVALID_SYNTAX", "LIMIT_EXCEEDED")
         return
     for tree in found:
@@ -166,8 +168,8 @@ def read(raw: bytes) -> None:
             json.dumps(record.imported, ensure_ascii=False, allow_nan=False).encode()
             assert not record.at or datetime.fromisoformat(record.at).tzinfo
         head = tree.head
-        told = json.dumps([head.imported, head.title, head.system_context, head.description])
-        assert "\\u0000" not in told and "\\ud83c" not in told
+        whole = json.dumps([head.imported, head.title, head.system_context, head.description])
+        assert "\\u0000" not in whole and "\\ud83c" not in whole
         assert len(head.title) <= 300
         assert json.dumps(tree.report.body())
 
@@ -210,6 +212,19 @@ def test_a_field_of_another_type(name: str, data: st.DataObject) -> None:
         inside, key = data.draw(st.sampled_from(spots))
         inside[key] = copy.deepcopy(data.draw(st.sampled_from(OTHERS)))
     read(raw_of(tuple(content) if isinstance(FILES[name], tuple) else content))
+
+
+BINARY = ("docx", "epub", "zip", "tapestry")
+
+
+@pytest.mark.parametrize("name", BINARY)
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None)
+def test_changed_bytes_of_a_binary_file(name: str, seed: int) -> None:
+    dice, raw = random.Random(seed), bytearray(FILES[name])
+    for _ in range(dice.randint(1, 5)):
+        raw[dice.randrange(len(raw))] = dice.randrange(256)
+    read(bytes(raw))
 
 
 @given(raw=st.binary(max_size=200))

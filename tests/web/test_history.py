@@ -64,3 +64,14 @@ def test_a_turn_is_undone_whole_by_who_asked_and_by_owners(
     )
     assert f'data-line="undo turn:{turn.uid}"' in shown(visitor, owner, tree)
     assert turn.uid not in shown(visitor, writer, tree)
+
+
+def test_history_is_told_in_plain_words_with_the_exact_line_behind_them(
+    actor: Actor, owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    made = execute_line(actor, tree, Request('respond root "The rain stopped."')).body["refs"][0]
+    execute_line(actor, tree, Request(f'edit {made} "The rain went on." as:version'))
+    page = shown(visitor, owner, tree)
+    assert '<summary>Added a text <span class="excerpt">The rain stopped.</span></summary>' in page
+    assert "<summary>Saved a new version" in page
+    assert "<code>→ respond root &quot;The rain stopped.&quot;</code>" in page

@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 
 from loom.access import Actor, get_actor
+from loom.commands import groves
 from loom.commands.execute import Request, execute_line
-from loom.models import Grove, Membership, Node, Participant, Tree, User
+from loom.models import Grove, Membership, Node, Participant, Tree, User, Workspace
 from tests.web.conftest import Visitor
 
 
@@ -168,6 +169,27 @@ def test_somebody_new_begins_where_the_tree_first_forks(
     page = text(visitor(writer), f"/trees/{tree.uid}")
     assert page.count('<article class="node') == 1
     assert page.count('<article class="card') == 2
+
+
+def test_a_tree_opens_at_its_first_text_and_never_at_an_empty_node(
+    actor: Actor, writer: User, tree: Tree, visitor: Visitor
+) -> None:
+    for line in ('respond root "An opening."', 'respond root "Another."'):
+        execute_line(actor, tree, Request(line=line))
+    page = text(visitor(writer), f"/trees/{tree.uid}")
+    assert page.count('<article class="node') == 1 and "An opening." in page
+    opening = Node.objects.get(tree=tree, text="An opening.").local_id
+    execute_line(actor, tree, Request(line=f"prune {opening}"))
+    Workspace.objects.filter(tree=tree).exclude(participant=actor.participant).delete()
+    assert "Another." in text(visitor(writer), f"/trees/{tree.uid}").split("<article")[1]
+
+
+def test_dates_are_written_by_the_browser_in_its_own_way(
+    actor: Actor, owner: User, visitor: Visitor
+) -> None:
+    groves.make_invitation(actor, role="reader", days=3, uses=1)
+    page = text(visitor(owner), f"/groves/{actor.grove.uid}/people")
+    assert re.search(r'expires <time datetime="[0-9T:.+-]+" data-full>[0-9: -]+ UTC</time>', page)
 
 
 def test_unknown_places_answer_with_a_friendly_page(

@@ -1,5 +1,7 @@
-"""A build while the server runs: what is served is what is there."""
+"""What is served of the built files, and the colours in the style sheet."""
 
+import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from config.handler import Fresh
+from loom.web import avatars
+from tests.house.sources import ROOT
 
 FINDER: Any = finders.get_finder
 
@@ -66,3 +70,42 @@ def test_a_packed_file_is_served_to_who_takes_it(static: Fresh, built: Path) -> 
     packed = _served(static, "app.js", accept_encoding="gzip")
     assert (_whole(packed), packed["Content-Encoding"]) == (("packed", "6"), "gzip")
     assert _whole(_served(static, "app.js"))[0] == "second, and longer"
+
+
+def _colours() -> list[tuple[str, str]]:
+    """The colours of authors in the style sheet: each in the light and in the dark theme."""
+    sheet = (ROOT / "static/src/css/tokens.css").read_text()
+    return re.findall(r"--thread-\d+: light-dark\((#\w{6}), (#\w{6})\);", sheet)
+
+
+def _linear(colour: str) -> list[float]:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    return [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+
+
+def _seen(colour: str) -> tuple[float, ...]:
+    """A colour in OKLab, where distances are as people see them."""
+    rows = ((0.4122, 0.5363, 0.0514), (0.2119, 0.6807, 0.1074), (0.0883, 0.2817, 0.6300))
+    rgb = _linear(colour)
+    lms = [sum(a * b for a, b in zip(row, rgb, strict=True)) ** (1 / 3) for row in rows]
+    lab = ((0.2105, 0.7936, -0.0041), (1.978, -2.4286, 0.4506), (0.0259, 0.7828, -0.8087))
+    return tuple(sum(a * b for a, b in zip(row, lms, strict=True)) for row in lab)
+
+
+def _light(colour: str) -> float:
+    return sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), _linear(colour), strict=True))
+
+
+def test_twenty_authors_have_colours_that_can_be_told_apart_and_read() -> None:
+    colours = _colours()
+    assert len(colours) == avatars.COLOURS == 20
+    assert len({name for name, _ in colours}) == 20
+    for theme, grounds in enumerate((("#fbf9f5", "#f4f1ea"), ("#17181b", "#24262b"))):
+        own = [pair[theme] for pair in colours]
+        for one in own:
+            for ground in grounds:
+                high, low = sorted((_light(one), _light(ground)), reverse=True)
+                assert (high + 0.05) / (low + 0.05) >= 4.5, one
+        for at, one in enumerate(own):
+            for other in own[:at]:
+                assert math.dist(_seen(one), _seen(other)) >= 0.06, (one, other)

@@ -1,4 +1,5 @@
-"""`manage.py backup FILE`: the database and the secret in one file, while people write."""
+"""`manage.py backup FILE`: the database, the images and the secret in one file, while people
+write."""
 
 import io
 import json
@@ -17,12 +18,13 @@ from django.utils import timezone
 from loom.management import archives
 from loom.management.shell import StartedCommand
 from loom.rules.identity import instant
+from loom.transfer import images
 
 
 class Command(StartedCommand):
     """Writes a backup; SQLite by its online backup, PostgreSQL by pg_dump."""
 
-    help = "Writes the database and the secret to FILE."
+    help = "Writes the database, the images and the secret to FILE."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """FILE."""
@@ -60,6 +62,8 @@ def _pack(part: Path, dumped: Path) -> None:
         with tarfile.open(fileobj=out, mode="w") as tar:
             _add(tar, archives.ABOUT, json.dumps(about).encode())
             tar.add(dumped, archives.DATABASE)
+            for sha256, file in images.files():  # after the database, which names them
+                tar.add(file, f"{archives.IMAGES}{sha256}")
             _add(tar, archives.SECRET, settings.SECRET_KEY.encode())
         out.flush()
         os.fsync(out.fileno())

@@ -1,6 +1,7 @@
 """`manage.py restore FILE`: replaces the database and the secret with a backup."""
 
 import fcntl
+import hashlib
 import io
 import json
 import os
@@ -18,6 +19,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from loom.management import archives
+from loom.rules.images import MOST_BYTES
+from loom.transfer import images
 
 
 class Command(BaseCommand):
@@ -53,6 +56,7 @@ class Command(BaseCommand):
         secret = _member(tar, archives.SECRET).read()
         if archives.applied():  # on a new machine there is nothing yet
             self.stdout.write(f"What there is now is kept in {_kept()}")
+        _restore_images(tar)
         archives.load(dumped)
         self._put_secret(secret)
 
@@ -69,6 +73,17 @@ class Command(BaseCommand):
                 "HEDDLE_SECRET is another one than this backup's: set it to what now stands in "
                 f"{file}, or providers' keys cannot be opened and everybody is signed out."
             )
+
+
+def _restore_images(tar: tarfile.TarFile) -> None:
+    """Stores the images of a backup beside those that are there; one whose bytes do not have the
+    hash of its name is left out."""
+    for member in tar:
+        sha256 = member.name.removeprefix(archives.IMAGES)
+        if member.isfile() and member.name.startswith(archives.IMAGES):
+            raw = _member(tar, member.name).read(MOST_BYTES + 1)
+            if hashlib.sha256(raw).hexdigest() == sha256:
+                images.store(sha256, raw)
 
 
 def _member(tar: tarfile.TarFile, name: str) -> Any:

@@ -1,7 +1,10 @@
 """The text of DOCX and EPUB: paragraphs and headings, as Markdown. Nothing in them is run."""
 
+import lzma
 import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -18,17 +21,20 @@ from loom.transfer.records import unreadable
 TextOf = Callable[[zipfile.ZipFile], tuple[str, str]]
 _MOST = 64 * 1024 * 1024
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_DAMAGED = (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, OSError, EOFError)
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
+    *(OSError, EOFError, ValueError, KeyError, IndexError, struct.error),
+)
 
 
 def kind_of(path: Path) -> str:
     """`docx` or `epub` for such a file, "" for any other."""
-    if not zipfile.is_zipfile(path):
-        return ""
     try:
+        if not zipfile.is_zipfile(path):
+            return ""
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
-    except (*_DAMAGED, ValueError, UnicodeError):
+    except _DAMAGED:
         return ""
     if "word/document.xml" in names:
         return "docx"
@@ -58,7 +64,7 @@ def _each(file: Input, text_of: TextOf) -> Iterator[Part]:
     try:
         with zipfile.ZipFile(file.path) as archive:
             title, text = text_of(archive)
-    except (*_DAMAGED, ValueError, UnicodeError, etree.XMLSyntaxError, AssertionError):
+    except (*_DAMAGED, etree.XMLSyntaxError, AssertionError):
         raise unreadable("The file is damaged or encrypted.", "save it again") from None
     text = text.replace("\0", "\ufffd")
     if not text.strip():

@@ -84,6 +84,7 @@ def _read_chatgpt(chat: dict[str, Any], put: Put, report: Report) -> Head:
         else:
             gathered.add(key, parent, record, children=list_of(node.get("children")))
     head = Head(mode="dialogue", title=text_of(chat.get("title"), 300), plan=gathered.plan())
+    head.current = name_of(chat.get("current_node"))
     head.imported = rest_of(chat, ("mapping", "title"), _CHATGPT, report)
     if shown := [one for one in hidden if _content(mapping_of(one.get("content")))[0]]:
         head.imported |= rest_of({"hidden_messages": shown}, (), ("hidden_messages",), report)
@@ -192,6 +193,7 @@ def _read_claude(chat: dict[str, Any], put: Put, report: Report) -> Head:
         before = name
     head = Head(mode="dialogue", title=text_of(chat.get("name"), 300), plan=gathered.plan())
     head.summary = text_of(chat.get("summary"), 10_000)
+    head.current = name_of(chat.get("current_leaf_message_uuid")) or gathered.last
     used = ("chat_messages", "name", "summary", "account")
     head.imported = rest_of(chat, used, _CLAUDE, report)
     return head
@@ -269,6 +271,7 @@ def _read_librechat(
         record = _librechat_record(name, message, report)
         gathered.add(name, "" if parent.startswith("00000000-0000-") else parent, record)
     head = Head(mode="dialogue", title=text_of(chat.get("title"), 300), plan=gathered.plan())
+    head.current = gathered.last
     options = mapping_of(chat.get("options"))
     head.system_context = text_of(options.get("promptPrefix"), 100_000)
     used = ("messages", "messagesTree", "title")
@@ -290,8 +293,8 @@ def _librechat_record(name: str, message: dict[str, Any], report: Report) -> Rec
     thinking = [_block_text(one.get("think")) for one in blocks]
     others = [one for one in blocks if one.get("type") not in ("text", "think")]
     is_user = message.get("isCreatedByUser") is True or message.get("sender") == "User"
-    used = ("messageId", "parentMessageId", "text", "isCreatedByUser", "children", "content")
-    used = (*used, "createdAt", "conversationId", "depth", "siblingIndex")
+    used = set("messageId parentMessageId text isCreatedByUser children content".split())
+    used |= {"createdAt", "conversationId", "depth", "siblingIndex"}
     record = Record(
         number=0,
         text=as_text(message.get("text") or _joined(texts), name),
@@ -342,7 +345,7 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
     for key, given in _openwebui_history(whole).items():
         message = mapping_of(given)
         is_user = message.get("role") == "user"
-        used = ("id", "parentId", "childrenIds", "role", "content", "timestamp", "model")
+        here = ("id", "parentId", "childrenIds", "role", "content", "timestamp", "model")
         rating = mapping_of(message.get("annotation")).get("rating")
         record = Record(
             number=0,
@@ -352,7 +355,7 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
             at=time_of(message.get("timestamp")),
             source=key,
             tags=[f"rated {rating}"[:200]] if isinstance(rating, int | str) else [],
-            imported=rest_of(message, used, _OPENWEBUI, report),
+            imported=rest_of(message, here, _OPENWEBUI, report),
         )
         children = list_of(message.get("childrenIds"))
         gathered.add(key, name_of(message.get("parentId")), record, children=children)
@@ -363,7 +366,7 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
     head.imported = rest_of(rest, used, _OPENWEBUI, report)
     current = mapping_of(chat.get("history")).get("currentId")
     if isinstance(current, str):
-        head.imported["currentId"] = current
+        head.current = head.imported["currentId"] = current
     return head
 
 
@@ -412,7 +415,7 @@ def _read_arc(title: str, whole: dict[str, Any], put: Put, report: Report) -> He
             record = _arc_record(name, branch, person, report)
             record.bookmark = labels.get(name)
             gathered.add(name, "" if parent == "root" else parent, record)
-    head = Head(mode="dialogue", title=title, plan=gathered.plan())
+    head = Head(mode="dialogue", title=title, plan=gathered.plan(), current=gathered.last)
     chat = mapping_of(whole.get("conversation"))
     head.imported = rest_of({**whole, "conversation": chat}, ("messages",), _ARC, report)
     return head

@@ -87,6 +87,7 @@ def _pieces(text: str, split: str, starts: list[int]) -> list[str]:
 
 
 def _read(title: str, pieces: Callable[[], list[str]], put: Put, report: Report) -> Head:
+    number = -1
     for number, piece in enumerate(pieces()):
         put(Record(number=number, parent=number - 1, text=as_text(piece, f"{number}")))
-    return Head(title=title)
+    return Head(title=title, current=number)

@@ -59,11 +59,13 @@ def _node(value: Any, gathered: Gathered) -> dict[str, Any]:
 
 def _head(rest: dict[str, Any], gathered: Gathered, report: Report, finish: Finish | None) -> Head:
     head = Head(imported=rest_of(rest, (), _KNOWN, report), plan=gathered.plan())
+    head.current = next(filter(None, (name_of(rest.get(one)) for one in _CURRENT)), "")
     if finish is not None:
         finish(head, rest)
     return head
 
 
+_CURRENT = ("current", "currentNodeId", "focused_node_id", "selectedNodeId")
 _KNOWN = frozenset(
     """current hoisted searchTerm generating focused_node_id focused selectedNodeId id name title
     currentNodeId bookmarkedNodeIds rootId version loomType schemaVersion tree lens metadata

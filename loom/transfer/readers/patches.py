@@ -47,7 +47,7 @@ def read_miniloom(file: Input, put: Put, report: Report) -> Head:
     focus = mapping_of(rest.pop("focus", None))
     head = Head(plan=reader.gathered.plan(), imported=rest_of(rest, (), (), report))
     if current := name_of(focus.get("id")):
-        head.imported["focus"] = current
+        head.current = head.imported["focus"] = current
     return head
 
 

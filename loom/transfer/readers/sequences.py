@@ -112,6 +112,7 @@ def _read_sillytavern(family: list[Input], put: Put, report: Report) -> Head:
         title="" if title == "unused" else title,
         imported=imported if imported["files"] else {},
         is_rooted=roots == 1,
+        current=tree.last,
     )
 
 
@@ -121,6 +122,7 @@ class _SillyTavern:
         self._trie = Trie()
         self.headers: list[dict[str, Any]] = []
         self.roots = 0
+        self.last = -1  # the message at the end of the first file
 
     def take(self, file: Input) -> None:
         """Adds the messages of a file below what they share with the others."""
@@ -134,6 +136,7 @@ class _SillyTavern:
                 self.headers.append(value)
             else:
                 raise unreadable(f"Line {number:,} of {file.name[:60]} is no message.")
+        self.last = above if self.last < 0 else self.last
 
     def _message(self, message: dict[str, Any], above: int, number: int) -> int:
         """Adds a message with its swipes; returns the number of the one that was chosen."""
@@ -149,7 +152,8 @@ class _SillyTavern:
                     message = {**message, "edited_from": swipe}
                 place = self._node(message, text, above, info)
             elif isinstance(swipe, str) and swipe != text:
-                other = {name: message[name] for name in ("name", "is_user") if name in message}
+                names = ("name", "is_user")
+                other: dict[str, Any] = {one: message[one] for one in names if one in message}
                 self._node(other, as_text(swipe, f"on line {number}"), above, info)
                 self._report.kept["swipes"] += 1
         return place if place >= 0 else self._node(message, text, above, {})
@@ -245,7 +249,8 @@ class _OpenAI:
         self, number: int, message: dict[str, Any], above: int, tags: tuple[str, ...]
     ) -> int:
         role, name = text_of(message.get("role"), 40), text_of(message.get("name"), 80)
-        text, others = _openai_text(message.get("content"))
+        text, parts = _openai_text(message.get("content"))
+        others = rest_of({"content": parts}, (), ("content",), Report())
         rest = rest_of(message, ("role", "content"), _OPENAI, Report())
         key = json.dumps([others, rest, tags], sort_keys=True)
         at, is_new = self._trie.take(above, role, name, text, key)
@@ -265,7 +270,7 @@ class _OpenAI:
             named = {"assistant": "Assistant", "system": "System", "developer": "System"}
             record.author = name or named.get(role, role.capitalize() or UNNAMED)
         if others:
-            record.imported |= rest_of({"content": others}, (), ("content",), self._report)
+            record.imported |= rest_of({"content": parts}, (), ("content",), self._report)
         self._put(record)
         return at
 
@@ -377,6 +382,7 @@ def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report)
         put(record)
     memory = mapping_of(whole.get("memoryTokens"))
     head = Head(title=title, imported=rest_of(whole, ("prompt",), _MIKUPAD, report))
+    head.current = len(runs) - 1
     head.system_context = text_of(memory.get("text"), 100_000)
     return head
 

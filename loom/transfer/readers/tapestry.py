@@ -89,11 +89,11 @@ class _Archive:
     def text(self, at: int) -> str:
         first = self.bytes_at(at, 8)
         if first[0] & 0xC0 != 0x80:
-            return first.partition(b"\xff")[0].decode("utf-8", "replace").replace("\0", "\ufffd")
+            return _decoded(first.partition(b"\xff")[0])
         size = int.from_bytes(first[:4], "little")
         length = (size & 0x3F) | ((size >> 8) << 6)
         start = at + int.from_bytes(first[4:], "little", signed=True)
-        return self.bytes_at(start, length).decode("utf-8", "replace").replace("\0", "\ufffd")
+        return _decoded(self.bytes_at(start, length))
 
     def ids(self, at: int) -> list[int]:
         """An ordered set of ids."""
@@ -137,7 +137,7 @@ class _Archive:
             children=self.ids(place + 48),
             is_marked=self.bytes_at(place + 65, 1)[0] == 1,
             raw=raw,
-            tokens=[{"text": one.decode("utf-8", "replace"), **what} for one, what in pieces],
+            tokens=[{"text": _decoded(one), **what} for one, what in pieces],
             meta=self.texts(content + 12),
             model=self.text(content + 32) if has_model else None,
             model_meta=self.texts(content + 40) if has_model else {},
@@ -181,7 +181,7 @@ class _Weave:
         """Takes a node; returns the bytes of a character that ends in the nodes below."""
         raw = rest + node.raw
         cut = _cut(raw) if node.children else len(raw)
-        text = raw[:cut].decode("utf-8", "replace").replace("\0", "\ufffd")
+        text = _decoded(raw[:cut])
         record = Record(
             number=0,
             text=node_text(text, str(self.gathered.count)),
@@ -213,6 +213,10 @@ class _Weave:
         head.description = meta.get("notes", "")[:10_000]
         head.imported = rest_of({"metadata": meta}, (), ("metadata",), self.report)
         return head
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 def _cut(raw: bytes) -> int:

@@ -3,9 +3,20 @@
 
 import { language, t } from "./t.js";
 
-/** Whose way of writing dates: the page's language, and for English the one of most places. */
+/** Whose way of writing dates: the reader's own, where it is one of the page's language. */
 function place() {
-  return language() === "en" ? "en-GB" : language();
+  const own = globalThis.navigator?.languages?.find((one) => one.split("-")[0] === language().split("-")[0]);
+  return own ?? (language() === "en" ? "en-GB" : language());
+}
+
+/** A day as every page writes it. @param {Date} then */
+function dayOf(then) {
+  return then.toLocaleDateString(place(), { day: "numeric", month: "short", year: "numeric" });
+}
+
+/** The same with the hour, in the reader's time zone. @param {Date} then */
+function momentOf(then) {
+  return then.toLocaleString(place(), { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
 }
 
 /** How long ago, as the server writes it. @param {Date} then @param {Date} [now] */
@@ -15,7 +26,7 @@ export function age(then, now = new Date()) {
   if (seconds < 3600) return t("{n}m ago", { n: Math.floor(seconds / 60) });
   if (seconds < 86_400) return t("{n}h ago", { n: Math.floor(seconds / 3600) });
   if (seconds < 86_400 * 30) return t("{n}d ago", { n: Math.floor(seconds / 86_400) });
-  return then.toLocaleDateString(place(), { day: "numeric", month: "short", year: "numeric" });
+  return dayOf(then);
 }
 
 /** @type {ReturnType<typeof setInterval> | 0} */
@@ -27,9 +38,9 @@ export function showAges() {
     for (const time of document.querySelectorAll("time[datetime]")) {
       const then = new Date(time.getAttribute("datetime") ?? "");
       if (Number.isNaN(then.getTime())) continue;
-      const words = time.hasAttribute("data-full") ? then.toLocaleString(place()) : age(then);
+      const words = time.hasAttribute("data-full") ? momentOf(then) : time.hasAttribute("data-day") ? dayOf(then) : age(then);
       if (time.textContent !== words) time.textContent = words;
-      if (!time.hasAttribute("title")) time.setAttribute("title", then.toLocaleString(place()));
+      if (!time.hasAttribute("title")) time.setAttribute("title", momentOf(then));
     }
   };
   draw();

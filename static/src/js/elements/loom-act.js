@@ -50,6 +50,7 @@ export class LoomAct extends HTMLElement {
     try {
       const turn = await json(`${page.api}/turns`, { method: "POST", body });
       this.querySelector("details")?.removeAttribute("open");
+      document.getElementById("composer-more")?.hidePopover();
       if (field?.text && field.text.value === input) {
         field.text.value = "";
         field.typed();

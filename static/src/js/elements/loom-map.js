@@ -2,7 +2,7 @@
 // The map: the whole tree on a canvas, laid out in a worker. The outline says the same to
 // those who cannot see it.
 
-import { Camera, listenForPointers } from "../map/camera.js";
+import { Camera, hover, listenForPointers } from "../map/camera.js";
 import { draw, frameFor, inkOf, onTheme } from "../map/draw.js";
 import { factsOf, listenToPage, parentsOf, pathIn, Scene, sifted, slotsShown } from "../map/scene.js";
 import { pageOf } from "../tree/page.js";
@@ -23,6 +23,8 @@ export class LoomMap extends HTMLElement {
   tip;
   /** @type {HTMLElement | undefined} */
   frame;
+  /** @type {MouseEvent | undefined} what the pointer is on, while its first words are on their way */
+  pointed;
   ask = 0;
   touched = false;
   frameAsked = 0;
@@ -43,6 +45,7 @@ export class LoomMap extends HTMLElement {
     this.size = new ResizeObserver(() => this.resized());
     this.size.observe(/** @type {Element} */ (this.frame));
     listenForPointers(this, signal);
+    this.page.excerpts.addEventListener("excerpts", () => this.pointed && hover(this, this.pointed), { signal });
   }
 
   disconnectedCallback() {

@@ -31,6 +31,7 @@ export class LoomWeave extends HTMLElement {
     const { signal } = this.stop;
     this.page.addEventListener("delta", (event) => this.grow(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("store", () => this.light(), { signal });
+    this.page.addEventListener("changed", () => this.countBelow(), { signal });
     this.page.addEventListener("asking", (event) => (this.asked = /** @type {CustomEvent} */ (event).detail), { signal });
     this.addEventListener("change", (event) => keepRest(event), { signal });
     this.page.addEventListener("said", (event) => this.noteLine(/** @type {CustomEvent} */ (event).detail), { signal });
@@ -102,7 +103,18 @@ export class LoomWeave extends HTMLElement {
     const slot = store?.slotOf(this.page?.position ?? "");
     const onward = store && slot !== null && slot !== undefined ? store.onward(slot) : undefined;
     const id = store && onward !== undefined && store.visited.has(/** @type {number} */ (slot)) ? store.standing(onward) : "";
+    this.countBelow();
     for (const card of this.cards()) card.classList.toggle("on", Boolean(id) && card.getAttribute("data-id") === id);
+  }
+
+  /** Says how much hangs below each card: all of it, as the outline does. */
+  countBelow() {
+    const store = this.page?.store;
+    for (const shown of store ? this.querySelectorAll("[data-below]") : []) {
+      const slot = store?.slotOf(shown.closest(".card")?.getAttribute("data-id") ?? "");
+      const words = slot === null || slot === undefined ? "" : t("{n} below", { n: store?.countBelow(slot) ?? 0 });
+      if (words && shown.textContent !== words) shown.textContent = words;
+    }
   }
 
   /** A piece of a running generation. @param {{generation: string, chunk: number, text: string, whole?: boolean}} delta */

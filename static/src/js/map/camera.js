@@ -149,7 +149,7 @@ function choose(map, event) {
 }
 
 /** @param {LoomMap} map @param {MouseEvent} event */
-function hover(map, event) {
+export function hover(map, event) {
   const slot = slotAt(map, event);
   const store = map.page?.store;
   map.canvas?.classList.toggle("over", slot !== undefined);
@@ -157,6 +157,7 @@ function hover(map, event) {
   const id = store.standing(slot);
   const author = map.page?.cast.get(store.authors[slot])?.name ?? "";
   const words = map.page?.excerpts.of(id) ?? "";
+  map.pointed = words ? undefined : event;
   const room = map.extent();
   map.tip.textContent = store.parents[slot] === null ? t("The root") : `${id} · ${author}${words ? `\n${words}` : ""}`;
   map.tip.style.whiteSpace = "pre-line";
@@ -167,6 +168,7 @@ function hover(map, event) {
 
 /** @param {LoomMap} map */
 function hideTip(map) {
+  map.pointed = undefined;
   if (map.tip) map.tip.hidden = true;
 }
 

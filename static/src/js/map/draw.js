@@ -3,6 +3,7 @@
 
 import { t } from "../t.js";
 import { make } from "../tree/forms.js";
+import { ROOM_Y } from "./camera.js";
 import { cells, eachIn, eachLeaving, eachRow } from "./seen.js";
 
 /** @typedef {import("./camera.js").Camera} Camera */
@@ -21,6 +22,7 @@ const COLOURS = 20; // of authors, in the style sheet
 const FAR = 0.3; // below this zoom, dots and straight lines
 const TINY = 2.5; // a dot's radius below which it is a square
 const LABELS = 0.72;
+const LINE = 13; // pixels between rows from which the path can be labelled
 const RUNS = 0.5;
 
 /** @param {Sight} sight */
@@ -40,6 +42,7 @@ export function draw(sight) {
   rings(sight);
   if (camera.k >= RUNS) runs(sight);
   if (camera.k >= LABELS) labels(sight, radius(camera) + 9);
+  else if (camera.k * ROOM_Y >= LINE) labels(sight, radius(camera) + 9, true);
 }
 
 /** @param {Camera} camera */
@@ -232,8 +235,9 @@ export function onTheme(changed, signal) {
 
 // Words on the map, from near: first words beside the dots, and how many a folded run holds.
 
-/** Labels where there is room to the right. @param {Sight} sight @param {number} beside pixels from a dot's middle */
-export function labels({ pen, scene, camera, facts, ink, frame }, beside) {
+/** Labels where there is room to the right.
+ * @param {Sight} sight @param {number} beside pixels from a dot's middle @param {boolean} [only] only those of the path */
+export function labels({ pen, scene, camera, facts, ink, frame }, beside, only = false) {
   const { x, y } = scene.layout;
   const names = new Map(facts.rings.map((one) => [one.slot, one.name]));
   write(pen, ink.font, 11);
@@ -241,17 +245,29 @@ export function labels({ pen, scene, camera, facts, ink, frame }, beside) {
     /** @type {number[]} */
     const places = [];
     eachIn(scene.rows, row, camera, frame, false, (place) => places.push(place));
+    let free = -Infinity; // where the path's label ends, which no other covers
     places.forEach((place, at) => {
       const ax = camera.toX(x[place]);
       const next = places[at + 1];
-      const room = Math.min(150, (next === undefined ? frame.width : camera.toX(x[next])) - ax - 34);
       const slot = scene.slots[place];
       const name = names.get(slot);
-      if (room < 42 || (!name && facts.matches && !facts.isMatch(slot))) return;
+      const isPath = facts.path[row] === place;
+      const gap = (next === undefined ? frame.width : camera.toX(x[next])) - ax - 34;
+      // From near the path is labelled over its neighbours, from afar where they leave room.
+      const room = Math.min(150, isPath && !only ? frame.width - ax - 20 : gap);
+      if (room < 42 || ax < free || (only && !isPath) || (!name && facts.matches && !facts.isMatch(slot))) return;
       const words = name ?? facts.labelOf(slot);
       if (!words) return;
-      pen.fillStyle = name ? ink.ink : ink.soft;
-      pen.fillText(clipped(pen, words, room), ax + beside, camera.toY(y[place]));
+      const shown = clipped(pen, words, room);
+      const [left, middle] = [ax + beside, camera.toY(y[place])];
+      if (isPath) {
+        free = left + pen.measureText(shown).width;
+        pen.strokeStyle = ink.panel;
+        pen.lineWidth = 4;
+        pen.strokeText(shown, left, middle);
+      }
+      pen.fillStyle = name || isPath ? ink.ink : ink.soft;
+      pen.fillText(shown, left, middle);
     });
   });
 }

@@ -72,7 +72,7 @@ export function itemOf(page, store, row, { isOnPath, isAside }) {
   item.classList.toggle("aside", isAside);
   item.classList.toggle("pruned", isPruned);
   item.setAttribute("role", "treeitem");
-  const told = [`${who?.name ?? ""}: ${words}`, row.children ? t("{n} below", { n: row.children }) : "", isPruned ? t("pruned") : ""];
+  const told = [`${who?.name ?? ""}: ${words}`, row.children ? t("{n} below", { n: store.countBelow(row.slot) }) : "", isPruned ? t("pruned") : ""];
   item.setAttribute("aria-label", told.filter(Boolean).join(", "));
   item.setAttribute("aria-level", String(row.level));
   item.setAttribute("aria-setsize", String(row.size));

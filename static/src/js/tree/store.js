@@ -19,6 +19,8 @@ export class TreeStore {
     this.parents = skeleton.parents;
     this.slots = skeleton.slots;
     this.kinds = skeleton.kinds;
+    /** @type {{changes: number, below: Uint32Array} | undefined} */
+    this.counted = undefined;
     this.authors = skeleton.authors.map((place) => skeleton.participants[place].id);
     this.flags = skeleton.flags;
     this.lengths = skeleton.lengths;
@@ -138,6 +140,23 @@ export class TreeStore {
   /** The text slots below one that are not pruned. @param {number} slot */
   childrenOf(slot) {
     return (this.below.get(slot) ?? []).filter((one) => !this.isPruned(one));
+  }
+
+  /** How many texts hang below a slot, at any depth; what is hidden is not counted. @param {number} slot */
+  countBelow(slot) {
+    if (this.counted?.changes !== this.changes) this.counted = { changes: this.changes, below: this.countAll() };
+    return this.counted.below[slot];
+  }
+
+  /** For every slot at once: what hangs below was made later, so one pass from the end will do. */
+  countAll() {
+    const below = new Uint32Array(this.ids.length);
+    for (let place = this.ids.length - 1; place > 0; place -= 1) {
+      const parent = this.parents[place];
+      if (parent === null || this.slots[place] !== place || this.kinds[place] !== "text" || this.isPruned(place)) continue;
+      below[parent] += below[place] + 1;
+    }
+    return below;
   }
 
   /** The id of the version that stands in a slot. @param {number} slot */

@@ -115,3 +115,21 @@ test("a slot is noted while a note on it is not pruned", () => {
   store.flag({ node: "n", flag: "pruned", value: true });
   assert.equal(store.isNoted(1), false);
 });
+
+test("all that hangs below is counted, without what is hidden", () => {
+  // root > a > b > c, a > d; b again
+  const made = new TreeStore({
+    seq: 1,
+    ids: ["root", "a", "b", "c", "d", "b2"],
+    parents: [null, 0, 1, 2, 1, 1],
+    slots: [0, 1, 2, 3, 4, 2],
+    kinds: ["text", "text", "text", "text", "text", "text"],
+    authors: [0, 0, 0, 0, 0, 0],
+    participants: [{ id: "ada" }],
+    flags: [0, 0, 0, 0, 0, 0],
+    lengths: [0, 1, 1, 1, 1, 1],
+  });
+  assert.deepEqual([0, 1, 2, 3].map((slot) => made.countBelow(slot)), [4, 3, 1, 0]);
+  made.flag({ node: "b", flag: "pruned", value: true });
+  assert.deepEqual([0, 1].map((slot) => made.countBelow(slot)), [2, 1]);
+});

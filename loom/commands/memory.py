@@ -1,0 +1,186 @@
+"""What is put aside and what is remembered: stash, recall, memory (docs/model.md §5.1)."""
+
+from typing import Annotated, Literal
+
+from loom.commands.context import Context, Reply, get_node, touched
+from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.view import counted, in_one_line
+from loom.commands.windows import (
+    close_window,
+    demand_label,
+    get_stash,
+    items_of,
+    show_window,
+    title_of,
+)
+from loom.grammar.slices import get
+from loom.grammar.tokens import ParseError
+from loom.models import Node, Turn, Window
+from loom.queries import lookup, windows
+from loom.queries.windows import WITHHELD
+from loom.rules import identity
+from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM
+from loom.rules.windows import MOST_STASHED
+
+# -- stash and recall
+
+
+class Stash(Args):
+    """A text to put aside, and its label."""
+
+    label: Annotated[str, Written("quoted")]
+    content: Annotated[str, Written("content")]
+    replace: Annotated[bool, Written("flag")] = False
+
+
+class StashOf(Args):
+    """A node, or a part of it, whose text is put aside."""
+
+    label: Annotated[str, Written("quoted")]
+    of: Annotated[RefField, Written("option", key="content-of", value="ref")]
+    replace: Annotated[bool, Written("flag")] = False
+
+
+@command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def stash(context: Context, args: Stash) -> Reply:
+    """Puts a text aside under a label; only the label stays in view until you recall it."""
+    if args.content == "":
+        raise CommandError("INVALID_SYNTAX", "There is no text to stash.", hint="write one")
+    return _stashed(context, args.label, args.content, replaces=args.replace)
+
+
+@command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def stash_of(context: Context, args: StashOf) -> Reply:
+    """Puts the text of a node, or of a part of it, aside under a label."""
+    node = get_node(context, args.of, slices=True)
+    if lookup.withheld(context.actor, [node.pk]):
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}]: {WITHHELD[1:-1]}.", hint="choose another"
+        )
+    text = node.text
+    if args.of.slice is not None:
+        try:
+            text = get(node.text, args.of.slice).text
+        except ParseError as bad:
+            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    return _stashed(context, args.label, text, node, replaces=args.replace)
+
+
+def _stashed(
+    context: Context, label: str, text: str, node: Node | None = None, *, replaces: bool
+) -> Reply:
+    demand_label(label)
+    rows = windows.stashed(context.workspace)
+    old = rows.filter(label__iexact=label).first()
+    if old is not None and not replaces:
+        raise CommandError(
+            "CONFLICT",
+            f'There is already a stash "{old.label}".',
+            hint="use another label, or add replace",
+        )
+    if rows.count() >= MOST_STASHED:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"At most {MOST_STASHED} texts can be stashed.",
+            hint='→ drop stash:"label" drops one',
+        )
+    if old is not None:
+        close_window(context, old)
+    made = Window(
+        workspace=context.workspace,
+        number=context.workspace.steps_made + 1,
+        kind="stash",
+        label=label,
+        text=text,
+        item_id=identity.of_node(node.pk) if node else None,
+        version_seen=node.hash if node else "",
+        turn_uid=context.turn,
+        is_visible=False,
+        opened_at=context.now,
+    )
+    context.windows.append(made)
+    return Reply(
+        f'✓ stashed "{label}" ({counted(len(text), "character")})',
+        items=touched(node) if node else (),
+    )
+
+
+class Recall(Args):
+    """The label of a stash."""
+
+    label: Annotated[str, Written("quoted")]
+
+
+@command("recall", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def recall(context: Context, args: Recall) -> Reply:
+    """Shows a stash again and keeps it in view."""
+    window = get_stash(context, args.label)
+    show_window(context, window, keep=True)
+    return Reply(f'✓ recalled "{window.label}" as #{window.number}', items=items_of(window))
+
+
+# -- memory
+
+
+class Memory(Args):
+    """Which part of it: the last steps, the stashes, or the windows."""
+
+    part: Annotated[
+        Literal["trace", "stashed", "windows"] | None,
+        Written("choice", choices=("trace", "stashed", "windows")),
+    ] = None
+
+
+TRACE = 10
+SHOWN = 50
+
+
+@command("memory", group="Keep", klass="look", permissions={LOOM}, aliases=("status",))
+def memory(context: Context, args: Memory) -> Reply:
+    """Shows your position, windows, stashes and how much of the context is used; with `trace`
+    your last steps with their errors."""
+    if args.part == "trace":
+        return Reply("\n".join(_trace(context)) or "nothing was done yet")
+    if args.part == "stashed":
+        return Reply("\n".join(_stashes(context)) or "nothing is stashed")
+    if args.part == "windows":
+        return Reply("\n".join(_windows(context)) or "no window is open")
+    here = context.here
+    lines = [f"Position: [{here.local_id}] (depth {here.depth})"]
+    lines += _windows(context) or ["no window is open"]
+    lines += _stashes(context)
+    used = _used(context)
+    return Reply("\n".join([*lines, *([used] if used else [])]), items=touched(here))
+
+
+def _trace(context: Context) -> list[str]:
+    steps = list(context.workspace.steps.order_by("-seq")[:TRACE])
+    lines = []
+    for step in reversed(steps):
+        said = in_one_line(step.canonical or step.line)
+        outcome = "" if step.outcome == "ok" else f" ✗ {step.outcome}: {step.message}"
+        lines.append(f"{step.seq} {said}{outcome}")
+    return lines
+
+
+def _stashes(context: Context) -> list[str]:
+    rows = windows.stashed(context.workspace).filter(is_visible=False)[:SHOWN]
+    return [
+        f'  stashed "{one.label}" ({counted(len(one.text), "character")}, not in context)'
+        for one in rows
+    ]
+
+
+def _windows(context: Context) -> list[str]:
+    seen = windows.visible(context.workspace)
+    return [f"  {title_of(context, one)}" for one in windows.by_number(seen)[:SHOWN]]
+
+
+def _used(context: Context) -> str:
+    """`Context: 12,847 tokens used · 37,153 available`, of a turn's current request."""
+    turn = Turn.objects.filter(uid=context.turn).first() if context.turn else None
+    if turn is None or not turn.prepared:
+        return ""
+    used, limit = turn.prepared["tokens"], turn.participant.context_limit
+    return f"Context: {used:,} tokens used · {max(limit - used, 0):,} available"

@@ -1,0 +1,70 @@
+"""`manage.py export FILE --tree TREE`: writes a tree or a path to a file, once or repeatedly."""
+
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import close_old_connections
+
+from loom import access
+from loom.management.shell import StartedCommand, found_person, found_tree
+from loom.models import Tree, User
+from loom.queries.trees import head_of
+from loom.rules.errors import CommandError as Refusal
+from loom.transfer import exporting
+
+
+class Command(StartedCommand):
+    """Writes to a new file first: nobody reads half an export."""
+
+    help = "Writes a tree to FILE in any format that is written; with --every after each change."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """FILE, the tree, who may read it, and what is written."""
+        parser.add_argument("file")
+        parser.add_argument("--tree", default="", help="id or title; without it the last used")
+        parser.add_argument("--as", dest="by", default="", help="USER, who reads it")
+        parser.add_argument("--format", default="heddle", choices=list(exporting.FORMATS))
+        parser.add_argument("--node", default="", help="the end of the path")
+        parser.add_argument("--whole", action="store_const", const="1", default="")
+        parser.add_argument("--notes", action="store_const", const="1", default="")
+        parser.add_argument("--calls", choices=["", "none", "full"], default="")
+        parser.add_argument("--every", type=float, default=0.0, help="seconds between two looks")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prints a line for each file written."""
+        try:
+            user = found_person(options["by"])
+            tree = found_tree(options["tree"], user)
+            last = 0
+            while True:
+                seq = head_of(tree)
+                if seq != last:
+                    self._write(Path(options["file"]), user, tree, options)
+                last = seq
+                if not options["every"]:
+                    return
+                close_old_connections()
+                time.sleep(max(options["every"], 0.2))
+        except Refusal as refused:
+            raise CommandError(f"{refused.message} {refused.hint}".strip()) from None
+        except OSError as error:
+            raise CommandError(f"{options['file']} can't be written: {error.strerror}.") from None
+        except KeyboardInterrupt:
+            return
+
+    def _write(self, file: Path, user: User, tree: Tree, options: dict[str, Any]) -> None:
+        actor, tree = access.get_tree(user, tree.uid)
+        asked = {name: options[name] for name in ("format", "node", "whole", "notes", "calls")}
+        format, wanted = exporting.asked(actor, tree, asked)
+        waiting = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+        try:
+            with waiting.open("wb") as out:
+                for piece in format.pieces(wanted):
+                    out.write(piece)
+            waiting.replace(file)
+        finally:
+            waiting.unlink(missing_ok=True)
+        self.stdout.write(f"wrote {file}")

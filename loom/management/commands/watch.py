@@ -1,0 +1,56 @@
+"""`manage.py watch DIR --tree TREE`: keeps a file in step with a tree, in both directions."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import close_old_connections
+
+from loom import access
+from loom.management.shell import StartedCommand, found_person, found_tree
+from loom.rules.errors import CommandError as Refusal
+from loom.transfer.live_folder import KINDS, LiveFile
+
+
+class Command(StartedCommand):
+    """Runs until it is stopped, or once."""
+
+    help = (
+        "Keeps a file in DIR in step with a tree: what is saved there becomes versions and texts, "
+        "and what changes in the tree is written there. Stop it with Ctrl+C."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """DIR, the tree, who writes, and how often to look."""
+        parser.add_argument("dir")
+        parser.add_argument("--tree", default="", help="id or title; without it the last used")
+        parser.add_argument("--as", dest="by", default="", help="USER, who is the author")
+        parser.add_argument("--format", default="markdown", choices=list(KINDS))
+        parser.add_argument("--every", type=float, default=1.0, help="seconds between two looks")
+        parser.add_argument("--once", action="store_true", help="look once and stop")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prints a line for each change."""
+        folder = Path(options["dir"])
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is not a folder. Make it first.")
+        try:
+            user = found_person(options["by"])
+            tree = found_tree(options["tree"], user)
+            actor = access.get_actor(user, tree.grove)
+            file = LiveFile(folder, actor, tree, options["format"], self.stdout.write)
+            while True:
+                # Rights that were taken away end at once.
+                file.actor, file.tree = access.get_tree(user, tree.uid)
+                file.step()
+                if options["once"]:
+                    return
+                close_old_connections()
+                time.sleep(max(options["every"], 0.2))
+        except Refusal as refused:
+            raise CommandError(f"{refused.message} {refused.hint}".strip()) from None
+        except OSError as error:
+            raise CommandError(f"{folder} can't be read or written: {error.strerror}.") from None
+        except KeyboardInterrupt:
+            return

@@ -1,0 +1,163 @@
+"""Images of trees: checked by Pillow, kept once by hash in the data folder, one row per tree."""
+
+import base64
+import hashlib
+import io
+import os
+import secrets
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpResponse
+from PIL import Image as Pillow
+
+from loom.access import Actor, demand_role, demand_writable
+from loom.models import Image, Tree
+from loom.rules.errors import CommandError, not_found
+from loom.rules.images import MOST_BYTES, MOST_FRAMES, MOST_PIXELS, TYPES
+
+
+def path_of(sha256: str) -> Path:
+    """Where the bytes are kept, whichever grove has them."""
+    folder: Path = settings.DATA_DIR / "images" / sha256[:2]
+    return folder / sha256
+
+
+def files() -> Iterator[tuple[str, Path]]:
+    """The hash and the file of each image that is kept."""
+    for file in sorted((settings.DATA_DIR / "images").glob("??/*")):
+        if len(file.name) == 64:
+            yield file.name, file
+
+
+def bytes_of(image: Image) -> bytes:
+    """The bytes of an image; UNAVAILABLE if the file is gone or was changed."""
+    try:
+        raw = path_of(image.sha256).read_bytes()
+    except OSError:
+        raw = b""
+    if hashlib.sha256(raw).hexdigest() != image.sha256:
+        raise CommandError(
+            "UNAVAILABLE",
+            "The file of this image is missing or damaged.",
+            hint="restore the folder images from a backup",
+        )
+    return raw
+
+
+def keep(actor: Actor, tree: Tree, raw: bytes) -> Image:
+    """Checks an image and keeps it for the tree; the same bytes are kept once. For writers."""
+    demand_role(actor, "writer")
+    demand_writable(tree)
+    media_type, width, height = _checked(raw)
+    sha256 = hashlib.sha256(raw).hexdigest()
+    store(sha256, raw)
+    with transaction.atomic():
+        row, _ = Image.objects.get_or_create(
+            tree=tree,
+            sha256=sha256,
+            defaults={
+                "media_type": media_type,
+                "width": width,
+                "height": height,
+                "size": len(raw),
+                "by": actor.participant,
+            },
+        )
+    # A tree that is erased at this moment may have taken the file away: see remove_files.
+    store(sha256, raw)
+    return row
+
+
+def remove_files(tree_uid: str) -> None:
+    """Removes the files of the images that only this erased tree has. Another tree may be given
+    the same image meanwhile: then its file is put back, or `keep` stores it again."""
+    tree = Tree.objects.filter(uid=tree_uid, erasing_at__isnull=False).first()
+    for sha256 in Image.objects.filter(tree=tree).values_list("sha256", flat=True):
+        others = Image.objects.filter(sha256=sha256).exclude(tree=tree)
+        if others.exists():
+            continue
+        path = path_of(sha256)
+        aside = path.with_name(f".{sha256}.erased")
+        try:
+            path.replace(aside)
+        except FileNotFoundError:
+            continue
+        if others.exists():
+            aside.replace(path)
+        aside.unlink(missing_ok=True)
+
+
+def _checked(raw: bytes) -> tuple[str, int, int]:
+    """(media type, width, height), or INVALID_SYNTAX. Decoded once, so that a broken file is
+    noticed now and not by every reader."""
+    if len(raw) > MOST_BYTES:
+        raise _too_large(f"An image has at most {MOST_BYTES:,} bytes.")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Pillow.open(io.BytesIO(raw), formats=tuple(TYPES)) as image:
+                width, height = image.size
+                if width * height > MOST_PIXELS:
+                    raise _too_large(f"An image has at most {MOST_PIXELS:,} pixels.")
+                if getattr(image, "n_frames", 1) > MOST_FRAMES:
+                    raise _too_large(f"An image has at most {MOST_FRAMES:,} frames.")
+                media_type = TYPES[str(image.format)][0]
+                image.load()
+    except CommandError:
+        raise
+    except Exception:  # Pillow raises whatever a broken file makes its decoders raise
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "This is no image that can be shown.",
+            hint="send a PNG, JPEG, GIF or WebP",
+        ) from None
+    return media_type, width, height
+
+
+def _too_large(sentence: str) -> CommandError:
+    return CommandError("LIMIT_EXCEEDED", sentence, hint="make it smaller", status=413)
+
+
+def store(sha256: str, raw: bytes) -> None:
+    """Writes the file under another name first: nobody sees half of it."""
+    path = path_of(sha256)
+    if path.is_file() and path.stat().st_size == len(raw):
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        waiting = path.with_name(f".{sha256}.{secrets.token_hex(4)}")
+        with waiting.open("wb") as out:
+            out.write(raw)
+            out.flush()
+            os.fsync(out.fileno())
+        waiting.replace(path)
+    except OSError:
+        raise CommandError(
+            "UNAVAILABLE", "The image could not be stored.", hint="check the free disk space"
+        ) from None
+
+
+# Whatever a browser makes of the bytes: it runs nothing, and shows them to no other origin.
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "private, max-age=3600",
+}
+_MEDIA = frozenset(media for media, _ in TYPES.values())
+
+
+def served(image: Image) -> HttpResponse:
+    """An image with headers that let a browser show it and nothing else."""
+    if image.media_type not in _MEDIA:
+        raise not_found("This image")
+    return HttpResponse(bytes_of(image), content_type=image.media_type, headers=_HEADERS)
+
+
+def data_url(image: Image) -> str:
+    """The image in a URL of its own, for pages without a server."""
+    return f"data:{image.media_type};base64,{base64.b64encode(bytes_of(image)).decode()}"

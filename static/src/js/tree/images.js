@@ -1,0 +1,65 @@
+// @ts-check
+// Images that are dropped on a text field or pasted into it: kept by the server, named in the text.
+
+import { Refused, send, told } from "../live/api.js";
+import { t } from "../t.js";
+
+const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** The images among what was dropped or pasted. @param {DataTransfer | null} given */
+export function imagesIn(given) {
+  return [...(given?.files ?? [])].filter((file) => KINDS.includes(file.type));
+}
+
+/** What a file is probably an image of: its name, unless a camera or a browser made it up.
+ * @param {string} name */
+export function altOf(name) {
+  const words = name.replace(/\.[^.]*$/, "").replaceAll(/[_-]+/g, " ").trim();
+  return /^(image|img|dsc|pxl|screenshot|unnamed)?[\s\d:()]*$/i.test(words) ? "" : words;
+}
+
+/**
+ * Takes images that are dropped or pasted, until the signal says stop.
+ * @param {HTMLTextAreaElement} field @param {string} tree the address of the tree's API
+ * @param {(words: string, bad?: boolean) => void} say @param {AbortSignal} signal
+ */
+export function takeImages(field, tree, say, signal) {
+  /** @param {Event} event @param {DataTransfer | null} given */
+  const take = (event, given) => {
+    const files = imagesIn(given);
+    if (!files.length) return;
+    event.preventDefault();
+    void keep(field, tree, files, say);
+  };
+  field.addEventListener("paste", (event) => take(event, event.clipboardData), { signal });
+  field.addEventListener("drop", (event) => take(event, event.dataTransfer), { signal });
+  field.addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  }, { signal });
+}
+
+/** @param {HTMLTextAreaElement} field @param {string} tree @param {File[]} files @param {(words: string, bad?: boolean) => void} say */
+async function keep(field, tree, files, say) {
+  for (const file of files) {
+    const form = new FormData();
+    form.append("file", file);
+    form.append("alt", altOf(file.name));
+    try {
+      const kept = await send(`${tree}/images`, form);
+      put(field, kept.text);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      say(told(error), true);
+      return;
+    }
+  }
+  say(t("The text between the brackets says what an image shows to those who cannot see it."));
+}
+
+/** Puts a text where the caret is, as if it had been typed. @param {HTMLTextAreaElement} field @param {string} text */
+function put(field, text) {
+  const before = field.value.slice(0, field.selectionStart);
+  const gap = before && !before.endsWith("\n") ? "\n" : "";
+  field.setRangeText(`${gap}${text}\n`, field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { altOf, imagesIn } from "./images.js";
+
+test("names that say something describe an image", () => {
+  assert.equal(altOf("red_cat-asleep.png"), "red cat asleep");
+  for (const name of ["image.png", "IMG_2031.jpg", "DSC 0042.JPG", "Screenshot 2026-11-22.png", "12.gif"]) {
+    assert.equal(altOf(name), "", name);
+  }
+});
+
+test("only images that the server takes are taken from what is dropped", () => {
+  const files = [{ type: "image/png" }, { type: "image/svg+xml" }, { type: "text/plain" }];
+  assert.equal(imagesIn(/** @type {any} */ ({ files })).length, 1);
+  assert.deepEqual(imagesIn(null), []);
+});

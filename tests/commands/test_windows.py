@@ -1,0 +1,207 @@
+"""Windows of a person: open, hide, show, close, stash, recall, memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.commands import node_writer
+from loom.commands.execute import Request, execute_line
+from loom.models import Event, Node, Tree, User, Window
+from loom.rules.errors import CommandError
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TEXT = "\n".join(f"line {n}" for n in range(1, 21))
+Say = Callable[[str], str]
+
+
+@pytest.fixture
+def say(actor: Actor, tree: Tree) -> Say:
+    return lambda line: execute_line(actor, tree, Request(line)).reply
+
+
+@pytest.fixture
+def node(say: Say) -> str:
+    say(f"respond root\n{TEXT}\n←")
+    return Node.objects.latest("id").local_id
+
+
+def refusal(say: Say, line: str) -> CommandError:
+    with pytest.raises(CommandError) as caught:
+        say(line)
+    return caught.value
+
+
+def shown(actor: Actor, tree: Tree, client: APIClient) -> list[dict[str, Any]]:
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    body = client.get(f"/api/workspaces/{workspace.uid}/windows").json()
+    assert client.get(f"/api/workspaces/{workspace.uid}").json()["windows"] == body["results"]
+    return list(body["results"])
+
+
+def test_opening_twice_is_opening_once(say: Say, node: str) -> None:
+    assert say(f"open {node} lines:2-4") == f"✓ opened #2 [{node}] lines 2–4"
+    assert say(f"open {node} lines:2-4") == f"✓ opened #2 [{node}] lines 2–4"
+    assert say("hide #2") == "✓ hidden #2"
+    assert say(f"open {node} lines:2-4 keep") == f"✓ opened #2 [{node}] lines 2–4 · keep"
+    assert Window.objects.count() == 1
+
+
+def test_two_visible_windows_never_hold_the_same_line(say: Say, node: str) -> None:
+    say(f"open {node} lines:2-4 keep")
+    say(f"open {node} lines:8-9")
+    assert say(f"open {node} lines:4-8") == f"✓ opened #2 [{node}] lines 2–9 · keep"
+    rows = Window.objects.values_list("number", "first", "last", "is_visible", "is_closed")
+    assert list(rows) == [(2, 2, 9, True, False), (3, 8, 9, False, True)]
+    say("hide #2")
+    assert say(f"open {node} lines:1") == f"✓ opened #6 [{node}] line 1"
+    assert say("show #2") == "✓ shown #2"
+    say(f"open {node}")
+    assert list(Window.objects.filter(is_visible=True).values_list("first", "last")) == [(1, 20)]
+
+
+def test_hiding_and_showing_restores_the_same_text(
+    say: Say, node: str, actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]
+) -> None:
+    say(f"open {node} lines:3-4")
+    before = shown(actor, tree, api(owner))
+    assert [one["text"] for one in before] == ["line 3\nline 4"]
+    say("hide #2")
+    assert [one["visible"] for one in shown(actor, tree, api(owner))] == [False]
+    say("show #2")
+    assert shown(actor, tree, api(owner)) == before
+    assert say("close #2") == "✓ closed #2"
+    assert shown(actor, tree, api(owner)) == []
+    assert refusal(say, "show #2").code == "NOT_FOUND"
+
+
+def test_what_is_not_found_is_named(say: Say, node: str) -> None:
+    say(f"open {node}")
+    assert say("hide #2 #9") == "✓ hidden #2 · not found #9"
+    missing = refusal(say, "hide #8 #9")
+    assert (missing.code, "#8 #9" in missing.message) == ("NOT_FOUND", True)
+    assert refusal(say, "hide all").code == "NOT_FOUND"
+    assert refusal(say, 'show label:"none"').code == "NOT_FOUND"
+
+
+def test_a_label_names_windows(say: Say, node: str) -> None:
+    assert say(f'open {node} lines:1 label:"scene"') == f"✓ opened #2 [{node}] line 1"
+    assert say('hide label:"Scene"') == "✓ hidden #2"
+    assert say('show label:"scene"') == "✓ shown #2"
+    assert say('close label:"scene"') == "✓ closed #2"
+
+
+def test_a_window_on_an_older_version_is_stale(
+    say: Say, node: str, actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]
+) -> None:
+    say(f"open {node} lines:1")
+    say(f'edit {node} replace:"line 1\\n" with:"first\\n" as:version')
+    new = Node.objects.latest("id").local_id
+    (window,) = shown(actor, tree, api(owner))
+    assert (window["text"], window["current"]) == ("line 1", new)
+
+
+def test_a_window_names_its_node_in_other_commands(say: Say, node: str) -> None:
+    say(f"open {node} lines:2-3")
+    assert "added to" in say('annotate #2 "Why?"')
+    refused = refusal(say, 'edit #2 "Gone."')
+    assert (refused.code, refused.hint) == ("REJECTED", f"name it: {node} lines:2-3")
+    say(f"open {node}")
+    assert "line 20" in say("view #2 full")
+
+
+def test_a_stash_is_put_aside_and_recalled(
+    say: Say, node: str, actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]
+) -> None:
+    assert say('stash "idea" "A lamp."') == '✓ stashed "idea" (7 characters)'
+    assert refusal(say, 'stash "Idea" "Another."').code == "CONFLICT"
+    assert say('stash "Idea" "Two lamps." replace') == '✓ stashed "Idea" (10 characters)'
+    assert say(f'stash "part" content-of:{node}') == f'✓ stashed "part" ({len(TEXT)} characters)'
+    assert 'stashed "Idea" (10 characters, not in context)' in say("memory stashed")
+    assert say('recall "idea"') == '✓ recalled "Idea" as #4'
+    (window,) = [one for one in shown(actor, tree, api(owner)) if one["visible"]]
+    assert (window["text"], window["keep"], window["kind"]) == ("Two lamps.", True, "stash")
+    assert say('drop stash:"idea"') == "✓ closed #4"
+    assert refusal(say, 'recall "idea"').code == "NOT_FOUND"
+    assert say('stash "idea" "Again."') == '✓ stashed "idea" (6 characters)'
+
+
+def test_drop_closes_the_windows_on_a_node(say: Say, node: str) -> None:
+    say(f"open {node} lines:1 keep")
+    say(f"open {node} lines:5 keep")
+    assert say(f"drop {node}") == "✓ closed #2 #3"
+
+
+def test_memory_lists_what_is_there(say: Say, node: str) -> None:
+    say(f"open {node} lines:1-2 keep")
+    say('stash "idea" "A lamp."')
+    refusal(say, "prune root")
+    told = say("memory")
+    assert told.splitlines() == [
+        f"Position: [{node}] (depth 1)",
+        f"  #2 [{node}] lines 1–2 · keep",
+        '  stashed "idea" (7 characters, not in context)',
+    ]
+    assert "✗ REJECTED" in say("memory trace")
+    assert say("status") == say("memory")
+
+
+def test_a_window_needs_one_node_with_text(say: Say, node: str) -> None:
+    assert refusal(say, f"open branch:{node}").code == "INVALID_SYNTAX"
+    assert refusal(say, "open root").code == "REJECTED"
+    assert refusal(say, f"open {node} lines:90-99").code in ("NOT_FOUND", "INVALID_SYNTAX")
+    assert refusal(say, "open #7").code == "NOT_FOUND"
+    assert refusal(say, f'open {node} label:"{"x" * 201}"').code == "INVALID_SYNTAX"
+
+
+def test_there_are_only_so_many_visible_windows(
+    say: Say, node: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loom.commands.windows.MOST_VISIBLE", 2)
+    say(f"open {node} lines:1")
+    say(f"open {node} lines:3")
+    full = refusal(say, f"open {node} lines:5")
+    assert (full.code, "hide" in full.hint) == ("LIMIT_EXCEEDED", True)
+    say("hide #2")
+    say(f"open {node} lines:5")
+    assert refusal(say, "show #2").code == "LIMIT_EXCEEDED"
+
+
+def test_a_dry_run_opens_nothing(say: Say, node: str, actor: Actor, tree: Tree) -> None:
+    for line in (f"open {node}", 'stash "idea" "A lamp."'):
+        answer = execute_line(actor, tree, Request(line, dry_run=True))
+        assert answer.reply.startswith("✓")
+    assert not Window.objects.exists()
+
+
+def test_every_change_of_a_window_is_an_event(
+    say: Say, node: str, actor: Actor, tree: Tree
+) -> None:
+    say(f"open {node}")
+    say("hide #2")
+    say("close #2")
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    events = Event.objects.filter(stream__name=f"workspace:{workspace.uid}", kind__startswith="win")
+    told = [(one.kind, one.payload["windows"][0]["visible"]) for one in events.order_by("seq")]
+    assert told == [
+        ("window.opened", True),
+        ("window.changed", False),
+        ("window.closed", False),
+    ]
+
+
+def test_others_do_not_see_a_persons_windows(
+    say: Say,
+    node: str,
+    actor: Actor,
+    tree: Tree,
+    writer: User,
+    outsider: User,
+    api: Callable[..., APIClient],
+) -> None:
+    say(f"open {node}")
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    for user in (writer, outsider):
+        assert api(user).get(f"/api/workspaces/{workspace.uid}/windows").status_code == 404

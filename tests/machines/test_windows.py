@@ -1,0 +1,134 @@
+"""Any order of windows opened, hidden, shown and closed keeps the laws of docs/model.md §3."""
+
+import pytest
+from django.db import transaction
+from django.db.models import QuerySet
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from loom.access import Actor
+from loom.commands import node_writer, step_records, windows
+from loom.commands.execute import Request, execute_line
+from loom.models import Node, Turn, Window
+from loom.queries.windows import contents_of
+from loom.rules.errors import CommandError
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LINES = 12
+NUMBERS = st.integers(1, 40)
+SPANS = st.tuples(st.integers(1, LINES), st.integers(0, 4))
+
+
+class Windows(RuleBasedStateMachine):
+    """A person's windows on two texts, beside a model of what may be seen."""
+
+    def __init__(self, actor: Actor) -> None:
+        super().__init__()
+        self.actor = actor
+        self.tree = node_writer.make_tree(self.actor, title="Windows")
+        self.ids = []
+        for name in "ab":
+            text = "\n".join(f"{name}{n}" for n in range(1, LINES + 1))
+            said = execute_line(self.actor, self.tree, Request(f"respond root\n{text}\n←"))
+            self.ids += said.body["refs"]
+        self.texts = {
+            one.pk: one.text.split("\n") for one in Node.objects.filter(tree=self.tree, text__gt="")
+        }
+        self.view = node_writer.workspace_of(self.actor.participant, self.tree)
+
+    def say(self, line: str, turn: str = "") -> str:
+        """The reply, or the code of the refusal."""
+        try:
+            return execute_line(self.actor, self.tree, Request(line, turn=turn)).reply
+        except CommandError as refused:
+            return refused.code
+
+    @rule(which=st.integers(0, 1), span=SPANS, keep=st.booleans(), turn=st.sampled_from(["", "t"]))
+    def open(self, which: int, span: tuple[int, int], keep: bool, turn: str) -> None:
+        first, more = span
+        line = f"open {self.ids[which]} lines:{first}-{min(first + more, LINES)}"
+        line += " keep" if keep else ""
+        told = self.say(line, turn)
+        assert told.startswith("✓ opened #")
+        number = told.split()[2]
+        rows = [_same(one) for one in self.rows().values()]
+        assert self.say(line, turn).split()[2] == number  # opening twice is opening once
+        assert [_same(one) for one in self.rows().values()] == rows
+
+    @rule(number=NUMBERS, turn=st.sampled_from(["", "t"]))
+    def hide_and_show(self, number: int, turn: str) -> None:
+        seen = self.shown().get(number)
+        if seen is None:
+            return
+        assert self.say(f"hide #{number}", turn) == f"✓ hidden #{number}"
+        assert number not in self.shown()
+        assert self.say(f"show #{number}", turn) == f"✓ shown #{number}"
+        assert self.shown()[number] == seen
+
+    @rule(number=NUMBERS, verb=st.sampled_from(["hide", "show", "close"]))
+    def change(self, number: int, verb: str) -> None:
+        is_there = self.rows().filter(number=number, is_closed=False).exists()
+        told = self.say(f"{verb} #{number}")
+        assert told.startswith("✓") if is_there else told == "NOT_FOUND"
+
+    @rule(mentions=st.lists(NUMBERS, max_size=3))
+    def end_turn(self, mentions: list[int]) -> None:
+        rows = self.rows().filter(is_closed=False)
+        before = {one.number: one for one in rows}
+        answer = " ".join(f"#{one}" for one in mentions)
+        with transaction.atomic():
+            view = step_records.locked(self.view)
+            windows.after_turn(view, Turn(rounds=[]), answer, actor=self.actor.participant)
+        for one in rows.all():
+            was = before[one.number]
+            if was.is_kept:
+                assert one.is_visible == was.is_visible
+            else:
+                stays = was.is_extended or one.number in mentions
+                assert one.is_visible == (was.is_visible and stays)
+
+    def rows(self) -> QuerySet[Window]:
+        """The windows of this machine."""
+        return Window.objects.filter(workspace=self.view)
+
+    def shown(self) -> dict[int, str]:
+        """The texts of the visible windows."""
+        rows = self.rows().filter(is_visible=True)
+        return {one.window.number: one.text for one in contents_of(self.actor, self.view, rows)}
+
+    @invariant()
+    def no_line_is_in_two_windows(self) -> None:
+        held = [
+            (one.item_id, line)
+            for one in self.rows().filter(is_visible=True)
+            for line in range(one.first, one.last + 1)
+        ]
+        assert len(held) == len(set(held))
+
+    @invariant()
+    def a_window_shows_its_lines(self) -> None:
+        shown = self.shown()
+        for one in self.rows().filter(is_visible=True):
+            lines = self.texts[one.item_id or 0][one.first - 1 : one.last]
+            assert shown[one.number] == "\n".join(lines)
+
+    @invariant()
+    def what_is_closed_is_not_visible(self) -> None:
+        assert not self.rows().filter(is_closed=True, is_visible=True).exists()
+
+
+def _same(row: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in row.items() if key != "is_extended"}
+
+
+def test_any_order_of_lines_and_turns_keeps_the_laws(actor: Actor) -> None:
+    run_state_machine_as_test(
+        lambda: Windows(actor),
+        settings=settings(
+            max_examples=15,
+            stateful_step_count=20,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow],
+        ),
+    )

@@ -1,0 +1,249 @@
+"""Images: checked, kept once, read by members of the grove alone, and told to models in words."""
+
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from PIL import Image as Pillow
+from rest_framework.test import APIClient
+
+from agents.subject_prompt import _piece
+from loom import tasks
+from loom.access import Actor, get_actor
+from loom.commands import node_writer
+from loom.commands import trees as tree_commands
+from loom.commands.execute import Request, execute_line
+from loom.management.commands import restore
+from loom.models import Grove, Image, Tree, User
+from loom.queries.node_rows import rows_of
+from loom.rules import images as rules
+from loom.transfer import images, importing
+from loom.transfer.exporting import FORMATS
+from loom.web import markdown
+from tests.transfer.conftest import file_of, tree_of
+from tests.transfer.planting import paths, wanted
+
+pytestmark = pytest.mark.django_db
+Client = Callable[..., APIClient]
+
+
+def picture(kind: str = "PNG", size: tuple[int, int] = (3, 2), colour: str = "red") -> bytes:
+    """The bytes of a small image."""
+    out = io.BytesIO()
+    Pillow.new("RGB", size, colour).save(out, kind)
+    return out.getvalue()
+
+
+def sent(client: APIClient, tree: Tree, raw: bytes, name: str = "a.png", **more: str) -> Any:
+    file = SimpleUploadedFile(name, raw, content_type="text/html")
+    return client.post(f"/api/trees/{tree.uid}/images", {"file": file, **more}, format="multipart")
+
+
+def written(actor: Actor, tree: Tree, raw: bytes, alt: str = "a cat") -> tuple[str, str]:
+    """The hash of an image of the tree, and the id of a text that names it."""
+    sha256 = images.keep(actor, tree, raw).sha256
+    line = f"respond root\nLook: {rules.reference(sha256, alt)}!"
+    return sha256, execute_line(actor, tree, Request(line)).body["refs"][0]
+
+
+@pytest.mark.parametrize("kind", rules.TYPES)
+def test_an_image_is_kept_and_read_as_it_was(
+    kind: str, api: Client, writer: User, reader: User, tree: Tree
+) -> None:
+    raw = picture(kind)
+    answer = sent(api(writer), tree, raw, "x.html", alt="A [red] cat")
+    assert answer.status_code == 201, answer.content
+    body = answer.json()
+    assert (body["width"], body["height"], body["size"]) == (3, 2, len(raw))
+    assert body["media_type"] == rules.TYPES[kind][0], "by its content, not by its name"
+    assert body["text"] == f"![A (red) cat](image:{body['sha256']})"
+    shown = api(reader).get(f"/api/images/{body['sha256']}")
+    assert shown.status_code == 200 and shown.content == raw
+    assert shown["Content-Type"] == rules.TYPES[kind][0]
+    assert shown["X-Content-Type-Options"] == "nosniff"
+    assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert shown["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+def test_the_same_bytes_are_kept_once(actor: Actor, tree: Tree, buffer: Tree) -> None:
+    raw = picture()
+    first, again = images.keep(actor, tree, raw), images.keep(actor, tree, raw)
+    other = images.keep(actor, buffer, raw)
+    assert first.pk == again.pk != other.pk and first.sha256 == other.sha256
+    folder = images.path_of(first.sha256).parent
+    assert [one.name for one in folder.iterdir()] == [first.sha256]
+
+
+WHOLE = picture(size=(400, 300))
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"<html>", SVG, WHOLE[: len(WHOLE) // 2], picture("JPEG")[:200], picture("BMP")]
+)
+def test_what_is_no_whole_image_is_refused(
+    raw: bytes, api: Client, writer: User, tree: Tree
+) -> None:
+    answer = sent(api(writer), tree, raw)
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_SYNTAX")
+    assert not Image.objects.exists()
+
+
+def test_what_is_too_large_is_refused_before_it_is_decoded(
+    api: Client, writer: User, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bomb = picture(size=(6000, 5000))
+    assert len(bomb) < 200_000
+    assert sent(api(writer), tree, bomb).status_code == 413
+    monkeypatch.setattr("loom.api.images.MOST_BYTES", 10)
+    assert sent(api(writer), tree, picture()).status_code == 413
+    assert api(writer).post(f"/api/trees/{tree.uid}/images", {}, format="json").status_code == 400
+
+
+def test_readers_outsiders_and_other_groves_get_none(
+    api: Client, owner: User, reader: User, outsider: User, tree: Tree, actor: Actor
+) -> None:
+    assert sent(api(reader), tree, picture()).status_code == 403
+    assert sent(api(outsider), tree, picture()).status_code == 404
+    sha256, _ = written(actor, tree, picture())
+    assert api(outsider).get(f"/api/images/{sha256}").status_code == 404
+    assert api(None).get(f"/api/images/{sha256}").status_code == 401
+    assert api(owner).get(f"/api/images/{'0' * 64}").status_code == 404
+
+
+def test_an_archived_tree_takes_no_image(
+    actor: Actor, api: Client, owner: User, tree: Tree
+) -> None:
+    tree_commands.change_tree(actor, tree, {"archived": True})
+    assert sent(api(owner), tree, picture()).status_code == 409
+
+
+def test_a_page_shows_it_and_nothing_of_other_places() -> None:
+    sha256 = "ab" * 32
+    shown = markdown.rendered(rules.reference(sha256, 'a "cat" <b>'))
+    assert f'src="/api/images/{sha256}"' in shown and "<b>" not in shown
+    for other in ("http://e.org/a.png", "image:../secret", "image:" + "AB" * 32, "/api/me"):
+        assert "<img" not in markdown.rendered(f"![x]({other})")
+
+
+def test_models_are_told_what_it_shows(actor: Actor, tree: Tree) -> None:
+    _, local_id = written(actor, tree, picture())
+    [row] = rows_of([tree.nodes.get(local_id=local_id).pk])
+    assert _piece(row).text == "Look: [image: a cat]!"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_exports_hold_it_or_say_what_it_shows(name: str, actor: Actor, tree: Tree) -> None:
+    raw = picture()
+    sha256, local_id = written(actor, tree, raw)
+    end = tree.nodes.get(local_id=local_id) if FORMATS[name].scope == "path" else None
+    content = b"".join(FORMATS[name].pieces(wanted(actor, tree, end)))
+    if name == "zip":
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert archive.read(f"images/{sha256}.png") == raw
+    elif name == "html":
+        assert b'<img src="data:image/png;base64,' in content and b"image:" + b"ab" not in content
+    elif name == "heddle":
+        assert sha256.encode() in content
+    elif name in ("epub", "docx"):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert any(b"[image: a cat]" in archive.read(one) for one in archive.namelist())
+    elif name != "preferences":  # nothing was chosen here
+        assert b"[image: a cat]" in content and sha256.encode() not in content
+
+
+def test_a_preview_counts_images(actor: Actor, api: Client, owner: User, tree: Tree) -> None:
+    written(actor, tree, picture())
+    address = f"/api/trees/{tree.uid}/export/preview?format="
+    assert {"images": 1}.items() <= {
+        one["what"]: one["count"] for one in api(owner).get(f"{address}jsonl").json()["left_out"]
+    }.items()
+    assert "images" not in json.dumps(api(owner).get(f"{address}zip").json())
+
+
+# Public links.
+
+
+def test_a_public_link_shows_the_images_of_its_texts_alone(
+    actor: Actor, api: Client, owner: User, tree: Tree
+) -> None:
+    sha256, local_id = written(actor, tree, picture())
+    hidden, gone = written(actor, tree, picture(colour="blue"))
+    unnamed = images.keep(actor, tree, picture(colour="green")).sha256
+    execute_line(actor, tree, Request(f"prune {gone}"))
+    _, secret = tree_commands.make_public_link(actor, tree, days=7)
+    client = api(None)
+    address = f"/public/{secret}/images/{local_id}/{sha256}"
+    assert address in client.get(f"/public/{secret}?node={local_id}").content.decode()
+    shown = client.get(address)
+    assert shown.status_code == 200 and shown["Content-Security-Policy"].endswith("sandbox")
+    for node, other in ((local_id, unnamed), (gone, hidden), (local_id, hidden), ("zzzz", sha256)):
+        assert client.get(f"/public/{secret}/images/{node}/{other}").status_code == 404
+    assert client.get(f"/public/nonsense/images/{local_id}/{sha256}").status_code == 404
+
+
+# Erasing.
+
+
+def test_an_image_goes_with_its_last_tree(
+    actor: Actor, owner: User, api: Client, tree: Tree
+) -> None:
+    raw = picture()
+    sha256, _ = written(actor, tree, raw)
+    other = node_writer.make_tree(actor, title="Other")
+    execute_line(actor, other, Request(f"respond root\n{rules.reference(sha256, '')}"))
+    for one, is_left in ((tree, True), (other, False)):
+        tree_commands.change_tree(actor, one, {"archived": True})
+        tree_commands.erase(actor, one, one.title)
+        tasks.erase_tree(one.uid)
+        assert images.path_of(sha256).is_file() == is_left
+        answer = api(owner).get(f"/api/images/{sha256}")
+        assert answer.status_code == (200 if is_left else 404)
+    assert not Image.objects.exists()
+
+
+def test_a_damaged_file_is_not_served(actor: Actor, api: Client, owner: User, tree: Tree) -> None:
+    sha256, _ = written(actor, tree, picture())
+    images.path_of(sha256).write_bytes(b"<script>")
+    assert api(owner).get(f"/api/images/{sha256}").status_code == 503
+
+
+def test_a_backup_brings_images_back(actor: Actor, tree: Tree, tmp_path: Path) -> None:
+    raw = picture()
+    sha256 = images.keep(actor, tree, raw).sha256
+    file = str(tmp_path / "one.backup")
+    call_command("backup", file, stdout=io.StringIO())
+    images.path_of(sha256).unlink()
+    forged = "0" * 64
+    with tarfile.open(file, "a") as tar:
+        info = tarfile.TarInfo(f"images/{forged}")
+        info.size = len(raw)
+        tar.addfile(info, io.BytesIO(raw))
+    with tarfile.open(file) as tar:
+        restore._restore_images(tar)
+    assert images.path_of(sha256).read_bytes() == raw
+    assert not images.path_of(forged).exists(), "its bytes have another hash"
+
+
+def test_a_zip_brings_its_tree_and_images_into_another_grove(
+    actor: Actor, outsider: User, tree: Tree
+) -> None:
+    raw = picture()
+    sha256, _ = written(actor, tree, raw)
+    content = b"".join(FORMATS["zip"].pieces(wanted(actor, tree, calls=True)))
+    elsewhere = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
+    row = file_of(elsewhere, content, name="tree.zip")
+    images.path_of(sha256).unlink()
+    importing.run(row.uid)
+    row.refresh_from_db()
+    found = tree_of(row)
+    assert paths(found) == paths(tree) and found.grove != tree.grove
+    assert row.report["kept"]["images"] == 1 and row.report["warnings"] == []
+    assert images.bytes_of(Image.objects.get(tree=found)) == raw

@@ -1,0 +1,218 @@
+"""A file in step with a tree: what is saved becomes versions, and nothing is lost on any side."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError as Failed
+from django.core.management import call_command
+
+from loom.access import Actor, get_actor
+from loom.commands import trees as tree_commands
+from loom.commands.execute import Request, execute_line
+from loom.models import Node, Participant, Tree, User
+from loom.rules.errors import CommandError
+from loom.transfer.live_folder import LiveFile
+from tests.transfer.planting import paths, plant
+
+pytestmark = pytest.mark.django_db
+Live = Callable[..., LiveFile]
+
+
+@pytest.fixture
+def live(actor: Actor, tmp_path: Path) -> Live:
+    """A file in step with a tree, once written. What it says is in `said`."""
+
+    def one(tree: Tree, kind: str = "markdown", by: Actor = actor) -> LiveFile:
+        file = LiveFile(tmp_path, by, tree, kind, said.append)
+        file.step()
+        return file
+
+    said.clear()
+    return one
+
+
+said: list[str] = []
+
+
+def saved(file: LiveFile, old: str, new: str) -> None:
+    """Somebody replaces a passage in the file."""
+    text = file.path.read_text()
+    assert old in text
+    file.path.write_text(text.replace(old, new))
+
+
+def grown(actor: Actor, muse: Participant, mode: str = "buffer") -> tuple[Tree, list[Node]]:
+    tree, made = plant(
+        actor, muse, [(-1, False, "It was"), (0, True, " day"), (0, True, " dusk")], mode=mode
+    )
+    execute_line(actor, tree, Request(f"switch to {made[1].local_id}"))
+    return tree, made
+
+
+def test_the_file_holds_the_path_and_is_written_only_when_it_differs(
+    live: Live, actor: Actor, muse: Participant
+) -> None:
+    tree, made = grown(actor, muse)
+    file = live(tree)
+    ids = [one.local_id for one in made]
+    assert file.path.read_text() == f"<!--{ids[0]}-->It was<!--{ids[1]}--> day"
+    assert not file.step()
+    execute_line(actor, tree, Request(f"switch to {ids[2]}"))
+    assert file.step() and file.path.read_text().endswith(" dusk")
+
+
+@pytest.mark.parametrize("mode", ["buffer", "dialogue"])
+def test_an_edit_becomes_a_version_and_an_addition_a_text(
+    mode: str, live: Live, actor: Actor, muse: Participant
+) -> None:
+    tree, made = grown(actor, muse, mode)
+    file = live(tree)
+    saved(file, "It was", "It is")
+    saved(file, " day", " day\n\nand then night.\n")
+    assert file.step()
+    version = tree.nodes.get(text="It is")
+    assert version.slot_id == made[0].slot_id and version.author == actor.participant
+    new = tree.nodes.exclude(pk__in=[one.pk for one in made]).order_by("id").last()
+    assert new is not None and new.parent_slot_id == made[1].slot_id
+    assert "and then night." in new.text
+    count = tree.nodes.count()
+    assert not file.step() and tree.nodes.count() == count
+    assert f"<!--{version.local_id}-->It is" in file.path.read_text()
+
+
+def test_two_edits_of_one_text_are_two_versions(
+    live: Live, actor: Actor, muse: Participant, writer: User
+) -> None:
+    tree, made = grown(actor, muse)
+    file = live(tree)
+    other = get_actor(writer, tree.grove)
+    execute_line(other, tree, Request(f'edit {made[0].local_id} "It will be" as:version'))
+    saved(file, "It was", "It is")
+    file.step()
+    slot = tree.nodes.filter(slot=made[0].slot_id).order_by("id")
+    assert list(slot.values_list("text", flat=True)) == ["It was", "It will be", "It is"]
+    assert "It is" in file.path.read_text()
+
+
+def test_a_text_that_was_taken_out_of_the_file_stays_in_the_tree(
+    live: Live, actor: Actor, muse: Participant
+) -> None:
+    tree, made = grown(actor, muse)
+    file = live(tree)
+    saved(file, f"<!--{made[1].local_id}--> day", "")
+    file.step()
+    assert tree.nodes.count() == 4 and " day" in file.path.read_text()
+
+
+def test_what_is_refused_stays_in_the_file(
+    live: Live, actor: Actor, muse: Participant, reader: User
+) -> None:
+    tree, made = grown(actor, muse)
+    file = live(tree, by=get_actor(reader, tree.grove))
+    execute_line(file.actor, tree, Request(f"switch to {made[1].local_id}"))
+    file.step()
+    saved(file, "It was", "It is")
+    assert not file.step() and "It is" in file.path.read_text()
+    assert "only read" in said[-1] or "needs" in said[-1]
+    saved(file, "It is", "It was")
+    file.step()
+    assert tree.nodes.count() == 4
+
+
+def test_a_file_that_others_wrote_is_not_replaced(
+    actor: Actor, muse: Participant, tmp_path: Path
+) -> None:
+    tree, _ = grown(actor, muse)
+    file = LiveFile(tmp_path, actor, tree, "markdown", said.append)
+    file.path.write_text("My notes.")
+    with pytest.raises(CommandError):
+        file.step()
+    assert file.path.read_text() == "My notes."
+
+
+def test_an_empty_tree_begins_in_the_file(live: Live, actor: Actor, tree: Tree) -> None:
+    file = live(tree)
+    file.path.write_text("Once upon a time.")
+    assert file.step()
+    node = tree.nodes.get(text="Once upon a time.")
+    assert file.path.read_text() == f"<!--{node.local_id}-->Once upon a time."
+
+
+def test_a_save_in_the_last_moment_is_not_overwritten(
+    live: Live, actor: Actor, muse: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, made = grown(actor, muse)
+    file = live(tree)
+    execute_line(actor, tree, Request(f"switch to {made[2].local_id}"))
+    content = file._content()
+
+    def late() -> bytes:
+        saved(file, "It was", "It is")
+        return content
+
+    monkeypatch.setattr(file, "_content", late)
+    assert not file.step() and "It is" in file.path.read_text()
+    monkeypatch.undo()
+    assert file.step() and tree.nodes.filter(text="It is").exists()
+
+
+# Loomsidian: every branch, and new notes.
+
+
+def test_notes_of_loomsidian_become_texts(live: Live, actor: Actor, muse: Participant) -> None:
+    tree, _ = grown(actor, muse)
+    file = live(tree, "loomsidian")
+    notes = json.loads(file.path.read_text())
+    names = {one["text"]: name for name, one in notes["nodes"].items()}
+    notes["nodes"][names[" dusk"]]["text"] = " dawn"
+    notes["nodes"]["new-1"] = {"text": " and", "parentId": names[" day"]}
+    notes["nodes"]["new-2"] = {"text": " night", "parentId": "new-1"}
+    del notes["nodes"][names[" day"]]["collapsed"]
+    file.path.write_text(json.dumps(notes))
+    assert file.step()
+    assert ("It was", " day", " and", " night") in paths(tree)
+    assert ("It was", " dawn") in paths(tree) and tree.nodes.filter(text=" dusk").exists()
+    count = tree.nodes.count()
+    assert not file.step() and tree.nodes.count() == count
+
+
+@pytest.mark.parametrize("half", ['{"nodes": {"a', "[]", '{"nodes": {"a": 1}}', "\udcff"])
+def test_a_file_that_is_half_saved_is_left_alone(
+    half: str, live: Live, actor: Actor, muse: Participant
+) -> None:
+    tree, _ = grown(actor, muse)
+    file = live(tree, "loomsidian")
+    raw = half.encode("utf-8", "surrogateescape")
+    file.path.write_bytes(raw)
+    assert not file.step() and file.path.read_bytes() == raw
+    assert tree.nodes.count() == 4
+
+
+# The commands.
+
+
+def test_the_commands_write_files(
+    actor: Actor, muse: Participant, tmp_path: Path, owner: User, outsider: User
+) -> None:
+    tree, _ = grown(actor, muse)
+    told = io.StringIO()
+    named = {"tree": tree.uid, "by": "owner", "stdout": told}
+    call_command("watch", str(tmp_path), once=True, **named)
+    [file] = tmp_path.glob("*.md")
+    file.write_text(file.read_text().replace("It was", "It is"))
+    call_command("watch", str(tmp_path), once=True, **named)
+    assert tree.nodes.filter(text="It is").exists()
+    out = tmp_path / "tree.html"
+    call_command("export", str(out), format="html", **named)
+    assert "It is" in out.read_text() and "wrote" in told.getvalue()
+    with pytest.raises(Failed):
+        call_command("export", str(out), tree=tree.uid, by="outsider")
+    with pytest.raises(Failed):
+        call_command("watch", str(tmp_path / "none"), once=True, **named)
+    tree_commands.change_tree(actor, tree, {"archived": True})
+    file.write_text(file.read_text().replace("It is", "It was not"))
+    call_command("watch", str(tmp_path), once=True, **named)
+    assert "It was not" in file.read_text(), "what the tree refuses stays in the file"
