@@ -41,7 +41,8 @@ PAGES = """
 """.split()
 WITHOUT_TREES = """
 /signin /signin/{} /invitations/{} /offline /offline.js /healthz /settings/{}
-/public/{}/images/{}/{} /groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe
+/public/{}/images/{}/{}
+/groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe
 """.split()
 ENDS = [*API, *PAGES, "/api/trees/{tree}/path?node={end}", "/api/trees/{tree}/nodes/{end}"]
 
