@@ -22,7 +22,7 @@ from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens
 
 COUNT, RATE = 120, 80.0
-MORE_MS, SHARE = 40.0, 0.9  # what this aims at
+MORE_MS, SHARE = 25.0, 0.9  # what this aims at
 
 
 async def bare(url: str, streams: int) -> tuple[float, float]:

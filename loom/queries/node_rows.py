@@ -5,7 +5,7 @@ too (2,000 nodes: 0.2 ms each, measured), so what most nodes leave empty comes a
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -274,21 +274,35 @@ def nodes_of_call(call: Call) -> list[Node]:
 
 # Who wrote each character of some nodes, followed through their edits.
 
-
-Wording = tuple[str, str, str, int | None]  # hash, text, author, id it was edited from
 MOST_EDITS = 500  # steps back from a text
 
 
-def pieces_of(rows: Sequence[NodeRow]) -> dict[int, Pieces]:
-    """The pieces of each row, by row id. One query, none where none of them is an edit."""
+def with_origins(ids: Collection[int]) -> dict[int, NodeRow]:
+    """The nodes of these row ids and all that they were edited from, by row id. At most one
+    query."""
+    if not ids:
+        return {}
+    sql = _BACK.format(
+        columns=columns(), wanted=listed(ids), most=MOST_EDITS, walked=walked("back.id")
+    )
+    return {row[0]: as_row(row) for row in fetch(sql)}
+
+
+def pieces_of(
+    rows: Sequence[NodeRow], origins: Mapping[int, NodeRow] | None = None
+) -> dict[int, Pieces]:
+    """The pieces of each row, by row id. One query, none where none of them is an edit or what
+    they were edited from (`origins`) is given."""
     edited = {row.id: row.more.edited_from_id for row in rows}
-    known = _wordings({one for one in edited.values() if one is not None})
+    if origins is None:
+        wanted = {one for one in edited.values() if one is not None}
+        origins = with_origins(wanted)
     found: dict[int, Pieces] = {}
     for row in rows:
         if edited[row.id] is None:
             found[row.id] = _whole(row.author_uid, row.text)
         else:
-            found[row.id] = _along((row.hash, row.text, row.author_uid, edited[row.id]), known)
+            found[row.id] = _along(row, origins)
     return found
 
 
@@ -314,31 +328,22 @@ _BACK = """
         SELECT n.edited_from_id, back.steps + 1 FROM back JOIN loom_node n ON n.id = back.id
         WHERE n.edited_from_id IS NOT NULL AND back.steps < {most} AND {walked}
     )
-    SELECT n.id, n.hash, n.text, a.uid, n.edited_from_id
-    FROM (SELECT DISTINCT id FROM back) b JOIN loom_node n ON n.id = b.id
-    JOIN loom_participant a ON a.id = n.author_id
+    SELECT {columns} FROM (SELECT DISTINCT id FROM back) b JOIN loom_node v ON v.id = b.id
+    JOIN loom_node s ON s.id = v.slot_id JOIN loom_participant a ON a.id = v.author_id
 """
 
 
-def _wordings(wanted: set[int]) -> dict[int, Wording]:
-    """The nodes of these row ids and all that they were edited from; at most one query."""
-    if not wanted:
-        return {}
-    rows = fetch(_BACK.format(wanted=listed(wanted), most=MOST_EDITS, walked=walked("back.id")))
-    return {key: (digest, text, author, before) for key, digest, text, author, before in rows}
-
-
-def _along(newest: Wording, known: dict[int, Wording]) -> Pieces:
+def _along(newest: NodeRow, origins: Mapping[int, NodeRow]) -> Pieces:
     """From the oldest version to the newest."""
     chain = [newest]
-    while (before := chain[-1][3]) is not None and before in known:
-        chain.append(known[before])
-    digest, text, author, _ = chain.pop()
-    pieces = _whole(author, text)
+    while (before := chain[-1].more.edited_from_id) is not None and before in origins:
+        chain.append(origins[before])
+    row = chain.pop()
+    pieces = _whole(row.author_uid, row.text)
     while chain:
-        previous, old = digest, text
-        digest, text, author, _ = chain.pop()
-        pieces = _step(previous, digest, _Texts(old, text, pieces, author))
+        previous, row = row, chain.pop()
+        texts = _Texts(previous.text, row.text, pieces, row.author_uid)
+        pieces = _step(previous.hash, row.hash, texts)
     return pieces
 
 

@@ -145,8 +145,7 @@ class _Named:
 
 
 def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
-    """What the nodes and weaves are drawn from. Three queries for nodes, one for weaves, and one
-    where a text was edited."""
+    """What the nodes and weaves are drawn from. Three queries for nodes, one for weaves."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
     cards = [around.newest(one).id for slots in shown.values() for one in slots]

@@ -25,7 +25,7 @@ from django.utils.translation import get_language, gettext, gettext_noop
 from loom.access import Actor
 from loom.models import Tree
 from loom.queries.node_context import Around, Kept, Margin, Spot, margins_of
-from loom.queries.node_rows import NodeRow, pieces_of, rows_of, writers_of
+from loom.queries.node_rows import NodeRow, pieces_of, with_origins, writers_of
 from loom.rules import preferences
 from loom.rules.identity import Pieces, digest
 from loom.rules.merging import difference
@@ -173,8 +173,9 @@ def broken_reason(finish: str) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """What nodes are drawn from, read for all of them at once: their rows and those of their
-    notes by row id, their margins, and who wrote which piece of the texts."""
+    """What nodes are drawn from, read for all of them at once: their rows, those of their notes
+    and of what was edited into them by row id, their margins, and who wrote which piece of the
+    texts."""
 
     tree: Tree
     cast: Mapping[str, Who]
@@ -183,11 +184,10 @@ class Found:
     pieces: dict[int, Pieces] = field(default_factory=dict)
 
     def find_pieces(self, keys: Iterable[int]) -> None:
-        """Reads who wrote which piece of the texts. At most one query for all, none where none
-        of them is an edit."""
+        """Finds who wrote which piece of the texts, from what they were edited from."""
         missing = [self.rows[key] for key in keys if key not in self.pieces]
         if missing:
-            self.pieces.update(pieces_of(missing))
+            self.pieces.update(pieces_of(missing, self.rows))
 
     def writers(self, key: int) -> list[str]:
         """Who wrote the text of a node, most characters first."""
@@ -382,7 +382,7 @@ def found_for(
         for one in margin.notes
         for part in (one.wording, *one.replies)
     ]
-    rows = {row.id: row for row in rows_of([*(spot.id for spot in spots), *notes, *also])}
+    rows = with_origins([*(spot.id for spot in spots), *notes, *also])
     return Found(tree, cast, rows, margins)
 
 
@@ -396,8 +396,7 @@ def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list
 
 
 def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
-    """The nodes at these spots, drawn in the language of the moment. No queries; one for the
-    texts of a buffer that were edited and not drawn before."""
+    """The nodes at these spots, drawn in the language of the moment. No queries."""
     keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
     kept = _kept(list(keys_of.values()))
     new = {one: key for one, key in keys_of.items() if key not in kept}

@@ -33,6 +33,7 @@ PAGES = """
 /trees/{tree}/above?node={end}&before={near} /trees/{tree}/weave?node={node}
 /trees/{tree}/buffer?node={end} /trees/{tree}/turns?node={end}
 /trees/{tree}/search?q=Text /trees/{tree}/excerpts?ids={end},{near} /trees/{tree}/marks
+/trees/{tree}/cast /trees/{tree}/tags /trees/{tree}/export?node={end} /groves/{grove}/tags /palette
 /trees/{tree}/bookmarks /trees/{tree}/history /trees/{tree}/nodes/{end}
 /trees/{tree}/nodes/{end}/provenance /trees/{tree}/nodes/{end}/text
 /trees/{tree}/nodes/{end}/drawn /trees/{tree}/nodes/{noted}/portal?type=supports
@@ -40,6 +41,7 @@ PAGES = """
 """.split()
 WITHOUT_TREES = """
 /signin /signin/{} /invitations/{} /offline /offline.js /healthz /settings/{}
+/public/{}/images/{}/{}
 /groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe
 """.split()
 ENDS = [*API, *PAGES, "/api/trees/{tree}/path?node={end}", "/api/trees/{tree}/nodes/{end}"]

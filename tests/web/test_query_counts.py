@@ -123,7 +123,7 @@ def test_who_wrote_what_in_a_buffer_is_one_query_however_often_it_was_edited(
         tips.append(tip)
     visit, cast = access.get_visit(actor.user, tree.uid), cast_of(actor)
     end = find_node(tree, tips[-1])
-    with at_most(4):
+    with at_most(3):
         drawn = drawn_on(tree, way_of(visit, end, most=60), cast)
     assert [one.id for one in drawn] == tips
 
