@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import connection
@@ -206,8 +207,17 @@ NEAREST = 200
 MOST_ASKED = 400  # candidates that are looked at for one go
 
 
-def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, int]]:
-    """(where, how many by participant name) of the candidates that the actor asked for last, at the
+@dataclass(frozen=True)
+class Asked:
+    """How many candidates one participant was asked for, and with which settings."""
+
+    n: int
+    tokens: int | None
+    temperature: float | None
+
+
+def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, Asked]]:
+    """(where, what by participant name) of the candidates that the actor asked for last, at the
     deepest node of a path (row ids, root first) where they asked for any; (None, {}) if nowhere.
     Rounds of turns do not count."""
     own = Generation.objects.filter(
@@ -217,12 +227,13 @@ def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None,
         participant__archived_at__isnull=True,
         turn__isnull=True,
     )
-    columns = ("point_id", "created_at", "participant__name", "batch")
+    columns = ("point_id", "created_at", "participant__name", "batch", "tokens", "temperature")
     rows = list(own.order_by("-point__depth", "-id").values_list(*columns)[:MOST_ASKED])
     if not rows:
         return None, {}
     point, last_at = rows[0][:2]
     go = [row[2:] for row in rows if row[0] == point and row[1] >= last_at - AT_ONCE]
     # One line asks each of them: who failed and was asked again at once is counted once.
-    newest = dict(reversed(go))
-    return point, dict(Counter(name for name, batch in reversed(go) if newest[name] == batch))
+    newest = {name: rest for name, *rest in reversed(go)}
+    many = Counter(name for name, batch, *_ in reversed(go) if newest[name][0] == batch)
+    return point, {name: Asked(count, *newest[name][1:]) for name, count in many.items()}

@@ -53,6 +53,7 @@ class Who:
     is_archived: bool
     is_agent: bool  # may be asked for a turn
     budget: str
+    length: int | None = None  # tokens of an answer at most, of those who write at all
 
     @property
     def shown(self) -> str:
@@ -91,6 +92,7 @@ def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who
             is_archived=one.archived_at is not None,
             is_agent=one.kind == "model" and LOOM in one.permissions,
             budget=one.budget,
+            length=one.max_tokens,
         )
         for place, one in enumerate(everybody)
     }

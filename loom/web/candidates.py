@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -24,7 +24,7 @@ from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
 from loom.models import Generation, Node, Participant, Tree, VersionChoice, Workspace
-from loom.queries.lookup import NEAREST, asked_on
+from loom.queries.lookup import NEAREST, Asked, asked_on
 from loom.queries.node_context import Around
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.path import path_ids
@@ -146,7 +146,7 @@ class Weave:
     total: int
     coming: int
     is_root: bool
-    asked: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, Asked] = field(default_factory=dict)
     asked_here: bool = False
 
     @property
@@ -157,7 +157,7 @@ class Weave:
     @property
     def asked_json(self) -> str:
         """`asked`, for the page's scripts."""
-        return json.dumps(self.asked)
+        return json.dumps({name: asdict(one) for name, one in self.asked.items()})
 
     @property
     def more(self) -> int:
@@ -193,7 +193,7 @@ def woven(
     cast: dict[str, Who],
     *,
     failed: Sequence[Generation] = (),
-    asked: dict[str, int] | None = None,
+    asked: dict[str, Asked] | None = None,
     asked_here: bool = False,
 ) -> Weave:
     """The weave, in the order in which it was begun. One query where something waits.
@@ -371,7 +371,13 @@ def _stream(one: Generation, cast: dict[str, Who], before: int) -> Card:
 def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
     """The models that may be asked, for the composer."""
     return [
-        {"id": who.uid, "name": who.name, "model": who.model, "colour": who.colour}
+        {
+            "id": who.uid,
+            "name": who.name,
+            "model": who.model,
+            "colour": who.colour,
+            "length": who.length,
+        }
         for who in cast.values()
         if who.kind == "model" and not who.is_archived
     ]

@@ -86,5 +86,7 @@ function heardBy(host, page) {
     save: () => void host.saving?.edits(),
     take: () => host.wheel?.take(),
     pick: (step) => host.wheel?.pick(step),
+    isComing: () => document.querySelector("loom-weave .card.coming") !== null,
+    reached: () => host.wheel?.showKeys(),
   };
 }

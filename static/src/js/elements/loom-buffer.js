@@ -22,6 +22,9 @@ const FEW_MS = 60;
 const TRIES = 12;
 
 export class LoomBuffer extends HTMLElement {
+  /** @type {string | undefined} what stood behind the text when a candidate was taken that is not drawn yet */
+  tailThen;
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
@@ -59,7 +62,7 @@ export class LoomBuffer extends HTMLElement {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const { signal } = /** @type {AbortController} */ (this.stop);
     const editor = (this.editor = takePlace(this, page, Editor, leaves));
-    this.bar = new EditBar(this);
+    this.bar = new EditBar(this, editor);
     this.saving = new Saving(this, page, editor);
     this.wheel = new Wheel(this, page, editor, signal);
     this.shadows = new Shadows(this, page, signal);
@@ -172,8 +175,18 @@ export class LoomBuffer extends HTMLElement {
     }
     this.takes?.add({ from, to, tail: isPart ? tail : "" });
     if (isLate) return;
+    this.tailThen = isPart ? "" : tail;
     editor.toEnd();
     editor.focus();
+  }
+
+  /** What was typed since a candidate was taken, before its text was drawn: it comes behind that.
+   * @param {string} before what stood behind the text when it was taken */
+  typedSince(before) {
+    const { tail } = /** @type {BufferEditor} */ (this.editor);
+    if (!this.place || tail === before || !tail.startsWith(before)) return "";
+    this.page?.drafts.write(this.place, before);
+    return tail.slice(before.length);
   }
 
   moved() {
@@ -205,7 +218,10 @@ export class LoomBuffer extends HTMLElement {
       const place = placeAt(page, "buffer");
       const isElsewhere = !this.place || nameOf(place) !== nameOf(this.place);
       const from = this.place ? nameOf(this.place) : "";
+      const typed = isElsewhere && this.tailThen !== undefined ? this.typedSince(this.tailThen) : "";
+      this.tailThen = undefined;
       this.place = place;
+      if (typed) page.drafts.write(place, page.drafts.of(place) + typed);
       if (!isElsewhere) editor.update(now, null);
       else {
         editor.turn(from, nameOf(place), () => {

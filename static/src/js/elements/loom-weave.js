@@ -2,6 +2,7 @@
 // The weave: continuations of the position side by side, those still coming among them.
 
 import { json, Refused } from "../live/api.js";
+import { isTyping } from "../tree/typing.js";
 import { hintFor } from "../tree/combos.js";
 import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/asking.js";
 import { compare } from "../tree/compare.js";
@@ -22,6 +23,8 @@ export class LoomWeave extends HTMLElement {
   taken = "";
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   looking;
+  /** @type {Set<string>} running ones that this reader asked for, wherever */
+  mine = new Set();
   /** @type {Set<string>} failed ones that were seen */
   dismissed = new Set();
 
@@ -36,6 +39,8 @@ export class LoomWeave extends HTMLElement {
     this.page.addEventListener("said", (event) => this.noteLine(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("generation.ended", (event) => this.ended(event.payload.generation));
     this.addEventListener("click", (event) => this.clicked(event), { signal });
+    for (const name of ["focusin", "focusout"]) document.addEventListener(name, () => queueMicrotask(() => this.hint()), { signal });
+    this.page.events.on("generation.started", ({ payload: { generation } }) => generation.asked_by === this.page?.settings.me && this.mine.add(generation.id));
     this.finishDrawing();
   }
 
@@ -85,14 +90,21 @@ export class LoomWeave extends HTMLElement {
       const text = this.texts.get(keyOf(card));
       if (text !== undefined) this.write(card, text);
     }
-    const hint = this.querySelector(".weave-hint");
-    if (hint) hint.textContent = hintFor(this.page?.settings.keys ?? [], this.page?.can.continue === true, this.coming().length > 0);
+    this.hint();
     showRest(this);
     clearTimeout(this.looking);
     // Places in the queue change with what is asked elsewhere, and a provider may ask to wait.
     if (this.cards().some(isSilent)) this.looking = setTimeout(() => this.page?.emit("redraw-weave"), 4000);
     this.page?.emit("weave", madeOf(this));
     this.light();
+  }
+
+  /** Says which keys work now. */
+  hint() {
+    const hint = this.querySelector(".weave-hint");
+    const now = { may: this.page?.can.continue === true, coming: this.coming().length > 0, typing: isTyping(document.activeElement) };
+    const words = hintFor(this.page?.settings.keys ?? [], now);
+    if (hint && hint.textContent !== words) hint.textContent = words;
   }
 
   /** Lights the continuation that → leads to. */
@@ -126,6 +138,7 @@ export class LoomWeave extends HTMLElement {
 
   /** @param {{id: string, node: string | null, status: string, error: any}} generation */
   ended(generation) {
+    this.mine.delete(generation.id);
     const card = this.querySelector(`.coming[data-generation="${CSS.escape(generation.id)}"]`);
     const text = this.texts.get(generation.id) ?? "";
     this.texts.delete(generation.id);
@@ -192,12 +205,22 @@ export class LoomWeave extends HTMLElement {
 
   /** Stops what is coming; its text is kept. True where something was. @param {Element[]} [cards] */
   halt(cards = this.coming()) {
-    for (const card of cards) {
-      json(`/api/generations/${keyOf(card)}/stop`, { method: "POST", body: {} }).catch((error) => {
+    return this.stopAll(cards.map(keyOf));
+  }
+
+  /** Stops what is coming here, and what this reader asked for elsewhere. True where something was. */
+  haltAll() {
+    return this.stopAll([...new Set([...this.coming().map(keyOf), ...this.mine])]);
+  }
+
+  /** @param {string[]} generations */
+  stopAll(generations) {
+    for (const id of generations) {
+      json(`/api/generations/${id}/stop`, { method: "POST", body: {} }).catch((error) => {
         if (error instanceof Refused) this.page?.emit("refused", error);
       });
     }
-    return cards.length > 0;
+    return generations.length > 0;
   }
 
   /** @param {{line: string}} said */
@@ -205,8 +228,9 @@ export class LoomWeave extends HTMLElement {
     if (/^\s*(→|->)?\s*continue\b/.test(line) && !this.asked.includes(line)) this.asked = [line.replace(/ from \S+/, "")];
   }
 
-  /** Asks for more of the same kind: as was asked last, else as this place was asked. */
+  /** Asks for more of the same kind: as this place was asked, else as was asked last. */
   more() {
-    for (const line of this.asked.length ? this.asked : linesOf(this)) this.page?.say(line).catch(() => {});
+    const lines = madeOf(this).isHere || !this.asked.length ? linesOf(this) : this.asked;
+    for (const line of lines) this.page?.say(line).catch(() => {});
   }
 }
