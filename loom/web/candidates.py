@@ -128,6 +128,7 @@ class Card:
     asked_by: str = ""  # of one still coming
     before: int = 0  # candidates that begin before this one
     same: str = ""  # the whole text of a finished one
+    rest: str = ""  # of the second half of a split: the text that goes on whole, with all below it
     alike: tuple["Card", ...] = ()  # others of the same text, folded into this one
 
     @property
@@ -196,15 +197,17 @@ def woven(
     asked: dict[str, Asked] | None = None,
     asked_here: bool = False,
 ) -> Weave:
-    """The weave, in the order in which it was begun. One query where something waits.
+    """The weave, in the order in which it was begun. One query where something waits, two where
+    a text was split.
 
     A candidate keeps its place, and so its key, when it ends before one asked for earlier.
     """
     begun, coming = hanging.begun, hanging.coming
-    cards = [
-        (_order(row, begun), _card(row, cast, hanging.children.get(row.slot_id, 0), begun))
-        for row in hanging.rows
-    ]
+    rests = _rests(hanging)
+    cards = []
+    for row in hanging.rows:
+        card = _card(row, cast, hanging.children.get(row.slot_id, 0), begun)
+        cards.append((_order(row, begun), replace(card, **rests.get(row.id, {}))))
     before = places(one for one in coming if one.status == "queued")
     cards += [
         ((one.created_at, one.pk), _stream(one, cast, before.get(one.pk, 0))) for one in coming
@@ -308,6 +311,31 @@ def begun_and_coming(
         else:
             coming.append(one)
     return begun, coming
+
+
+def _rests(hanging: "Hanging") -> dict[int, dict[str, Any]]:
+    """By row id, where the second half of a split goes on: in the text that was split, which
+    keeps all that is below it. Of halves that nobody continued. No query without a split."""
+    halves = {
+        row.id: row
+        for row in hanging.rows
+        if row.rest is not None and not hanging.children.get(row.slot_id) and row.length
+    }
+    origins = {key: row.more.edited_from_id for key, row in halves.items()}
+    wanted = {one for one in origins.values() if one is not None}
+    if not wanted:
+        return {}
+    split = Node.objects.filter(pk__in=wanted, version_pruned=False, slot__pruned=False)
+    found = {one.pk: one for one in split.only("id", "local_id", "slot_id", "depth", "text")}
+    below = _children([one.slot_id for one in found.values()])
+    rests = {}
+    for key, row in halves.items():
+        one = found.get(origins[key] or 0)
+        if one is None or one.depth != row.depth - 1 or not one.text.endswith(row.text):
+            continue
+        if count := below.get(one.slot_id):
+            rests[key] = {"rest": one.local_id, "children": count}
+    return rests
 
 
 def _order(row: NodeRow, begun: Mapping[int, Generation]) -> tuple[datetime, int]:

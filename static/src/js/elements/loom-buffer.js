@@ -160,13 +160,13 @@ export class LoomBuffer extends HTMLElement {
 
   /** A candidate is taken: words of it that were taken before are part of it, and the caret goes
    * to its end, unless it was still coming when it was taken.
-   * @param {{from: string, to: string, isLate?: boolean}} move */
-  taken({ from, to, isLate }) {
+   * @param {{from: string, to: string, card: string, isLate?: boolean}} move */
+  taken({ from, to, card: id, isLate }) {
     const { editor, page, place } = this;
     if (!editor || !page || !place) return;
     if (this.typing) this.keep();
     const { tail } = editor;
-    const card = this.wheel?.cardOf(to);
+    const card = this.wheel?.cardOf(id);
     const isPart = Boolean(tail && card && this.wheel?.textOf(card).startsWith(tail));
     if (isPart) {
       editor.cutPast();

@@ -6,6 +6,7 @@ import { part, Refused } from "../live/api.js";
 import { drawFolds } from "../tree/folds.js";
 import { pageOf } from "../tree/page.js";
 import { InView } from "../tree/in-view.js";
+import { drawUnsent } from "../tree/unsent.js";
 import { isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
 
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
@@ -63,6 +64,7 @@ export class LoomPath extends HTMLElement {
     this.addEventListener("click", (event) => this.above(event), { signal });
     this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail.answer.generations ?? []), { signal });
     this.page.addEventListener("text", () => this.show(), { signal });
+    for (const name of ["waiting", "answered"]) this.page.outbox.addEventListener(name, () => this.markUnsent(), { signal });
     this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this);
     this.mark();
     this.open();
@@ -167,7 +169,15 @@ export class LoomPath extends HTMLElement {
     if (weave) drawn?.draw(weave);
   }
 
+  /** Draws what could not be sent from here. An editor shows it as what is written. */
+  markUnsent() {
+    const { page } = this;
+    if (!page || this.stretch().hidden) return;
+    this.view?.still(() => drawUnsent(this.stretch(), page.outbox.waiting ? page.outbox.left() : [], page.position));
+  }
+
   mark() {
+    this.markUnsent();
     const nodes = this.nodes();
     nodes.forEach((node, at) => node.classList.toggle("last", at === nodes.length - 1));
     if (this.page) drawFolds(nodes, this.page.folds);

@@ -13,6 +13,7 @@ import { t } from "../t.js";
 
 const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
 const isComing = (/** @type {Element} */ card) => card.classList.contains("coming");
+const isPlain = (/** @type {MouseEvent} */ event) => !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 const isSilent = (/** @type {Element} */ card) => isComing(card) && !card.querySelector("[data-text]")?.textContent;
 
 export class LoomWeave extends HTMLElement {
@@ -163,7 +164,10 @@ export class LoomWeave extends HTMLElement {
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
     if (act === "stop") this.halt([card]);
-    else if (/** @type {Element} */ (event.target).closest("[data-go]") && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.page?.emit("taken", { from: this.page.position, to: card.getAttribute("data-id") ?? "" });
+    else if (isPlain(event) && /** @type {Element} */ (event.target).closest(".card-text [data-go]")) {
+      event.preventDefault();
+      this.take(card);
+    }
     // Its line, where the button has one, is said by the tree as any button's is.
     else if (act === "dismiss") this.dismiss(card);
     else if (isComing(card)) this.take(card);
@@ -183,17 +187,26 @@ export class LoomWeave extends HTMLElement {
   take(card) {
     if (card.classList.contains("failed")) return;
     if (stopsRest()) this.halt(this.coming().filter((one) => one !== card && one.getAttribute("data-asked-by") === this.page?.settings.me));
-    if (!isComing(card)) return this.goTo(card.getAttribute("data-id") ?? "");
+    if (!isComing(card)) return this.goTo(card.getAttribute("data-id") ?? "", { to: this.restOf(card) });
     for (const one of this.cards()) one.classList.remove("taken");
     this.taken = keyOf(card);
     card.classList.add("taken");
     /** @type {HTMLElement} */ (card).dataset.taken = t("will be accepted when it ends");
   }
 
-  /** Goes to a candidate that was taken. @param {string} id @param {{isStill?: boolean}} [how] */
-  goTo(id, how) {
-    this.page?.emit("taken", { from: this.page.position, to: id, isLate: how?.isStill });
-    this.page?.go(id, how);
+  /** Goes to a candidate that was taken. @param {string} id @param {{isStill?: boolean, to?: string}} [how] to: where its text goes on */
+  goTo(id, { isStill = false, to = "" } = {}) {
+    this.page?.emit("taken", { from: this.page.position, card: id, to: to || id, isLate: isStill });
+    this.page?.go(to || id, { isStill });
+  }
+
+  /** The end of the text that was split into this card and what is above it; "" where it was not.
+   * @param {Element} card */
+  restOf(card) {
+    const rest = card.getAttribute("data-rest") ?? "";
+    const { store } = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    const slot = rest ? store?.slotOf(rest) : null;
+    return store && slot !== null && slot !== undefined ? store.standing(store.leafBelow(slot)) : rest;
   }
 
   /** @param {number} key */
