@@ -1,6 +1,6 @@
 """What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from django.utils import timezone
 
-from agents.context import agent_request
+from agents.context import agent_request, sections
 from agents.context.agent_request import GO_ON, Sent
-from agents.context.subject_request import RESERVE
 from agents.context.truncation import Counted, count
 from agents.context.values import (
     Action,
@@ -29,21 +28,21 @@ from loom import access
 from loom.access import Actor, items_of
 from loom.commands import node_writer, registry
 from loom.commands.view import LISTS
-from loom.events import announce
-from loom.grammar.printing import age, excerpt
+from loom.events import streams
+from loom.grammar.lines import age, excerpt
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup
+from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.path import path_of, withheld_from_models
 from loom.queries.trees import size_of
-from loom.queries.turns import budget_of, spent_of, turns
-from loom.queries.workspaces import outline, outline_of, unfolded
-from loom.rules import addresses, budgets
-from loom.rules.addresses import STORED
+from loom.queries.workspaces import budget_of, outline, outline_of, spent_of, turns, unfolded
+from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
 from loom.rules.framing import plain
+from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE, LOOM, in_order
+from loom.rules.provider_kinds import RESERVE
 
 LINES = 30  # of the outline
 WORDS = 8  # of a node there, and of a text in the news
@@ -132,7 +131,7 @@ def near(
 def _marked(tree: Tree) -> set[int | None]:
     """The nodes of a tree that hold a bookmark or a tag."""
     found = Mark.objects.filter(tree=tree, kind__in=("bookmark", "tag"), removed_at__isnull=True)
-    return {addresses.node_id(item) for item in found.values_list("item", flat=True).distinct()}
+    return {identity.node_id(item) for item in found.values_list("item", flat=True).distinct()}
 
 
 def actions(workspace: Workspace) -> tuple[Action, ...]:
@@ -142,14 +141,14 @@ def actions(workspace: Workspace) -> tuple[Action, ...]:
     )
     items = items_of(steps)
     every = chain.from_iterable(items.values())
-    keys = {key for one in every if (key := addresses.node_id(one))}
+    keys = {key for one in every if (key := identity.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
     return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
 
 
 def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     said = (step.canonical or step.line).removeprefix("→").split()
-    nodes = (names.get(addresses.node_id(one) or 0) for one in items)
+    nodes = (names.get(identity.node_id(one) or 0) for one in items)
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     return Action(verb, (first,) if first else (), step.outcome)
@@ -375,24 +374,12 @@ def _stop(row: NodeRow, own: str) -> Stop:
 # -- the view
 
 
-Collector = Callable[[Place], dict[str, Any]]
-_collectors: list[Collector] = []  # what each section is rendered from, as fields of View
-
-
-def _collects(collect: Collector) -> Collector:
-    _collectors.append(collect)
-    return collect
-
-
 def _view(place: Place) -> View:
     mode: Literal["dialogue", "buffer"] = "buffer" if place.tree.mode == "buffer" else "dialogue"
-    fields: dict[str, Any] = {"revision": place.workspace.revision, "mode": mode}
-    for collect in _collectors:
-        fields |= collect(place)
-    return View(**fields)
+    return View(revision=place.workspace.revision, mode=mode, **sections.collected(place))
 
 
-@_collects
+@sections.status.collector
 def _status(place: Place) -> dict[str, Any]:
     if place.turn is None:
         budget = budgets.budget_of(place.actor.participant.budget)
@@ -401,12 +388,12 @@ def _status(place: Place) -> dict[str, Any]:
     return {"budget": budgets.shown(budget_of(place.turn), spent)}
 
 
-@_collects
+@sections.outline.collector
 def _outline(place: Place) -> dict[str, Any]:
     return {"outline": twigs(place.actor, place.home, place.workspace, place.path)}
 
 
-@_collects
+@sections.path.collector
 def _path(place: Place) -> dict[str, Any]:
     is_home = place.home.pk == place.tree.pk
     rows = place.read if is_home else place.path
@@ -415,17 +402,17 @@ def _path(place: Place) -> dict[str, Any]:
     return {"near": near(place.home, seen, place.workspace, place.now, prose=is_prose)}
 
 
-@_collects
+@sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
     return {"actions": actions(place.workspace)}
 
 
-@_collects
+@sections.notifications.collector
 def _notifications(place: Place) -> dict[str, Any]:
     return {"notifications": news(place)}
 
 
-@_collects
+@sections.loom.collector
 def _loom(place: Place) -> dict[str, Any]:
     size = size_of(place.actor, place.home)
     is_home = place.home.pk == place.tree.pk
@@ -445,7 +432,7 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
     """Who else is in the tree the agent looks at, each once, and where: people where their
     pages are, others, and people without a page, where their lines of the last minute went."""
     tree = place.home
-    pages, left = announce.places(f"tree:{tree.uid}")
+    pages, left = streams.places(f"tree:{tree.uid}")
     recent = Step.objects.filter(workspace__tree=tree, at__gte=now - ACTIVE)
     recent = recent.exclude(workspace=place.workspace).order_by("id")
     lines = dict(recent.values_list("workspace_id", "at"))

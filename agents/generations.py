@@ -12,27 +12,26 @@ from django.utils import timezone
 
 from agents.context.overlap import Seam
 from agents.event_loop import in_reading, in_thread
-from agents.lease import Held
-from agents.output_grammar import language
 from agents.persistence import (
     Ending,
-    begin,
+    Held,
+    create_call,
+    end_generation,
     keep_alive,
-    land,
     more_money,
     put_back,
     seal,
     tell_wait,
 )
-from agents.providers.attempt import Attempt, wait_before_next
+from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait_before_next
 from agents.providers.exchange import Failure, Limits
-from agents.providers.stream_events import Delta, Finished, StreamEvent
 from agents.reply import Cutter
+from agents.subject_prompt import language
 from loom.commands import money
 from loom.commands.generation_lifecycle import CUT_OFF
 from loom.commands.money import used_up
 from loom.commands.node_writer import MAX_NODE_BYTES
-from loom.events.announce import send_async
+from loom.events.streams import send_async
 from loom.models import Call, Generation
 
 BETWEEN_MESSAGES_S = 0.05
@@ -43,10 +42,17 @@ class Candidate:
     """The growing text of one generation, the answer's `index`th. Lives on the loop."""
 
     def __init__(
-        self, generation: Generation, index: int, *, stream: str, seam: Seam | None = None
+        self,
+        generation: Generation,
+        index: int,
+        *,
+        stream: str,
+        seam: Seam | None = None,
+        left_out: str = "",
     ) -> None:
         self.generation = generation
         self._seam = seam
+        self._left_out = left_out
         self.index = index
         self.uid = generation.uid
         self.shown = ""
@@ -72,8 +78,9 @@ class Candidate:
 
     @property
     def note(self) -> str:
-        """What was done where it meets the text it goes on with."""
-        return self._seam.note if self._seam else ""
+        """What was left out of the request, and done where it meets the text it goes on with."""
+        joined = self._seam.note if self._seam else ""
+        return " · ".join(one for one in (self._left_out, joined) if one)[:200]
 
     @property
     def whole(self) -> str:
@@ -117,7 +124,7 @@ class Candidate:
         if size > self._room:
             text = text.encode()[: self._room].decode(errors="ignore")
         self._room -= size
-        self._wait(self._seam.hear(text) if self._seam else text)
+        self._wait(self._seam.feed(text) if self._seam else text)
         return self._room >= 0
 
     def _wait(self, text: str) -> None:
@@ -183,7 +190,13 @@ class Run:
         self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
         stream = f"tree:{held.generations[0].tree.uid}"
         self._candidates = [
-            Candidate(one, index, stream=stream, seam=held.order.seam())
+            Candidate(
+                one,
+                index,
+                stream=stream,
+                seam=held.order.seam(),
+                left_out=held.order.left_out,
+            )
             for index, one in enumerate(held.generations)
         ]
         # A round is read no further than its turn uses it.
@@ -191,7 +204,7 @@ class Run:
         self._waited = 0.0  # for answers of which no text came
         self._attempt: Attempt | None = None
         self._call: Call | None = None
-        self._landings: set[asyncio.Task[None]] = set()
+        self._endings: set[asyncio.Task[None]] = set()
         self._working: asyncio.Task[None] | None = None
         self._interrupted = ""
 
@@ -202,7 +215,7 @@ class Run:
             self._working.cancel()
 
     async def __call__(self) -> None:
-        """Runs until every candidate has landed."""
+        """Runs until every candidate has ended."""
         self._working = asyncio.create_task(self._work())
         beating = asyncio.create_task(self._beat())
         await asyncio.wait({self._working, beating}, return_when=asyncio.FIRST_COMPLETED)
@@ -212,7 +225,7 @@ class Run:
             await asyncio.wait({task})
         for candidate in self._open:
             await self._put_down(candidate)
-        await asyncio.gather(*self._landings)
+        await asyncio.gather(*self._endings)
         await self._seal()
 
     @property
@@ -229,7 +242,7 @@ class Run:
             log.exception("a call broke off")
             failure = Failure("server", "the worker met an error")
         for candidate in self._open:
-            self._land(candidate, failure)
+            self._end(candidate, failure)
 
     async def _wait_for_first(self) -> None:
         """Until the call that reads this path first has had its first word, or too long."""
@@ -272,17 +285,17 @@ class Run:
         going = [one.generation for one in self._open]
         # The row is written while the request goes out: neither waits for the other, but
         # nothing is shown before the row is there.
-        beginning = asyncio.create_task(in_thread(begin, self._order, attempt, going))
+        beginning = asyncio.create_task(in_thread(create_call, self._order, attempt, going))
         self._attempt = attempt
         began = time.monotonic()
         try:
             limits = replace(self._limits, first_s=self._patience)
-            async with contextlib.aclosing(attempt.told(self._transport, limits)) as telling:
-                async for told in telling:
+            async with contextlib.aclosing(attempt.events(self._transport, limits)) as stream:
+                async for event in stream:
                     await asyncio.shield(beginning)
-                    if isinstance(told, Failure):
-                        return told
-                    await self._hear(told)
+                    if isinstance(event, Failure):
+                        return event
+                    await self._take_event(event)
                     if not self._open:
                         return None
         finally:
@@ -295,22 +308,22 @@ class Run:
         """How many seconds the next attempt may be silent."""
         return max(0.1, min(self._limits.first_s, SILENT_S - self._waited))
 
-    async def _hear(self, told: StreamEvent) -> None:
-        if not isinstance(told, Delta | Finished) or told.index >= len(self._candidates):
+    async def _take_event(self, event: StreamEvent) -> None:
+        if not isinstance(event, Delta | Finished) or event.index >= len(self._candidates):
             return
         self._let_others_go()
-        candidate = self._candidates[told.index]
-        if isinstance(told, Finished):
-            candidate.is_whole, candidate.reason = True, told.reason
+        candidate = self._candidates[event.index]
+        if isinstance(event, Finished):
+            candidate.is_whole, candidate.reason = True, event.reason
             # The last one waits for the end of the answer, where the usage may stand.
             if len(self._open) > 1:
-                self._land(candidate)
-        elif candidate.is_open and not candidate.add(told.text):
-            self._land(candidate, finish=TOO_LONG)
-        elif candidate.is_open and await self._is_enough(told.text):
-            self._land(candidate, finish="complete")
+                self._end(candidate)
+        elif candidate.is_open and not candidate.add(event.text):
+            self._end(candidate, finish=TOO_LONG)
+        elif candidate.is_open and await self._is_enough(event.text):
+            self._end(candidate, finish="complete")
         elif candidate.is_open and self._is_over(candidate):
-            self._land(candidate, finish=CUT_OFF if candidate.generation.round else TOO_LONG)
+            self._end(candidate, finish=CUT_OFF if candidate.generation.round else TOO_LONG)
         elif candidate.is_open and candidate.lacks:
             await self._pay(candidate)
 
@@ -321,8 +334,8 @@ class Run:
         if cutter is None:
             return False
         if not cutter.takes_time(piece):
-            return cutter.hear(piece)
-        return await in_reading(cutter.hear, piece)
+            return cutter.feed(piece)
+        return await in_reading(cutter.feed, piece)
 
     def _is_over(self, candidate: Candidate) -> bool:
         """Whether a stream came to more than twice the tokens that were asked for."""
@@ -344,7 +357,7 @@ class Run:
         there is no more. Nothing is read meanwhile."""
         reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
         if reserved is None:
-            self._land(candidate, error=used_up().body, finish="interrupted:money")
+            self._end(candidate, error=used_up().body, finish="interrupted:money")
         else:
             candidate.reserved = reserved
 
@@ -366,7 +379,7 @@ class Run:
             quiet = 0.0 if due else quiet
             for candidate in self._open:
                 if self._is_late:
-                    self._land(candidate, finish=TIME_OVER)
+                    self._end(candidate, finish=TIME_OVER)
                 elif due or candidate.has_news:
                     await self._write(candidate)
 
@@ -376,11 +389,11 @@ class Run:
         if not candidate.is_open:
             return
         if answer == "stop":
-            self._land(candidate, finish=STOPPED)
+            self._end(candidate, finish=STOPPED)
         elif answer == "lost":
             await candidate.close()
 
-    def _land(
+    def _end(
         self,
         candidate: Candidate,
         failure: Failure | None = None,
@@ -391,9 +404,11 @@ class Run:
         """Ends a candidate once; the run waits for it at its end, cancelled or not."""
         if candidate.is_open:
             candidate.is_open = False
-            self._landings.add(asyncio.create_task(self._landed(candidate, failure, finish, error)))
+            self._endings.add(
+                asyncio.create_task(self._write_ending(candidate, failure, finish, error))
+            )
 
-    async def _landed(
+    async def _write_ending(
         self,
         candidate: Candidate,
         failure: Failure | None,
@@ -412,12 +427,12 @@ class Run:
         ending = Ending(
             candidate.shown, candidate.chunk, finish, error, usage, candidate.wrote, candidate.note
         )
-        await in_thread(land, candidate.uid, self._lease, ending)
+        await in_thread(end_generation, candidate.uid, self._lease, ending)
 
     async def _put_down(self, candidate: Candidate) -> None:
         """What becomes of a candidate whose run was interrupted."""
         if candidate.has_text:
-            self._land(candidate, finish=f"interrupted:{self._interrupted or 'worker error'}")
+            self._end(candidate, finish=f"interrupted:{self._interrupted or 'worker error'}")
         else:
             await candidate.close()
             await in_thread(put_back, candidate.uid, self._lease)

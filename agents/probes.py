@@ -1,24 +1,24 @@
 """Asking an address which models it has, and what a participant's endpoint can do."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
 
 from agents.event_loop import in_thread, the_loop
+from agents.providers.attempt import Ask
 from agents.providers.exchange import Broken, Failure
 from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, models_of
 from agents.providers.registry import provider_of
-from agents.providers.stream_events import Ask
 from agents.subject_prompt import whom
 from loom.commands import participants
-from loom.commands.participants import note_probe
-from loom.commands.provider_keys import key_of
+from loom.commands.money import key_of
+from loom.commands.participants import allowed_addresses, note_probe
 from loom.models import Participant
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 
 
 def start_listing(uid: str) -> None:
@@ -38,15 +38,16 @@ async def _models_listed(uid: str) -> None:
     source, listing = found
     provider = provider_of(source.kind)
     ask = Ask(source.url, "", None, None, key=source.api_key)
-    probe = Probe(provider, ask, provider.transport(settings.PROVIDER_ALLOW))
-    models: list[str] = []
+    allow = allowed_addresses(source.url, allow_private=source.allow_private)
+    probe = Probe(provider, ask, provider.transport(allow))
+    models: dict[str, int] = {}
     error: dict[str, Any] | None = None
     try:
         models = await models_of(probe, strict=True)
     except Broken as broken:
         error = broken.failure.error
     except Exception:
-        await in_thread(participants.note_models, listing, [], Failure("server").error)
+        await in_thread(participants.note_models, listing, {}, Failure("server").error)
         raise
     await in_thread(participants.note_models, listing, models, error)
 
@@ -71,32 +72,36 @@ def run_probe(uid: str) -> None:
 async def _probed(one: Participant) -> None:
     began = timezone.now()
     found: dict[str, bool] = {}
-    models: list[str] = []
+    models: dict[str, int] = {}
     try:
         probe = _probe_of(one)
         failure = await first_failure(probe)
         for name, check in CHECKS.items() if failure is None else ():
             await in_thread(note_probe, one, _body(began, found, checking=name))
             found[name] = await check(probe)
-        models = await _listed(probe) if failure is None else []
+        models = await _listed(probe) if failure is None else {}
         error = failure.error if failure else None
     except Broken as broken:
         error = broken.failure.error
-    await in_thread(note_probe, one, _body(began, found, error=error, models=models, ended=True))
+    _, _, model = whom(one) if models else (None, "", "")
+    context = models.get(model, 0)
+    body = _body(began, found, error=error, models=models, context=context, ended=True)
+    await in_thread(note_probe, one, body)
 
 
-async def _listed(probe: Probe) -> list[str]:
+async def _listed(probe: Probe) -> dict[str, int]:
     """What the endpoint lists; many small servers list nothing."""
     try:
         return await models_of(probe)
     except Broken:
-        return []
+        return {}
 
 
 def _probe_of(one: Participant) -> Probe:
     provider, base_url, model = whom(one)
     ask = Ask(base_url, model, None, None, max_tokens=TOKENS, key=key_of(one))
-    return Probe(provider, ask, provider.transport(settings.PROVIDER_ALLOW))
+    allow = allowed_addresses(base_url, allow_private=one.allow_private)
+    return Probe(provider, ask, provider.transport(allow))
 
 
 def _body(
@@ -105,7 +110,8 @@ def _body(
     *,
     checking: str = "",
     error: dict[str, Any] | None = None,
-    models: Sequence[str] = (),
+    models: Mapping[str, int] = MappingProxyType({}),
+    context: int = 0,
     ended: bool = False,
 ) -> dict[str, Any]:
     status = ("failed" if error else "done") if ended else "running"
@@ -116,4 +122,5 @@ def _body(
         "found": dict(found),
         "error": error,
         "models": list(models),
+        "context": context,
     }

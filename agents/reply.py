@@ -19,7 +19,7 @@ from loom.grammar.batches import (
 from loom.grammar.form_matching import Verbs
 from loom.grammar.forms import Form
 from loom.grammar.lines import Line
-from loom.grammar.reply_lines import ARROW_MARKS, makes_window, named_line
+from loom.grammar.reply_lines import ARROW_MARKS, is_undecided, makes_window, named_line
 from loom.grammar.tokens import ParseError
 
 Look = Callable[[Line], bool]
@@ -79,7 +79,7 @@ class Cutter:
         self._has_arrow = self._has_arrow or any(mark in piece for mark in ARROW_MARKS)
         return self._has_arrow and "\n" in piece
 
-    def hear(self, piece: str) -> bool:
+    def feed(self, piece: str) -> bool:
         """Whether the first batch with a look line has ended, after `piece` has come."""
         first, *more = piece.split("\n")
         self._rest.append(first)
@@ -89,8 +89,7 @@ class Cutter:
         if self._is_known or not self._rest[-1].strip():
             return self._growing.has_ended
         rest = "".join(self._rest)
-        # What begins like a command shows only at its end whether it is one.
-        self._is_known = rest.strip() not in ("-", "←")
+        self._is_known = not is_undecided(rest)
         return self._growing.ends_with(rest)
 
 

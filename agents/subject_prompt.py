@@ -1,6 +1,6 @@
-"""What a generation reads, and whom it asks: from rows to the plain values of a request."""
+"""What a subject is sent, from rows to plain values; and the language that replies are read in."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -13,23 +13,82 @@ from agents.context.agent_request import Message
 from agents.context.agent_request import Sent as AgentSent
 from agents.context.overlap import Seam
 from agents.context.sections import BY_EXAMPLE
-from agents.context.subject_request import RESERVE, Endpoint, Mode, Piece, Reading, arrange, way_of
+from agents.context.subject_request import Endpoint, Mode, Piece, Reading, arrange, way_of
 from agents.context.truncation import TooLong, count, count_small
-from agents.output_grammar import grammar_for
+from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
-from agents.providers.stream_events import Ask, Blocks
+from agents.reply import Language
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, turn_lifecycle
-from loom.commands.provider_keys import key_of
+from loom.commands import node_writer, registry, turn_lifecycle
+from loom.commands.money import key_of
+from loom.commands.participants import allowed_addresses
+from loom.commands.view import LISTS
+from loom.grammar.gbnf import Known, grammar_of
+from loom.grammar.lines import Line
 from loom.models import ORDINAL_BITS, Generation, Participant, Turn
+from loom.queries.lookup import below_pruned, path_of, withheld_from_models
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
-from loom.queries.path import below_pruned, path_of, withheld_from_models
-from loom.queries.turns import budget_of
-from loom.rules import addresses, hashes
+from loom.queries.workspaces import budget_of
+from loom.rules import identity
 from loom.rules.errors import CommandError
+from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE
+from loom.rules.provider_kinds import PROBED, RESERVE, samplers_of
+
+
+def language() -> Language:
+    """All commands there are: what is not permitted is refused when it is said, not unread."""
+    return Language(registry.forms(), registry.aliases(), looks)
+
+
+def looks(line: Line) -> bool:
+    """Whether a line looks at something, so that a reply ends at its batch."""
+    return registry.find(line.verb, line.form).klass.startswith("look")
+
+
+def makes_window(line: Line) -> bool:
+    """Whether its answer is a result of its own rather than one line."""
+    return registry.find(line.verb, line.form).klass == "look"
+
+
+# The grammar that an agent's answer is held to, where its provider takes one.
+
+
+CAPABILITY = "grammar"
+
+
+def grammar_for(
+    actor: Actor,
+    provider: Provider,
+    nodes: Sequence[str],
+    *,
+    acts: bool = False,
+    verbs: Collection[str] = (),
+) -> str:
+    """What the agent who acts may write: prose, and lines of the commands that are open to
+    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
+    grammar and the participant does not say that its server does.
+
+    With `acts` an answer is one line: a model too small to think of one then acts. With
+    `verbs` only these are lines.
+    """
+    agent = actor.participant
+    if not provider.grammar and CAPABILITY not in agent.capabilities:
+        return ""
+    others = Participant.objects.filter(
+        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
+    )
+    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
+    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
+    open_to = (one for one in registry.every() if one.permissions <= actor.permissions)
+    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
+    return grammar_of(forms, known, acts=acts)
+
+
+# What a generation reads, and whom it asks: from rows to the plain values of a request.
+
 
 T = TypeVar("T")
 SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
@@ -45,10 +104,12 @@ class Order:
     reading: Reading
     ask: Ask
     configuration: str
+    left_out: str = ""  # settings that are not sent
     note: str = ""
     purpose: str = "continue"
     text: str = ""  # of a buffer, which a chat goes on with
     until: datetime | None = None  # of a round: when the time of its turn is over
+    allow: tuple[str, ...] = ()  # what may be called although it is private
 
     @property
     def strategy(self) -> str:
@@ -90,6 +151,7 @@ def order_of(generation: Generation) -> Order:
     provider, base_url, model = whom(participant)
     if generation.round and generation.turn is not None:
         return _order_of_round(generation.turn, Asked(provider, base_url, model))
+    settings_, left = taken_settings(generation)
     ask = Ask(
         base_url=base_url,
         model=model,
@@ -97,15 +159,28 @@ def order_of(generation: Generation) -> Order:
         prompt=None,
         temperature=_first(generation.temperature, participant.temperature),
         max_tokens=_first(generation.tokens, participant.max_tokens, provider.max_tokens),
-        stop=tuple(participant.stop),
+        stop=(*participant.stop, *settings_.get("stop", ())),
+        grammar=settings_.get("grammar", ""),
+        samplers={name: value for name, value in settings_.items() if name in PROBED},
         key=key_of(participant),
     )
     reading = _reading(generation, provider)
-    made = Order(provider, reading, ask, configuration_of(participant, reading.strategy))
+    allow = allowed_addresses(base_url, allow_private=participant.allow_private)
+    hashed = configuration_of(participant, reading.strategy)
+    made = Order(provider, reading, ask, hashed, left_out=left, allow=allow)
     try:
         return _order(made, reading)
     except TooLong as long:
         raise too_long(long) from None
+
+
+def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
+    """(the settings that the participant's endpoint takes, a note on those that are left out)."""
+    one = generation.participant
+    takes = samplers_of(one.model_ref, one.probe.get("found") or {})
+    kept = {name: value for name, value in generation.settings.items() if name in takes}
+    left = [name for name in generation.settings if name not in takes]
+    return kept, f"without {', '.join(left)}: this model does not take it" if left else ""
 
 
 @dataclass(frozen=True)
@@ -200,7 +275,16 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
     nothing = Reading("dialogue", "chat", ())
     made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
     until = until_of(turn)
-    return Order(asked.provider, nothing, ask, made, sent.note, purpose="reply", until=until)
+    return Order(
+        asked.provider,
+        nothing,
+        ask,
+        made,
+        note=sent.note,
+        purpose="reply",
+        until=until,
+        allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
+    )
 
 
 def until_of(turn: Turn) -> datetime:
@@ -217,7 +301,8 @@ def _order(order: Order, reading: Reading) -> Order:
     prompt = order.provider.opening if sent.prompt == "" else sent.prompt
     goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
     ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
-    return replace(order, reading=reading, ask=ask, note=sent.note, text=sent.text)
+    note = " · ".join(one for one in (order.left_out, sent.note) if one)
+    return replace(order, reading=reading, ask=ask, note=note, text=sent.text)
 
 
 def _first(*values: T | None) -> T | None:
@@ -244,7 +329,7 @@ def configuration_of(participant: Participant, strategy: str | None) -> str:
 
     See docs/model.md §2.1, §11.
     """
-    return hashes.sha256(
+    return identity.sha256(
         {
             "model_ref": participant.model_ref,
             "base_url": participant.base_url,
@@ -330,7 +415,7 @@ def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str
     what is never sent, and without text that the model or who asked it may not see."""
     sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
         AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
-    named = [(node, role, addresses.node_id(item)) for node, role, item in fetch(sql)]
+    named = [(node, role, identity.node_id(item)) for node, role, item in fetch(sql)]
     if not named:
         return {}
     found = _readable(reader, [item for _, _, item in named if item is not None])

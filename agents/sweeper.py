@@ -10,10 +10,10 @@ from django.contrib.sessions.models import Session
 from django.db import DatabaseError, close_old_connections, transaction
 from django.utils import timezone
 
-from agents import lease as leases
-from agents.lease import EVERY_S, bury
+from agents import persistence as leases
+from agents.persistence import EVERY_S, bury
 from loom.commands import step_records, turn_lifecycle
-from loom.events import announce
+from loom.events import streams
 from loom.models import Generation
 from loom.transfer import importing
 
@@ -52,12 +52,12 @@ def sweep() -> int:
         _send(uid)
     for uid in turn_lifecycle.waiting():
         found += 1
-        announce.enqueue("agents.tasks.run_turn", [uid], queue="continue")
+        streams.enqueue("agents.tasks.run_turn", [uid], queue="continue")
     return found
 
 
 def _send(uid: str) -> None:
-    announce.enqueue("agents.tasks.run_generation", [uid], queue="continue")
+    streams.enqueue("agents.tasks.run_generation", [uid], queue="continue")
 
 
 def delete_old() -> int:

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from agents.output_grammar import makes_window
 from agents.reply import Reply
+from agents.subject_prompt import makes_window
 from loom import access
 from loom.access import Actor
 from loom.commands import generation_lifecycle, move, node_writer, registry, turn_lifecycle
@@ -18,15 +18,14 @@ from loom.commands.continuing import outcome_of
 from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.grammar.batches import Command
-from loom.grammar.lines import read
-from loom.grammar.printing import shortened, without_name
+from loom.grammar.lines import read, shortened, without_name
 from loom.grammar.tokens import ParseError
 from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.queries import lookup
-from loom.queries.turns import budget_of, spent_of
-from loom.rules import budgets, loops
+from loom.queries.workspaces import budget_of, spent_of
+from loom.rules import budgets
+from loom.rules.budgets import Past
 from loom.rules.errors import CommandError
-from loom.rules.loops import Past
 
 MOST_EVENTS = 1_000
 OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
@@ -63,7 +62,7 @@ def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verd
 
 
 def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
-    steps = list(workspace.steps.order_by("-seq")[: loops.HISTORY])[::-1]
+    steps = list(workspace.steps.order_by("-seq")[: budgets.HISTORY])[::-1]
     if not steps:
         return Verdict()
     others = _others(turn, steps[0].at)
@@ -74,7 +73,7 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
         workspace.position.local_id,
         _version(others, turn_lifecycle.now()),
     )
-    found = loops.look(past, now)
+    found = budgets.look(past, now)
     if found.deed in ("refuse", "halt"):
         found = replace(found, result=_result(steps, found.earlier))
         return Verdict(found.refusal, goes_back_to=found.position)
@@ -135,8 +134,8 @@ def next_line(turn: Turn, said: Reply) -> bool:
             return False
         replies[-1] = {**replies[-1], "reply": _ended(turn.waits_for)}
         return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
-    told, waits_for = _said(turn, said.commands[len(replies)], len(replies) + 1)
-    return turn_lifecycle.keep(turn, replies=[*replies, told], waits_for=waits_for)
+    record, waits_for = _said(turn, said.commands[len(replies)], len(replies) + 1)
+    return turn_lifecycle.keep(turn, replies=[*replies, record], waits_for=waits_for)
 
 
 def _ended(uids: list[str]) -> str:
@@ -155,7 +154,7 @@ def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[
     if step is None:
         raise turn_lifecycle.LostError
     waits_for = _started(step)
-    return _told(said, step, warning or said.note), waits_for
+    return _record(said, step, warning or said.note), waits_for
 
 
 def _run(turn: Turn, said: Command, place: str) -> str:
@@ -201,7 +200,7 @@ def _started(step: Step) -> list[str]:
     return [uid for op in ops if op.get("op") == "generations" for uid in op["uids"]]
 
 
-def _told(said: Command, step: Step, warning: str) -> dict[str, Any]:
+def _record(said: Command, step: Step, warning: str) -> dict[str, Any]:
     """What the row keeps of a line: `asks` for another round, `halts` the turn."""
     is_ok = step.outcome == "ok"
     reply = step.message if is_ok else refusal_text(step, _where(said, step))

@@ -8,20 +8,19 @@ from typing import Any
 
 from agents.agent_prompt import demand_turn
 from agents.context.truncation import TooLong
-from agents.output_grammar import language
 from agents.providers.exchange import Broken
 from agents.reply import Reply, asks_again, read_reply
-from agents.subject_prompt import prepared_round, too_long
+from agents.subject_prompt import language, prepared_round, too_long
 from agents.turn_lines import next_line
 from loom import access
 from loom.commands import generation_lifecycle, turn_lifecycle
 from loom.models import Generation, Turn
 from loom.models.base import new_uid
-from loom.queries.turns import budget_of, spent_of
-from loom.queries.turns import turns as rows
-from loom.rules import budgets, loops
+from loom.queries.workspaces import budget_of, spent_of
+from loom.queries.workspaces import turns as rows
+from loom.rules import budgets
+from loom.rules.budgets import Said
 from loom.rules.errors import CommandError
-from loom.rules.loops import Said
 
 log = logging.getLogger("heddle.turns")
 STOPPED = "interrupted:stopped"
@@ -73,7 +72,7 @@ def _advance(turn: Turn) -> bool:
         case "assembling":
             return _assemble(turn)
         case "generating":
-            return _hear(turn)
+            return _take_answer(turn)
         case "executing":
             return _execute(turn)
         case _:
@@ -118,7 +117,7 @@ def _assemble(turn: Turn) -> bool:
     return False
 
 
-def _hear(turn: Turn) -> bool:
+def _take_answer(turn: Turn) -> bool:
     """The round's answer, once it has ended: its lines are to be run, or the turn ends."""
     said = turn.generation
     if said is None:
@@ -234,7 +233,7 @@ LAST = "This is the last round: write your answer now."
 
 def _repeats(rounds: list[dict[str, Any]]) -> bool:
     """Whether the agent says for the third time what it said; the second time it is warned."""
-    verdict = loops.semantic([Said(one["prose"], one["changed"]) for one in rounds])
+    verdict = budgets.semantic([Said(one["prose"], one["changed"]) for one in rounds])
     if verdict.deed == "warn":
         rounds[-1]["notes"].append(verdict.warning)
     return verdict.deed == "halt"

@@ -6,13 +6,12 @@ import time
 from collections.abc import Sequence
 
 import httpx
-from django.conf import settings
 from django.db import DatabaseError
 
-from agents import lease
+from agents import persistence
 from agents.event_loop import in_thread, the_loop
 from agents.generations import Run
-from agents.lease import Held, begin, take
+from agents.persistence import Held, begin_lane, take
 from agents.providers.exchange import Limits
 from agents.providers.registry import Provider
 from loom.commands import generation_lifecycle
@@ -28,7 +27,7 @@ _ending: list[str] = []
 
 def run_generation(uid: str) -> None:
     """Runs what may begin in the lane of a generation, and what waits there for a place, until
-    all of it has landed. Harmless where somebody else holds it or it has ended."""
+    all of it has ended. Harmless where somebody else holds it or it has ended."""
     held = _taken(uid)
     if held:
         the_loop().run(live(held))
@@ -67,7 +66,7 @@ async def live(held: Sequence[Held]) -> None:
 
 def _next_of(lane: str) -> list[Held]:
     try:
-        return begin(lane) if generation_lifecycle.has_waiting(lane) else []
+        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
     except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
         log.warning("could not begin what waits in %s", lane, exc_info=True)
         return []
@@ -75,13 +74,13 @@ def _next_of(lane: str) -> list[Held]:
 
 async def _one(held: Held) -> str:
     """Runs one call; its lane, which has a place again."""
-    transport = _transport(held.order.provider, settings.PROVIDER_ALLOW)
+    transport = _transport(held.order.provider, held.order.allow)
     run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
     _runs.add(run)
     if _ending:
         run.interrupt(_ending[0])
     try:
-        with lease.held(held.lease):
+        with persistence.held(held.lease):
             await run()
     finally:
         _runs.discard(run)
@@ -98,7 +97,7 @@ def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTrans
 
 
 def end_all(why: str) -> None:
-    """Interrupts every run: what came lands, what has not begun is put back. Returns at once."""
+    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
     _ending.append(why)
     the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
 

@@ -86,7 +86,7 @@ def main(many: int) -> int:
     """Prints a row each without a grammar, with it, and with one that begins with a line."""
     from loom.commands import registry
     from loom.grammar.gbnf import Known, grammar_of
-    from loom.rules.addresses import STORED
+    from loom.rules.identity import STORED
     from loom.rules.permissions import GENERATE, LOOM, WRITE
 
     forms = [one.form for one in registry.every() if one.permissions <= {LOOM, WRITE, GENERATE}]

@@ -1,8 +1,9 @@
-"""Ten tasks as a strong model writes them, replayed through the reader and a real tree.
+"""Ten tasks as a strong model writes them, replayed as turns against a scripted provider.
 
 Each task is a list of rounds; a round is a reply and the outcome that each of its lines should
 have. Counted: lines accepted, lines that ran wrongly (another line than was meant, or one that
-should not run), and lines that vanished (neither run nor answered).
+should not run), lines that vanished (neither run nor answered), rounds and turns, about how
+many tokens were sent and written, and the share of each request that repeats the one before.
 
 Run: python -m bench.experience [all]
 """
@@ -11,8 +12,14 @@ import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from bench.house import open_house
+
+if TYPE_CHECKING:
+    from loom.models import Step
+    from tests.providers.scripted import ScriptedProvider
 
 REFUSED = "✗"
 
@@ -100,59 +107,112 @@ TASKS: dict[str, tuple[Round, ...]] = {
 
 def main(shows_all: bool) -> None:
     """Replays every task in a tree of its own and prints the counts."""
+    from tests.providers.scripted import ScriptedProvider
+
     total: Counter[str] = Counter()
-    for name, rounds in TASKS.items():
-        found, notes = replay(name, rounds)
-        total += found
-        print(f"{name:<20} {_shown(found)}")
-        for note in notes if shows_all else ():
-            print(f"    {note}")
-    print(f"{'all':<20} {_shown(total)}")
+    shares: list[float] = []
+    with ScriptedProvider() as provider:
+        for name, rounds in TASKS.items():
+            found = Task(name, provider).replay(rounds)
+            total += found.counts
+            shares += found.shares
+            print(f"{name:<18} {_shown(found.counts)}{_kept(found.shares)}")
+            for note in found.notes if shows_all else ():
+                print(f"    {note}")
+    print(f"{'all':<18} {_shown(total)}{_kept(shares)}")
     share = total["accepted"] / max(1, total["meant to run"])
     print(
-        f"accepted {share:.1%} (aim ≥ 98 %), wrong {total['wrong']}, vanished {total['vanished']}"
+        f"accepted {share:.1%} (aim ≥ 98 %), wrong {total['wrong']}, vanished {total['vanished']}, "
+        f"tokens a task {total['tokens'] // len(TASKS):,}, kept{_kept(shares)} (aim ≥ 0.90)"
     )
 
 
 def _shown(found: Counter[str]) -> str:
-    keys = ("meant to run", "accepted", "answered", "wrong", "vanished")
-    return " · ".join(f"{key} {found[key]}" for key in keys)
+    keys = ("meant to run", "accepted", "answered", "wrong", "vanished", "rounds", "turns")
+    return " · ".join([*(f"{key} {found[key]}" for key in keys), f"tokens {found['tokens']:,}"])
 
 
-def replay(name: str, rounds: tuple[Round, ...]) -> tuple[Counter[str], list[str]]:
-    """The counts of one task, and a sentence for each line that did not do what was meant."""
-    from agents.output_grammar import language
-    from agents.reply import read_reply
-    from bench.trees import grow, make_owner
-    from loom.commands.execute import Request, execute_line
-    from loom.rules.errors import CommandError
+def _kept(shares: list[float]) -> str:
+    """The mean share of a request that repeats the one before it; "" of a single request."""
+    return f" · prefix {sum(shares) / len(shares):.2f}" if shares else ""
 
-    actor = make_owner(re.sub(r"\W", "", name))
-    tree, end = grow(actor, count=4, chain=3)
-    ids = {"a": end.local_id, "b": "", "c": ""}
-    for key, text in (("b", "A cold harbour at night."), ("c", "She waited.")):
-        line = f'respond {ids["a"]} "{text}"'
-        ids[key] = str(execute_line(actor, tree, Request(line)).body["refs"][0])
-    counts: Counter[str] = Counter()
-    notes: list[str] = []
-    for one in rounds:
+
+class Task:
+    """One task: an agent, a tree, and what became of the lines of its replies. A reply that
+    asks for no other round ends a turn; the next reply is that of a new turn."""
+
+    def __init__(self, name: str, provider: "ScriptedProvider") -> None:
+        from django.conf import settings
+
+        from bench.trees import grow, make_owner
+        from loom.commands.execute import Request, execute_line
+        from loom.models import Participant
+
+        self.provider = provider
+        self.counts: Counter[str] = Counter()
+        self.shares: list[float] = []
+        self.notes: list[str] = []
+        self.actor = make_owner(re.sub(r"\W", "", name))
+        self.tree, end = grow(self.actor, count=4, chain=3)
+        self.ids = {"a": end.local_id, "b": "", "c": ""}
+        for key, text in (("b", "A cold harbour at night."), ("c", "She waited.")):
+            line = f'respond {self.ids["a"]} "{text}"'
+            answer = execute_line(self.actor, self.tree, Request(line))
+            self.ids[key] = str(answer.body["refs"][0])
+        settings.PROVIDER_ALLOW = (provider.entry,)
+        self.agent = Participant.objects.create(
+            grove=self.actor.grove,
+            kind="model",
+            name="Marie",
+            model_ref="openai:marie",
+            base_url=provider.url,
+            context_limit=50_000,
+            permissions=["loom_aware", "loom_write"],
+        )
+
+    def replay(self, rounds: tuple[Round, ...]) -> "Task":
+        """Runs all replies, in as many turns as they make."""
+        rest = [self._named(one) for one in rounds]
+        while rest:
+            rest = rest[self._turn(rest) :]
+        return self
+
+    def _named(self, one: Round) -> Round:
         reply, meant = one.reply, one.meant
-        for key, value in ids.items():
+        for key, value in self.ids.items():
             reply = reply.replace(f"{{{key}}}", value)
             meant = tuple(line.replace(f"{{{key}}}", value) for line in meant)
-        outcomes: list[str] = []
-        for said in read_reply(reply, language(), finished=True).commands:
-            if said.line is None:
-                outcomes.append(REFUSED)
-                continue
-            try:
-                execute_line(actor, tree, Request(said.text.strip()))
-                outcomes.append(said.line.canonical.removeprefix("→ "))
-            except CommandError as refused:
-                outcomes.append(REFUSED)
-                notes.append(f"{said.text} {refused.reply}")
-        _count(counts, notes, meant, outcomes)
-    return counts, notes
+        return Round(reply, meant)
+
+    def _turn(self, rest: list[Round]) -> int:
+        """Runs one turn with these replies; how many of them it took."""
+        from agents.context.truncation import count
+        from bench.prefix import common, text_of
+        from loom.models import Step
+        from tests.agents.acting import asked, went
+        from tests.providers.scripts import says
+
+        before = len(self.provider.seen)
+        self.provider._queue.clear()
+        self.provider.script(*(says(one.reply) for one in rest), says("That is all."))
+        turn = went(asked(self.actor, self.tree, self.agent, node=self.ids["a"]))
+        taken = rest[: len(turn.rounds)]
+        for number, one in enumerate(taken, 1):
+            steps = Step.objects.filter(turn_uid=turn.uid, turn_place__startswith=f"{number}.")
+            told = [step for step in steps.order_by("seq") if step.canonical or step.line]
+            _count(self.counts, self.notes, one.meant, [_outcome(step) for step in told])
+        sent = [text_of(seen.json) for seen in self.provider.seen[before:]]
+        self.shares += [common(*pair) / len(pair[0]) for pair in pairwise(sent)]
+        self.counts["tokens"] += sum(map(count, sent)) + sum(count(one.reply) for one in taken)
+        self.counts["rounds"] += len(sent)
+        self.counts["turns"] += 1
+        return max(1, len(taken))
+
+
+def _outcome(step: "Step") -> str:
+    if step.undoes_id:
+        return "undo"  # its step says which step it undid
+    return step.canonical.removeprefix("→ ") if step.outcome == "ok" else REFUSED
 
 
 def _count(

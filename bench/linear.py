@@ -5,10 +5,11 @@ apart. A reader that takes one pass costs about eight times as much; one that ta
 Run: python -m bench.linear
 """
 
+import asyncio
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from bench.house import open_house
@@ -116,9 +117,9 @@ def of_requests() -> Readers:
 
 def of_texts() -> Readers:
     """What reads lines, replies, streams and texts, likewise."""
-    from agents.output_grammar import language
-    from agents.providers.stream_events import Events, whole
+    from agents.providers.attempt import data_of, whole
     from agents.reply import Cutter, read_reply
+    from agents.subject_prompt import language
     from loom.commands import registry
     from loom.grammar.lines import read
     from loom.web import markdown
@@ -129,15 +130,19 @@ def of_texts() -> Readers:
     def a_reply(text: str) -> None:
         cutter = Cutter(language())
         for at in range(0, len(text), 100):
-            cutter.hear(text[at : at + 100])
+            cutter.feed(text[at : at + 100])
         read_reply(text, language(), finished=True)
 
     def a_stream(text: str) -> None:
-        events = Events(limit=1 << 30)
-        for at in range(0, len(text), 100):
-            for event in events.feed(text[at : at + 100].encode()):
+        async def pieces() -> AsyncIterator[bytes]:
+            for at in range(0, len(text), 100):
+                yield text[at : at + 100].encode()
+
+        async def read_all() -> None:
+            async for event in data_of(pieces(), limit=1 << 30):
                 whole(event)
-        events.rest()
+
+        asyncio.run(read_all())
 
     def highlighted(text: str) -> None:
         for name in ("c", "cs", "java", "make", "python", "markdown", "perl"):

@@ -70,18 +70,18 @@ def _measure() -> None:
             turn = went(asked(actor, tree, agent, node=ids[-1], input=f"What of it, {number}?"))
             assert turn.status == "done" and turn.node is not None and turn.input_node is not None
             ids += [turn.input_node.local_id, turn.node.local_id]
-            sent = [_text(seen.json) for seen in provider.seen[before:]]
+            sent = [text_of(seen.json) for seen in provider.seen[before:]]
             _report(f"turn {number + 1}, round to round", sent)
             first_requests.append(sent[0])
         _report("turn to turn", first_requests)
 
 
-def _text(body: dict[str, Any]) -> str:
+def text_of(body: dict[str, Any]) -> str:
     """All of a request as one text, as a cache of prefixes reads it."""
     return "".join(f"<{one['role']}>{one['content']}" for one in body["messages"])
 
 
-def _common(one: str, other: str) -> int:
+def common(one: str, other: str) -> int:
     """How many characters both begin with."""
     return next(
         (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
@@ -90,8 +90,8 @@ def _common(one: str, other: str) -> int:
 
 
 def _report(what: str, requests: list[str]) -> None:
-    shares = [_common(*pair) / len(pair[0]) for pair in pairwise(requests)]
-    sent = [_common(*pair) / len(pair[1]) for pair in pairwise(requests)]
+    shares = [common(*pair) / len(pair[0]) for pair in pairwise(requests)]
+    sent = [common(*pair) / len(pair[1]) for pair in pairwise(requests)]
     print(
         f"{what}: {len(requests)} requests, kept of the one before "
         f"{min(shares):.2f} to {max(shares):.2f}, of the next one "

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 from agents.context.overlap import Seam, goes_on
 from agents.context.subject_request import PLAIN, handed_over
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import Ask, Attempt, Delta
 from agents.providers.exchange import Limits
 from agents.providers.openai import OpenAI
-from agents.providers.stream_events import Ask, Delta
 from agents.providers.transport import CheckedTransport
 from bench.acting import start
 from loom.rules.provider_kinds import WAYS
@@ -104,12 +103,12 @@ async def tried(url: str, model: str, text: str, way: str) -> Tried:
     adapter = OpenAI()
     attempt = Attempt(adapter, ask, adapter.body(ask))
     transport = CheckedTransport(("127.0.0.1",))
-    said = [one.text async for one in attempt.told(transport, PATIENT) if isinstance(one, Delta)]
+    said = [one.text async for one in attempt.events(transport, PATIENT) if isinstance(one, Delta)]
     answer = "".join(said)
     if is_prompt:
         return Tried(text, answer, answer, "")
     seam = Seam(text, way)
-    stands = seam.hear(answer) + seam.rest()
+    stands = seam.feed(answer) + seam.rest()
     return Tried(text, answer, stands, seam.note)
 
 

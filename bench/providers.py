@@ -12,11 +12,10 @@ from collections.abc import Sequence
 
 import httpx
 
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import Adapter, Ask, Attempt, Delta
 from agents.providers.exchange import Limits
 from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
 from agents.providers.openai import OpenAI
-from agents.providers.stream_events import Adapter, Ask, Delta
 from agents.providers.transport import CheckedTransport
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens
@@ -33,8 +32,8 @@ async def once(
     ask = Ask(provider.url, model, messages, None, key="sk-bench")
     attempt = Attempt(adapter, ask, adapter.body(ask))
     begin, spent, first, count = time.perf_counter(), time.thread_time(), 0.0, 0
-    async for told in attempt.told(transport, Limits()):
-        if isinstance(told, Delta):
+    async for event in attempt.events(transport, Limits()):
+        if isinstance(event, Delta):
             count += 1
             first = first or time.perf_counter() - begin
     whole = time.perf_counter() - begin

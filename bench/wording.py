@@ -35,11 +35,12 @@ def judge(table: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def main(shows_all: bool) -> None:
-    """Prints the shares of both tables."""
+    """Prints the shares of the tables."""
     from tests.grammar.phrasings import KNOWN
     from tests.grammar.phrasings_apart import APART
+    from tests.grammar.phrasings_fresh import FRESH
 
-    for name, table in (("made with", KNOWN), ("kept apart", APART)):
+    for name, table in (("made with", KNOWN), ("kept apart", APART), ("fresh", FRESH)):
         found = judge(table)
         meant = len(found["understood"]) + len(found["not read"])
         print(

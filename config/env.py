@@ -22,6 +22,7 @@ class Env:
     secret: str
     origins: tuple[str, ...]
     provider_allow: tuple[str, ...]
+    private_addresses: str
     database_url: str
     redis_url: str
     debug: bool
@@ -53,6 +54,16 @@ def _proxies() -> tuple[str, ...]:
                 "Write it as 10.0.0.5 or 10.0.0.0/24."
             ) from None
     return named
+
+
+def _private_addresses() -> str:
+    """`HEDDLE_PRIVATE_ADDRESSES`: who may allow a private address of a model in the pages."""
+    given = os.environ.get("HEDDLE_PRIVATE_ADDRESSES", "") or "operator"
+    if given not in ("operator", "owners", "nobody"):
+        raise WrongSetting(
+            f"HEDDLE_PRIVATE_ADDRESSES={given!r} does not exist. Write operator, owners or nobody."
+        )
+    return given
 
 
 def _days(name: str, default: int) -> int:
@@ -120,6 +131,7 @@ def read() -> Env:
         secret=_secret(data),
         origins=_listed("HEDDLE_ORIGINS"),
         provider_allow=_listed("HEDDLE_PROVIDER_ALLOW"),
+        private_addresses=_private_addresses(),
         database_url=database,
         redis_url=os.environ.get("REDIS_URL", "") or _broker(data),
         debug=os.environ.get("HEDDLE_DEBUG", "") == "1",

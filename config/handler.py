@@ -23,7 +23,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MIB = 1024 * 1024
 # The interfaces limit what they read, with better messages; this is for bodies that never end.
-FILE_BYTES, BODY_BYTES = 257 * MIB, 32 * MIB
+FILE_BYTES, BODY_BYTES = 513 * MIB, 32 * MIB
 FILES = ("/api/import",)
 
 _SAID = json.dumps(

@@ -1,6 +1,7 @@
 """Django's settings, derived from config.env. Nothing here reads the environment itself."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import dj_database_url
 from csp.constants import NONCE
@@ -106,10 +107,12 @@ LOGIN_URL = "/signin"
 LOGIN_REDIRECT_URL = "/"
 
 REDIS_URL = ENV.redis_url
+# Redis publishes across its databases, so the name of the database is part of the prefix.
+_REDIS_DATABASE = urlsplit(REDIS_URL).path.strip("/") or "0"
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": "heddle"},
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": f"heddle{_REDIS_DATABASE}"},
     }
 }
 CACHES = {
@@ -203,6 +206,7 @@ SPECTACULAR_SETTINGS = {
 # Requests a minute for one API key or session (docs/model.md §14.3, Limits).
 REQUESTS_A_MINUTE = 1200
 PROVIDER_ALLOW = ENV.provider_allow
+PRIVATE_ADDRESSES = ENV.private_addresses  # who may allow others in the pages
 LOCAL_MODEL_URL = ENV.local_model_url
 # Which participants may use a provider's key of the environment: ids, or "first" (the Analyst
 # of the first start alone) or "none".

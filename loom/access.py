@@ -28,9 +28,8 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.rules.addresses import home_of
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest
+from loom.rules.identity import digest, home_of
 from loom.rules.permissions import (
     CROSS_TREE,
     GENERATE,

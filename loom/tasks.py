@@ -8,7 +8,7 @@ from celery.signals import worker_ready
 from django.db import DatabaseError, close_old_connections
 
 from loom.commands import trees as tree_commands
-from loom.events import announce
+from loom.events import streams
 from loom.transfer import importing
 
 log = logging.getLogger("heddle.tasks")
@@ -31,7 +31,7 @@ def begin_again(**_: Any) -> None:
     """Enqueues again what an earlier worker left half done, or a broker forgot."""
     try:
         for uid in tree_commands.waiting():
-            announce.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
+            streams.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
         importing.sweep()
     except DatabaseError:
         log.warning("could not look for what was left half done", exc_info=True)

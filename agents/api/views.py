@@ -1,6 +1,5 @@
 """Generations and calls over the API: looking, stopping, and the evidence."""
 
-import time
 from typing import Any, Literal
 
 from django.http import HttpResponse
@@ -13,15 +12,17 @@ from rest_framework.response import Response
 
 from agents.agent_prompt import Place, assembled, next_place
 from agents.context.agent_request import Sent
-from agents.context.subject_request import RESERVE
 from agents.context.truncation import TooLong
 from agents.subject_prompt import too_long
 from loom import access
+from loom.api.auth import user_of
+from loom.api.waiting import ended_within
 from loom.commands import generation_lifecycle
-from loom.models import Generation, User
+from loom.models import Generation
 from loom.queries import provenance
-from loom.rules.errors import CommandError, not_found
+from loom.rules.errors import CommandError
 from loom.rules.permissions import GENERATE
+from loom.rules.provider_kinds import RESERVE
 
 
 class GenerationBody(BaseModel):
@@ -128,10 +129,6 @@ def generation_body(row: Generation) -> GenerationBody:
 # Generations and calls over the API: looking, stopping, and the evidence.
 
 
-STOP_S = 3.0  # a worker notices a stop within about one second
-LOOK_S = 0.05
-
-
 @extend_schema(
     operation_id="generation",
     tags=["generations"],
@@ -141,7 +138,7 @@ LOOK_S = 0.05
 @api_view(["GET"])
 def generation(request: Request, uid: str) -> Response:
     """A generation with the text that has come so far."""
-    _, row = access.get_generation(_user(request), _id(uid, "This generation"))
+    _, row = access.get_generation(user_of(request), uid)
     return Response(generation_body(row).model_dump())
 
 
@@ -155,23 +152,16 @@ def generation(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:
     """Ends a generation; what has come is kept as a node. 202 where it has not ended yet."""
-    actor, row = access.get_generation(_user(request), _id(uid, "This generation"))
+    actor, row = access.get_generation(user_of(request), uid)
     access.demand(actor, {GENERATE}, "stop")
     generation_lifecycle.ask_stop(row)
-    ended = _ended(row)
-    return Response(generation_body(row).model_dump(), status=200 if ended else 202)
 
-
-def _ended(row: Generation) -> bool:
-    """Whether the generation has ended, after waiting for a moment; `row` is read again."""
-    until = time.monotonic() + STOP_S
-    while True:
+    def has_ended() -> bool:
         row.refresh_from_db()
-        if row.status not in generation_lifecycle.OPEN_STATUSES:
-            return True
-        if time.monotonic() > until:
-            return False
-        time.sleep(LOOK_S)
+        return row.status not in generation_lifecycle.OPEN_STATUSES
+
+    status = 200 if ended_within(has_ended) else 202
+    return Response(generation_body(row).model_dump(), status=status)
 
 
 @extend_schema(
@@ -184,7 +174,7 @@ def _ended(row: Generation) -> bool:
 def context(request: Request, uid: str) -> Response:
     """What an agent is sent next at its position: in its current turn, or in one that the
     caller would ask for there."""
-    member, workspace = access.get_workspace(_user(request), _id(uid, "This workspace"))
+    member, workspace = access.get_workspace(user_of(request), uid)
     try:
         place = next_place(member, workspace)
         is_open = place.turn is None or access.may_read_turn(member, place.turn)
@@ -203,7 +193,7 @@ def context(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def call(request: Request, uid: str) -> Response:
     """What was sent and what came back, without keys."""
-    actor, row = access.get_call(_user(request), _id(uid, "This call"))
+    actor, row = access.get_call(user_of(request), uid)
     return Response(provenance.seen(row, is_open=access.may_read_call(actor, row)).body())
 
 
@@ -216,7 +206,7 @@ def call(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def response(request: Request, uid: str) -> HttpResponse:
     """The body exactly as it was received, transfer coding removed."""
-    actor, row = access.get_call(_user(request), _id(uid, "This call"))
+    actor, row = access.get_call(user_of(request), uid)
     if not access.may_read_call(actor, row):
         raise CommandError(
             "PERMISSION_DENIED",
@@ -234,16 +224,3 @@ def response(request: Request, uid: str) -> HttpResponse:
     answer = HttpResponse(found, content_type="application/octet-stream")
     answer["Content-Disposition"] = f'attachment; filename="{row.uid}.bin"'
     return answer
-
-
-def _user(request: Request) -> User:
-    if not isinstance(request.user, User):
-        raise CommandError("UNAUTHENTICATED", "You are not signed in.", hint="Send a key.")
-    return request.user
-
-
-def _id(uid: str, what: str) -> str:
-    """`uid` if it can be one: nothing else is looked up."""
-    if not (uid.isascii() and uid.isalnum()):
-        raise not_found(what)
-    return uid

@@ -5,11 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from agents.context.sections import SHRINKING, Teaching, framed, instructions, rendered, stated
+from agents.context.sections import (
+    Teaching,
+    framed,
+    in_brief,
+    instructions,
+    rendered,
+    shrinking,
+    stated,
+)
 from agents.context.subject_request import JOINT
 from agents.context.truncation import GAP, KEPT_AT_THE_END, Counted, Fitted, Part, fit, total
 from agents.context.values import Aware, Round, Stop, Told
-from loom.grammar.printing import parts_of
+from loom.grammar.lines import parts_of
 from loom.rules.framing import escaped, frames_escaped, plain
 
 STEP = 8  # nodes by which it grows, so that what is cached changes seldom
@@ -119,7 +127,6 @@ def _shown(first: str, whole: str, tokens: int) -> str:
 
 GO_ON = "Continue."
 NOTE = 60  # tokens that are kept for saying what did not fit, and for what is counted then
-NEAR_IN_BRIEF = 4  # nodes of PATH for a model that can read little
 OWN_FIRST = "(the tree begins with your text)"
 BRIEF_OVER = 2  # INSTRUCTIONS that take over a half of what can be read are the brief ones
 BOUNDARY, OWN = "︱", "︱›"
@@ -175,8 +182,7 @@ def assemble(aware: Aware) -> Sent:
     """
     system, is_brief = system_of(aware)
     if is_brief:
-        view = replace(aware.view, outline=(), near=aware.view.near[-NEAR_IN_BRIEF:])
-        aware = replace(aware, view=view)
+        aware = replace(aware, view=in_brief(aware.view))
     return _grown(aware, system, is_brief) or _fresh(aware, system, is_brief)
 
 
@@ -231,12 +237,12 @@ def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: F
 def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
     """What is made to fit, in this order: EARLIER grows, the sections that can shrink do so by
     their priority, the tree's truncation cuts the path. See docs/model.md §6.3."""
-    shrinking = iter(SHRINKING)
+    order = iter(shrinking())
     while True:
         left = room - aware.counted(_workspace(aware)) - NOTE
         earlier, path = _path(aware, left)
         left -= aware.counted(earlier.text)
-        section = next(shrinking, None) if total(path, aware.counted) > left else None
+        section = next(order, None) if total(path, aware.counted) > left else None
         if section is None:
             return aware, earlier, fit(path, aware.truncation, max(left, 0), aware.counted)
         aware = replace(aware, view=section.shrunk(aware.view))

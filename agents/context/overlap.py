@@ -27,8 +27,8 @@ _WIDE = (
 
 @dataclass
 class Seam:
-    """One answer to a text that was handed over in one `way`. Pieces go in by `hear`, and come
-    out as they are to stand; what is not decided yet waits inside."""
+    """One answer to a text that was handed over in one `way`. Pieces go in by `feed`, and come
+    out as they are to be stored; what is not decided yet is kept inside."""
 
     text: str
     way: str
@@ -50,7 +50,7 @@ class Seam:
         """Whether something waits inside."""
         return bool(self._held)
 
-    def hear(self, piece: str) -> str:
+    def feed(self, piece: str) -> str:
         """What may be shown of the answer now that `piece` has come."""
         if self._is_joined:
             return piece
@@ -87,7 +87,7 @@ class Seam:
         if lacks and _lacks_blank(self._core, made):
             self.note = "put a blank before it"
             return f" {made}"
-        self.note = _told(repeated, taken)
+        self.note = _note_on(repeated, taken)
         return made
 
     def _repeated(self, bare: str) -> int:
@@ -150,7 +150,7 @@ def _is_wide(char: str) -> bool:
     return not char.isascii() and any(low <= ord(char) <= high for low, high in _WIDE)
 
 
-def _told(repeated: int, blanks: int) -> str:
+def _note_on(repeated: int, blanks: int) -> str:
     if repeated:
         s = "" if repeated == 1 else "s"
         verb = "repeats" if repeated == 1 else "repeat"

@@ -3,26 +3,36 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 from agents.context.values import Action, Near, Syntax, Twig, View
 from loom.rules.framing import frames_escaped, plain
 
 Renderer = Callable[[View], str]
 Shrinker = Callable[[View], View]
+# From where the request is assembled to fields of View. Rows are read outside this package.
+Collector = Callable[[Any], dict[str, Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Section:
-    """One section of the WORKSPACE message. `render` returns its body ("": left out), with
-    other people's texts escaped. `shrink` removes from the values what the section can do
-    without; of the sections that have one, the lowest `priority` shrinks first."""
+    """One section of the WORKSPACE message: how it is collected, rendered and shrunk.
+
+    `render` returns its body ("": left out), with other people's texts escaped. `shrink`
+    removes from the values what the section can do without; of the sections that have one,
+    the lowest `priority` shrinks first. `in_brief` keeps what a model that can read little is
+    sent. Of a section that is stated `by_lines` only the new lines are stated again.
+    `collect` reads its values; agents.agent_prompt binds it with `collector`.
+    """
 
     name: str
     order: int
     render: Renderer
     shrink: Shrinker | None = None
     priority: int = 0
+    in_brief: Shrinker | None = None
+    by_lines: bool = False
+    collect: Collector | None = None
 
     def shrunk(self, view: View) -> View:
         """The values without what the section can do without."""
@@ -30,46 +40,81 @@ class Section:
         before = view.shortened
         return replace(self.shrink(view), shortened=(*before, self.name))
 
+    def collector(self, collect: Collector) -> Collector:
+        """Binds the function that reads the section's values; a decorator."""
+        assert self.collect is None, self.name
+        self.collect = collect
+        return collect
+
 
 _sections: dict[str, Section] = {}
 
 
 def section(
-    name: str, order: int, *, shrink: Shrinker | None = None, priority: int = 0
-) -> Callable[[Renderer], Renderer]:
-    """Registers a renderer as a section of the WORKSPACE message."""
+    name: str,
+    order: int,
+    *,
+    shrink: Shrinker | None = None,
+    priority: int = 0,
+    in_brief: Shrinker | None = None,
+    by_lines: bool = False,
+) -> Callable[[Renderer], Section]:
+    """Registers the section that a renderer makes, which takes the renderer's name."""
 
-    def register(render: Renderer) -> Renderer:
-        _sections[name] = Section(name, order, render, shrink, priority)
-        return render
+    def register(render: Renderer) -> Section:
+        made = Section(name, order, render, shrink, priority, in_brief, by_lines)
+        _sections[name] = made
+        return made
 
     return register
 
 
+def every() -> list[Section]:
+    """All sections, in their order."""
+    return sorted(_sections.values(), key=lambda one: one.order)
+
+
+def shrinking() -> list[Section]:
+    """The sections that can shrink, in the order in which they do."""
+    return sorted((one for one in every() if one.shrink), key=lambda one: one.priority)
+
+
+def collected(place: Any) -> dict[str, Any]:
+    """The fields of View that the sections are rendered from, read for a place."""
+    fields: dict[str, Any] = {}
+    for one in every():
+        if one.collect is not None:
+            fields |= one.collect(place)
+    return fields
+
+
+def in_brief(view: View) -> View:
+    """The values that a model that can read little is sent."""
+    for one in every():
+        if one.in_brief is not None:
+            view = one.in_brief(view)
+    return view
+
+
 def rendered(view: View) -> list[tuple[str, str]]:
     """(name, framed text) of all sections that are not empty, in their order."""
-    found = []
-    for one in sorted(_sections.values(), key=lambda one: one.order):
-        body = one.render(view)
-        if body:
-            found.append((one.name, framed(one.name, body)))
-    return found
+    bodies = ((one.name, one.render(view)) for one in every())
+    return [(name, framed(name, body)) for name, body in bodies if body]
 
 
-BY_LINES = ("PATH", "NOTIFICATIONS")  # sections of which only new lines need to be stated
 EMPTY = "(empty now)"
 
 
 def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> str:
     """The sections that differ from what was stated `before`, by name; all of them where
-    nothing was. Of those in BY_LINES only the lines that are new."""
+    nothing was. Of those that are stated by lines only the new lines."""
     told = []
     for name, text in sections:
         known = before.get(name)
         if known is None:
             told.append(text)
         elif text != known:
-            told.append(_new_lines(name, text, known) if name in BY_LINES else text)
+            told.append(_new_lines(name, text, known) if _sections[name].by_lines else text)
     now = {name for name, _ in sections}
     told += [framed(name, EMPTY) for name in before if name not in now]
     return "\n".join(one for one in told if one)
@@ -103,7 +148,7 @@ def status(view: View) -> str:
     return "\n".join(line for line in (sizes, view.budget, asked) if line)
 
 
-@section("NOTIFICATIONS", 80)
+@section("NOTIFICATIONS", 80, by_lines=True)
 def notifications(view: View) -> str:
     """What happened that the reader must know, a line each."""
     return "\n".join(frames_escaped(one) for one in view.notifications)
@@ -163,7 +208,11 @@ PAST = {
 }
 
 
-@section("OUTLINE", 20, shrink=lambda view: replace(view, outline=()), priority=1)
+def _folded(view: View) -> View:
+    return replace(view, outline=())
+
+
+@section("OUTLINE", 20, shrink=_folded, priority=1, in_brief=_folded)
 def outline(view: View) -> str:
     """The tree as far as the reader's outline is unfolded."""
     bars: list[str] = []
@@ -192,7 +241,14 @@ def _twig(twig: Twig) -> str:
     return " ".join(part for part in parts if part)
 
 
-@section("PATH", 30)
+NEAR_IN_BRIEF = 4  # lines of PATH for a model that can read little
+
+
+def _nearest(view: View) -> View:
+    return replace(view, near=view.near[-NEAR_IN_BRIEF:])
+
+
+@section("PATH", 30, in_brief=_nearest, by_lines=True)
 def path(view: View) -> str:
     """What may have changed about the nodes that were read; says which have no line."""
     lines = []
@@ -251,12 +307,6 @@ def _actions(said: tuple[str, str], run: Sequence[Action]) -> str:
     words = PAST.get(verb, verb)
     told = f"{words} {', '.join(named)}" if named else words
     return told if len(run) <= max(len(named), 1) else f"{told} ({len(run)})"
-
-
-# The sections that can shrink, in the order in which they do.
-SHRINKING = sorted(
-    (one for one in _sections.values() if one.shrink is not None), key=lambda one: one.priority
-)
 
 
 # INSTRUCTIONS: what a loom-aware agent is taught about where it is and how it acts.

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Final, Literal
 
 from agents.context.truncation import GAP, Counted, Part, count, fit
-from loom.rules.provider_kinds import WAYS
+from loom.rules.provider_kinds import RESERVE, WAYS
 
 BEGINS: Final = "(the text begins)"
 PLAIN: Final = "plain"
@@ -76,7 +76,6 @@ def _model(text: str) -> dict[str, str]:
 # What a subject is sent: text only, no header, no section, no tool. Pure.
 
 
-RESERVE = 1024  # tokens of the context limit that are kept for the answer
 GO_ON = "Continue."
 
 

@@ -4,8 +4,7 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
-from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
-from agents.providers.stream_events import (
+from agents.providers.attempt import (
     DONE,
     Ask,
     Blocks,
@@ -20,6 +19,7 @@ from agents.providers.stream_events import (
     refusal,
     value_of,
 )
+from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 1024  # this shape demands a number
@@ -56,6 +56,7 @@ class Anthropic:
             body["system"] = [{"type": "text", "text": system, "cache_control": _KEPT}]
         if ask.temperature is not None:
             body["temperature"] = min(ask.temperature, 1)
+        body |= {name: ask.samplers[name] for name in ("top_p", "top_k") if name in ask.samplers}
         # Stops of blanks alone are refused here.
         if stops := [one for one in ask.stop if one.strip()]:
             body["stop_sequences"] = stops
@@ -75,21 +76,21 @@ class Anthropic:
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return Outgoing(f"{ask.base_url.rstrip('/')}/messages", headers, sent.encode())
 
-    async def told(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
+    async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """Text, the end and usage as they come; a failure comes last. May raise Broken."""
         if exchange.status != 200:
             yield await refusal(exchange)
             return
-        teller = _Teller()
+        reader = _Reader()
         async for data in events_of(exchange):
             if data == DONE:
                 continue
-            for told in teller.read(data):
-                yield told
-                if isinstance(told, Failure):
+            for event in reader.read(data):
+                yield event
+                if isinstance(event, Failure):
                     return
-        for told in teller.end():
-            yield told
+        for event in reader.end():
+            yield event
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
         """Without the marks of a prefix, for servers that do not know them, or without a
@@ -130,7 +131,7 @@ def _unmarked(body: Body) -> Body:
     return dict(text)
 
 
-class _Teller:
+class _Reader:
     """Reads the events of one answer."""
 
     def __init__(self) -> None:

@@ -1,17 +1,257 @@
-"""One attempt at a provider: what it reports, and the record of what was sent and received."""
+"""What a provider's stream reports, and one attempt to read it to its end."""
 
+import json
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, Protocol
 from urllib.parse import quote
 
 import httpx
+from httpx_sse import EventSource
 
-from agents.providers.exchange import Broken, Exchange, Failure, Limits, Outgoing, exchange
-from agents.providers.stream_events import Adapter, Ask, Body, Delta, Finished, StreamEvent, Usage
+from agents.providers.exchange import (
+    Broken,
+    Exchange,
+    Failure,
+    Limits,
+    Outgoing,
+    exchange,
+    of_status,
+)
+
+# What an adapter is asked and what it reports while an answer comes, from bytes to kept text.
+
+
+_LONE = re.compile("[\x00\ud800-\udfff]")
+_PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
+REPLACEMENT = "\ufffd"
+
+
+class Cleaner:
+    """Cleans the text of one candidate, piece by piece. Half a pair of surrogates at the end
+    of a piece waits for the other half."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def clean(self, text: str) -> str:
+        """The piece, with what was held back before it."""
+        text = self._half + text
+        self._half = ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return whole(text)
+
+    def rest(self) -> str:
+        """What is still held back, once nothing more comes."""
+        half, self._half = self._half, ""
+        return whole(half)
+
+
+def whole(text: str) -> str:
+    """The text without what no database keeps: half characters and NUL become U+FFFD."""
+    if not _LONE.search(text):
+        return text
+    text = _PAIR.sub(lambda pair: _joined(pair[1], pair[2]), text)
+    return _LONE.sub(REPLACEMENT, text)
+
+
+def _joined(high: str, low: str) -> str:
+    return chr(0x10000 + ((ord(high) - 0xD800) << 10) + (ord(low) - 0xDC00))
+
+
+class TooLong(ValueError):
+    """A line or an event that never ends."""
+
+
+MOST_IN_EVENT = 4 * 1024 * 1024  # bytes until an event must have ended
+_SSE = {"content-type": "text/event-stream; charset=utf-8-sig"}  # a BOM is left out
+
+
+async def data_of(
+    chunks: AsyncIterator[bytes], limit: int = MOST_IN_EVENT
+) -> AsyncGenerator[str, None]:
+    """The `data` of server-sent events out of bytes cut anywhere. Raises TooLong.
+
+    Broken UTF-8 becomes U+FFFD. An event that the end of the stream cuts off is given too.
+    """
+    unread = 0
+
+    async def ended() -> AsyncIterator[bytes]:
+        nonlocal unread
+        async for chunk in chunks:
+            unread += len(chunk)
+            if unread > limit:
+                raise TooLong
+            yield chunk
+        yield b"\n\n"
+
+    source = EventSource(httpx.Response(200, headers=_SSE, content=ended()))
+    async with aclosing(source.aiter_sse()) as events:
+        async for event in events:
+            unread = 0
+            if event.data:
+                yield event.data
+
+
+# What the shapes of APIs have in common: events of an answer, and refusals with a status.
+
+
+DONE = "[DONE]"
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+
+
+async def events_of(exchange: Exchange) -> AsyncIterator[str]:
+    """The data of each event; of an answer that is no stream, its whole JSON."""
+    chunks = exchange.chunks()
+    begun = bytearray()
+    async for chunk in chunks:
+        begun += chunk
+        if chunk.strip(_BLANK):
+            break
+    if begun.lstrip(_BLANK).startswith((b"{", b"[")):
+        rest = [chunk async for chunk in chunks]
+        yield b"".join([begun, *rest]).decode("utf-8-sig", "replace")
+        yield DONE
+        return
+    try:
+        async with aclosing(data_of(_joined_to(bytes(begun), chunks))) as found:
+            async for data in found:
+                yield data
+    except TooLong:
+        raise Broken(Failure("invalid", "one event of the answer never ended")) from None
+
+
+async def _joined_to(begun: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield begun
+    async for chunk in chunks:
+        yield chunk
+
+
+async def refusal(exchange: Exchange) -> Failure:
+    """The failure of an answer that is not 200."""
+    async for _ in exchange.chunks():
+        pass
+    headers = exchange.headers
+    if 300 <= exchange.status < 400:
+        where = headers.get("location", "")[:200]
+        return Failure("invalid", f"it redirects to {where}, and redirects are not followed")
+    said, code = error_of(value_of(exchange.body.decode("utf-8", "replace")))
+    said = said or f"HTTP {exchange.status}"
+    return of_status(exchange.status, said, code=code, retry_after=headers.get("retry-after", ""))
+
+
+def value_of(text: str) -> Any:
+    """The value, or None where it is no JSON, or JSON nested beyond reason."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def error_of(value: Any) -> tuple[str, str]:
+    """(sentence, code) of an error body in any of the usual shapes, as they may be kept."""
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if isinstance(error, str):
+        return whole(error), ""
+    if not isinstance(error, dict):
+        return "", ""
+    said = error.get("message") or error.get("detail") or ""
+    codes = [error.get(name) for name in ("code", "type", "status")]
+    text = said if isinstance(said, str) else json.dumps(said)[:500]
+    return whole(text), whole(" ".join(str(code) for code in codes if code))
+
+
+# What an adapter is asked, and what it reports while an answer comes.
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A message by its blocks. `kept` names blocks, from 1: everything up to such a block
+    stays as it is in later requests."""
+
+    role: str
+    texts: tuple[str, ...]
+    kept: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request in a provider's own words, but for its shape. `messages` for a chat,
+    `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
+    which the answer is held; `samplers` by the names of loom.rules.samplers. `blocks` are
+    the messages but the system's once more, for providers that take them apart; `goes_on`:
+    with the last message, the model's own."""
+
+    base_url: str
+    model: str
+    messages: tuple[dict[str, str], ...] | None
+    prompt: str | None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    many: int = 1
+    grammar: str = ""
+    blocks: tuple[Blocks, ...] = ()
+    goes_on: bool = False
+    samplers: Mapping[str, Any] = field(default_factory=dict)
+    key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Text that came for the candidate `index` (from 0)."""
+
+    text: str
+    index: int = 0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The candidate `index` is whole. `reason` is the provider's: stop, length, …"""
+
+    index: int = 0
+    reason: str = "stop"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens as the provider counted them: of one candidate, or (None) of the whole answer."""
+
+    counts: dict[str, int]
+    index: int | None = None
+
+
+StreamEvent = Delta | Finished | Usage | Failure
+Body = dict[str, Any]
+Shape = Literal["openai"]
+
+
+class Adapter(Protocol):
+    """One shape of API. A failure is reported as the last event, never raised."""
+
+    name: str
+    is_exact: bool  # whether the bytes that come are the provider's own
+
+    def body(self, ask: Ask) -> Body:
+        """The JSON of the request."""
+        ...
+
+    def outgoing(self, ask: Ask, body: Body) -> Outgoing:
+        """The request with its key."""
+        ...
+
+    def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
+        """The events of the answer, piece by piece. May raise Broken."""
+        ...
+
+    def adjusted(self, body: Body, failure: Failure) -> Body | None:
+        """The body without what this server does not take, if that is why it failed."""
+        ...
+
 
 # Headers that may carry a secret, either way.
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "cookie", "set-cookie")
@@ -38,42 +278,42 @@ class Attempt:
     def __post_init__(self) -> None:
         self.outgoing = self.adapter.outgoing(self.ask, self.body)
 
-    async def told(
+    async def events(
         self, transport: httpx.AsyncBaseTransport, limits: Limits
     ) -> AsyncGenerator[StreamEvent, None]:
         """The events of the answer; a failure, of whatever kind, is the last one."""
         try:
             async with exchange(transport, self.outgoing, limits) as came:
                 self.came = came
-                async with aclosing(self.adapter.told(came)) as telling:
-                    async for told in telling:
-                        if self._is_believed(told):
-                            self._note(told, came)
-                            yield self._without_key(told)
+                async with aclosing(self.adapter.events(came)) as stream:
+                    async for event in stream:
+                        if self._is_believed(event):
+                            self._note(event, came)
+                            yield self._without_key(event)
         except Broken as broken:
             yield self._without_key(broken.failure)
 
-    def _is_believed(self, told: StreamEvent) -> bool:
+    def _is_believed(self, event: StreamEvent) -> bool:
         """Whether an event names a candidate that was asked for, and counts that are possible."""
-        if isinstance(told, Usage):
-            return all(0 <= count <= MOST_TOKENS for count in told.counts.values())
-        return not isinstance(told, Delta | Finished) or 0 <= told.index < self.ask.many
+        if isinstance(event, Usage):
+            return all(0 <= count <= MOST_TOKENS for count in event.counts.values())
+        return not isinstance(event, Delta | Finished) or 0 <= event.index < self.ask.many
 
-    def _note(self, told: StreamEvent, came: Exchange) -> None:
-        if isinstance(told, Delta):
+    def _note(self, event: StreamEvent, came: Exchange) -> None:
+        if isinstance(event, Delta):
             came.clock.text_came()
             self.first_at = self.first_at or datetime.now(UTC)
-        elif isinstance(told, Usage):
-            self.usages[told.index] = told.counts
-        elif isinstance(told, Finished):
-            self.ended.add(told.index)
+        elif isinstance(event, Usage):
+            self.usages[event.index] = event.counts
+        elif isinstance(event, Finished):
+            self.ended.add(event.index)
             if len(self.ended) >= self.ask.many:
                 came.clock.text_ended()
 
-    def _without_key(self, told: StreamEvent) -> StreamEvent:
-        if isinstance(told, Failure):
-            return replace(told, said=masked(told.said, self.ask.key))
-        return told
+    def _without_key(self, event: StreamEvent) -> StreamEvent:
+        if isinstance(event, Failure):
+            return replace(event, said=masked(event.said, self.ask.key))
+        return event
 
     @property
     def request(self) -> dict[str, Any]:
@@ -90,7 +330,7 @@ class Attempt:
         """The body's bytes, and whether they are exactly the provider's: where an error in it
         echoed the key, the key is masked and they are not."""
         body = bytes(self.came.body) if self.came else b""
-        kept = body if self.status == 200 and b'"error"' not in body else self._masked(body)
+        kept = body if self.status == 200 and not _holds_error(body) else self._masked(body)
         return kept, self.adapter.is_exact and kept == body
 
     def _masked(self, body: bytes) -> bytes:
@@ -100,7 +340,7 @@ class Attempt:
             masked(one.decode("utf-8", "surrogateescape"), self.ask.key).encode(
                 "utf-8", "surrogateescape"
             )
-            if self.status != 200 or b'"error"' in one
+            if self.status != 200 or _holds_error(one)
             else one
             for one in lines
         )
@@ -137,6 +377,12 @@ class Attempt:
 SHORTEST_KEY = 12  # a shorter one is some word, which would be masked everywhere
 PIECE = 8  # a part of a key that is as long as this is masked too
 _MARKED = re.compile(rb"x+")
+_ERROR = re.compile(rb'"error"\s*+(?!:\s*+null)')
+
+
+def _holds_error(body: bytes) -> bool:
+    """Whether a body holds an error; `"error": null` beside a text of a model is none."""
+    return _ERROR.search(body) is not None
 
 
 def masked(text: str, key: str) -> str:

@@ -23,7 +23,17 @@ from loom.rules.provider_kinds import LITELLM_BY_SDK, why_not_litellm
 
 NOWHERE = "https://litellm.invalid/v1"  # the base_url of a participant that has none
 PATHS = ("/chat/completions", "/completions")
-_TAKEN = ("model", "messages", "temperature", "max_tokens", "stop", "n", "stream_options")
+_SAMPLERS = ("top_p", "frequency_penalty", "presence_penalty", "seed", "logit_bias")
+_TAKEN = (
+    "model",
+    "messages",
+    "temperature",
+    "max_tokens",
+    "stop",
+    "n",
+    "stream_options",
+    *_SAMPLERS,
+)
 
 
 class LiteLLM(OpenAI):

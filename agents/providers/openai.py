@@ -1,11 +1,10 @@
 """The OpenAI-shaped API: chat and completions, streamed or whole, as many servers speak it."""
 
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
 
-from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
-from agents.providers.stream_events import (
+from agents.providers.attempt import (
     DONE,
     Ask,
     Body,
@@ -19,6 +18,8 @@ from agents.providers.stream_events import (
     refusal,
     value_of,
 )
+from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
+from loom.rules.provider_kinds import PROBED
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 # How vLLM, SGLang and llama.cpp are asked to go on with the last message.
@@ -46,6 +47,7 @@ class OpenAI:
             body["max_tokens"] = most
         if ask.stop:
             body["stop"] = list(ask.stop)
+        body |= sampler_fields(ask.samplers)
         if ask.many > 1:
             body["n"] = ask.many
         if ask.grammar:
@@ -69,27 +71,27 @@ class OpenAI:
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return Outgoing(f"{ask.base_url.rstrip('/')}/{path}", headers, sent.encode())
 
-    async def told(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
+    async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """Text, ends and usage as they come; a failure comes last. May raise Broken."""
         if exchange.status != 200:
             yield await refusal(exchange)
             return
-        teller = _Teller()
+        reader = _Reader()
         async for data in events_of(exchange):
             if data == DONE:
-                teller.is_done = True
+                reader.is_done = True
                 continue
-            for told in teller.read(data):
-                yield told
-                if isinstance(told, Failure):
+            for event in reader.read(data):
+                yield event
+                if isinstance(event, Failure):
                     return
-        for told in teller.end(is_framed=exchange.is_framed):
-            yield told
+        for event in reader.end(is_framed=exchange.is_framed):
+            yield event
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
         """Without `stream_options`, which older servers refuse, or a grammar that was not
-        taken, or with the newer name of `max_tokens`, which some models demand; None where
-        none of them is the reason."""
+        taken, or a sampler, or with the newer name of `max_tokens`, which some models demand;
+        None where none of them is the reason."""
         if failure.kind != "invalid":
             return None
         if "grammar" in failure.said and "grammar" in body:
@@ -99,10 +101,25 @@ class OpenAI:
         if "max_completion_tokens" in failure.said and "max_tokens" in body:
             rest = {key: value for key, value in body.items() if key != "max_tokens"}
             return {**rest, "max_completion_tokens": body["max_tokens"]}
-        return None
+        return less(body, failure.said)
 
 
-class _Teller:
+def sampler_fields(samplers: Mapping[str, Any]) -> Body:
+    """Samplers as a body names them. One has two names: vLLM's, and that of llama.cpp and
+    Ollama."""
+    fields = dict(samplers)
+    if "repetition_penalty" in fields:
+        fields["repeat_penalty"] = fields["repetition_penalty"]
+    return fields
+
+
+def less(body: Body, said: str) -> Body | None:
+    """The body without the sampler that a refusal names; None where it names none."""
+    named = [name for name in (*PROBED, "repeat_penalty") if name in body and name in said]
+    return {key: value for key, value in body.items() if key not in named} if named else None
+
+
+class _Reader:
     """Reads the events of one answer; knows which candidates have ended."""
 
     def __init__(self) -> None:

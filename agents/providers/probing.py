@@ -4,47 +4,59 @@ comes. A few tokens each; nothing of a tree is sent.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import httpx
 
 from agents.context.overlap import Seam, goes_on
 from agents.context.subject_request import BEGINS, handed_over
-from agents.providers.attempt import Attempt, masked
-from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
-from agents.providers.registry import Provider
-from agents.providers.stream_events import (
+from agents.providers.attempt import (
     Ask,
+    Attempt,
     Delta,
     Finished,
     StreamEvent,
     Usage,
+    masked,
     refusal,
     value_of,
     whole,
 )
+from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
+from agents.providers.openai import sampler_fields
+from agents.providers.registry import Provider
+from loom.rules.provider_kinds import PROBED
+from loom.rules.samplers import BY_NAME
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8
 MODELS = 500
+# OpenRouter and Together, vLLM, Groq, Mistral, Anthropic; in `meta`, llama.cpp: the length that it
+# was started with, before the length that the model was trained with.
+CONTEXT_NAMES = (
+    *("context_length", "max_model_len", "context_window", "max_context_length"),
+    *("max_input_tokens", "n_ctx", "n_ctx_train"),
+)
+MOST_CONTEXT = 10_000_000
 OPENING = "The old clock struck nine, and Marie opened the"
 ONE = 'root ::= "yes"'
 
 
 @dataclass(frozen=True)
-class Heard:
+class Answer:
     """What came of one small request."""
 
-    told: tuple[StreamEvent, ...]
+    events: tuple[StreamEvent, ...]
 
     @property
     def failure(self) -> Failure | None:
         """Why it failed, None where it did not."""
-        return next((one for one in self.told if isinstance(one, Failure)), None)
+        return next((one for one in self.events if isinstance(one, Failure)), None)
 
     @property
     def pieces(self) -> list[Delta]:
         """The pieces of text."""
-        return [one for one in self.told if isinstance(one, Delta)]
+        return [one for one in self.events if isinstance(one, Delta)]
 
     @property
     def text(self) -> str:
@@ -60,33 +72,34 @@ class Probe:
     ask: Ask
     transport: httpx.AsyncBaseTransport
     bodies: list[bytes] = field(default_factory=list)  # of the last answer
+    plain: dict[float, bool] = field(default_factory=dict)  # by temperature, see `_is_steady`
 
-    async def hear(self, ask: Ask, **more: object) -> Heard:
+    async def send(self, ask: Ask, *, as_it_is: bool = False, **more: object) -> Answer:
         """What comes of one request, `more` in its body; what a server does not take is
-        left out."""
+        left out, unless it is to be asked as it is."""
         adapter = self.provider.adapter()
         body = {**adapter.body(ask), **more}
-        told: tuple[StreamEvent, ...] = ()
+        events: tuple[StreamEvent, ...] = ()
         for _ in range(3):
             attempt = Attempt(adapter, ask, body)
             self.bodies.clear()
-            told = tuple([one async for one in attempt.told(self.transport, LIMITS)])
+            events = tuple([one async for one in attempt.events(self.transport, LIMITS)])
             self.bodies.append(attempt.received[0])
-            failure = Heard(told).failure
-            less = adapter.adjusted(body, failure) if failure else None
+            failure = Answer(events).failure
+            less = adapter.adjusted(body, failure) if failure and not as_it_is else None
             if less is None:
                 break
             body = less
-        return Heard(told)
+        return Answer(events)
 
-    async def chat(self, *said: tuple[str, str], many: int = 1, grammar: str = "") -> Heard:
+    async def chat(self, *said: tuple[str, str], many: int = 1, grammar: str = "") -> Answer:
         """A chat of (role, content)."""
         messages = tuple({"role": role, "content": content} for role, content in said)
-        return await self.hear(replace(self.ask, messages=messages, many=many, grammar=grammar))
+        return await self.send(replace(self.ask, messages=messages, many=many, grammar=grammar))
 
-    async def completion(self, prompt: str, grammar: str = "") -> Heard:
+    async def completion(self, prompt: str, grammar: str = "") -> Answer:
         """A completion of a prompt."""
-        return await self.hear(replace(self.ask, messages=None, prompt=prompt, grammar=grammar))
+        return await self.send(replace(self.ask, messages=None, prompt=prompt, grammar=grammar))
 
 
 async def _chat(probe: Probe) -> bool:
@@ -105,14 +118,14 @@ async def _streaming(probe: Probe) -> bool:
 
 
 async def _many(probe: Probe) -> bool:
-    heard = await probe.chat(("user", "Say a word."), many=2)
-    return {one.index for one in heard.pieces} >= {0, 1}
+    answer = await probe.chat(("user", "Say a word."), many=2)
+    return {one.index for one in answer.pieces} >= {0, 1}
 
 
 async def _logprobs(probe: Probe) -> bool:
     messages = ({"role": "user", "content": "Say yes."},)
-    heard = await probe.hear(replace(probe.ask, messages=messages), logprobs=True)
-    return _answered(heard) and b'"logprobs":{' in b"".join(probe.bodies).replace(b" ", b"")
+    answer = await probe.send(replace(probe.ask, messages=messages), logprobs=True)
+    return _answered(answer) and b'"logprobs":{' in b"".join(probe.bodies).replace(b" ", b"")
 
 
 async def _system(probe: Probe) -> bool:
@@ -121,8 +134,8 @@ async def _system(probe: Probe) -> bool:
 
 async def _prefill(probe: Probe) -> bool:
     """Whether a turn that has begun is gone on with: its beginning is not said again."""
-    heard = await probe.chat(("user", "Count from one to five."), ("assistant", "One, two,"))
-    return _answered(heard) and not heard.text.lstrip().lower().startswith("one")
+    answer = await probe.chat(("user", "Count from one to five."), ("assistant", "One, two,"))
+    return _answered(answer) and not answer.text.lstrip().lower().startswith("one")
 
 
 async def _continue_final(probe: Probe) -> bool:
@@ -132,8 +145,8 @@ async def _continue_final(probe: Probe) -> bool:
         return False
     said = (("user", BEGINS), ("assistant", OPENING))
     messages = tuple({"role": role, "content": text} for role, text in said)
-    heard = await probe.hear(replace(probe.ask, messages=messages, goes_on=True))
-    return _answered(heard) and goes_on(OPENING, heard.text)
+    answer = await probe.send(replace(probe.ask, messages=messages, goes_on=True))
+    return _answered(answer) and goes_on(OPENING, answer.text)
 
 
 async def _few_shot(probe: Probe) -> bool:
@@ -147,23 +160,67 @@ async def _instruction(probe: Probe) -> bool:
 async def _asked(probe: Probe, way: str) -> bool:
     """Whether a chat that is asked to go on with a sentence does, and says nothing else."""
     messages = handed_over("", OPENING, way)
-    heard = await probe.hear(replace(probe.ask, messages=messages, max_tokens=3 * TOKENS))
+    answer = await probe.send(replace(probe.ask, messages=messages, max_tokens=3 * TOKENS))
     seam = Seam(OPENING, way)
-    return _answered(heard) and goes_on(OPENING, seam.hear(heard.text) + seam.rest())
+    return _answered(answer) and goes_on(OPENING, seam.feed(answer.text) + seam.rest())
 
 
 async def _usage(probe: Probe) -> bool:
-    heard = await probe.chat(("user", "Say yes."))
-    return any(isinstance(one, Usage) for one in heard.told)
+    answer = await probe.chat(("user", "Say yes."))
+    return any(isinstance(one, Usage) for one in answer.events)
 
 
 async def _grammar(probe: Probe) -> bool:
-    heard = await probe.chat(("user", "Count from one to five."), grammar=ONE)
-    return heard.text.strip() == "yes"
+    answer = await probe.chat(("user", "Count from one to five."), grammar=ONE)
+    return answer.text.strip() == "yes"
 
 
-def _answered(heard: Heard) -> bool:
-    return heard.failure is None and any(isinstance(one, Finished) for one in heard.told)
+_STORY = ({"role": "user", "content": "Write na na na na na, then a word."},)
+
+
+def _sampler(name: str) -> Callable[[Probe], Awaitable[bool]]:
+    """Whether a server looks at a sampler: it takes a good value, and refuses one that is no
+    number; or it takes both, and answers visibly otherwise with an extreme value."""
+
+    async def check(probe: Probe) -> bool:
+        if probe.provider.name == "anthropic" and name not in ("top_p", "top_k"):
+            return False
+        good = {"1": -100} if name == "logit_bias" else BY_NAME[name].probe
+        asked = replace(probe.ask, messages=_STORY)
+        if not _answered(await probe.send(asked, as_it_is=True, **sampler_fields({name: good}))):
+            return False
+        refused = (await probe.send(asked, as_it_is=True, **{name: "heddle"})).failure
+        if refused is not None:
+            return refused.kind == "invalid"
+        return name in BY_NAME and await _changes(probe, name, BY_NAME[name].probe)
+
+    return check
+
+
+async def _changes(probe: Probe, name: str, value: float) -> bool:
+    """Whether an extreme value shows: what narrows the choice, or a seed, makes a hot answer
+    steady; a penalty makes a cold one another."""
+    fields = sampler_fields({name: value})
+    if name.endswith("_penalty"):
+        cold = replace(probe.ask, messages=_STORY, temperature=0.0)
+        text = (await probe.send(cold, **fields)).text
+        return await _is_steady(probe, 0.0) and text != (await probe.send(cold)).text
+    hot = replace(probe.ask, messages=_STORY, temperature=2.0)
+    first, second = await probe.send(hot, **fields), await probe.send(hot, **fields)
+    return first.text == second.text != "" and not await _is_steady(probe, 2.0)
+
+
+async def _is_steady(probe: Probe, temperature: float) -> bool:
+    """Whether plain requests get the same answer twice; asked once for each temperature."""
+    if temperature not in probe.plain:
+        ask = replace(probe.ask, messages=_STORY, temperature=temperature)
+        first, second = await probe.send(ask), await probe.send(ask)
+        probe.plain[temperature] = first.text == second.text
+    return probe.plain[temperature]
+
+
+def _answered(answer: Answer) -> bool:
+    return answer.failure is None and any(isinstance(one, Finished) for one in answer.events)
 
 
 CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
@@ -179,6 +236,7 @@ CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
     "instruction": _instruction,
     "usage": _usage,
     "grammar": _grammar,
+    **{name: _sampler(name) for name in PROBED},
 }
 
 
@@ -194,9 +252,9 @@ def _without(key: str, failure: Failure) -> Failure:
     return replace(failure, said=masked(failure.said, key))
 
 
-async def models_of(probe: Probe, *, strict: bool = False) -> list[str]:
-    """The models an endpoint lists, at most `MODELS`; none where it lists none. `strict`: a
-    refusal raises Broken."""
+async def models_of(probe: Probe, *, strict: bool = False) -> dict[str, int]:
+    """The models an endpoint lists, at most `MODELS`, with the tokens that each reads (0: it does
+    not say); none where it lists none. `strict`: a refusal raises Broken."""
     headers = probe.provider.adapter().outgoing(probe.ask, {}).headers
     request = httpx.Request(
         "GET",
@@ -217,5 +275,20 @@ async def models_of(probe: Probe, *, strict: bool = False) -> list[str]:
         await response.aclose()
     value = value_of(body.decode("utf-8", "replace")) if response.status_code == 200 else None
     rows = value.get("data") if isinstance(value, dict) else None
-    names = [one.get("id") for one in rows or () if isinstance(one, dict)]
-    return [whole(name[:200]) for name in names if isinstance(name, str) and name.strip()][:MODELS]
+    named = [one for one in rows or () if isinstance(one, dict) and _is_name(one.get("id"))]
+    return {whole(one["id"][:200]): _context_of(one) for one in named[:MODELS]}
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def _context_of(listed: dict[str, Any]) -> int:
+    """The tokens that a listed model reads, by the words that servers have for it; 0 for none."""
+    meta = listed.get("meta")
+    for part in (listed, meta if isinstance(meta, dict) else {}):
+        for name in CONTEXT_NAMES:
+            tokens = part.get(name)
+            if isinstance(tokens, int) and 0 < tokens <= MOST_CONTEXT:
+                return tokens
+    return 0

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import httpx
 
 from agents.providers.anthropic import Anthropic
+from agents.providers.attempt import Adapter
 from agents.providers.litellm_adapter import NOWHERE, LiteLLM, LiteLLMTransport
 from agents.providers.openai import OpenAI
-from agents.providers.stream_events import Adapter
 from agents.providers.transport import CheckedTransport
+from loom.rules.provider_kinds import LOCAL_WINDOW
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ register(Provider("litellm", adapter=LiteLLM, transport=LiteLLMTransport, base_u
 # model's own mark between documents.
 EMBEDDED = Provider(
     "local",
-    window=1200,
+    window=LOCAL_WINDOW,
     context=2048,
     max_tokens=256,
     shares=True,

@@ -19,7 +19,7 @@ from loom.models import ApiKey, User, UserSession
 from loom.queries.trees import browsers_of, grove_body
 from loom.rules import preferences
 from loom.rules.errors import CommandError
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 
 
 @operation("GET", "account me", "Who calls", answers=responses.Me)
@@ -145,7 +145,11 @@ class Settings(BaseModel):
     prose: preferences.Prose
     size: preferences.Size
     width: preferences.Width
+    leading: preferences.Leading
+    align: preferences.Align
     nodes: preferences.Nodes
+    paste: preferences.Paste
+    styled: bool
     temperature: float | None
     edits: preferences.Edits
     verbose: bool

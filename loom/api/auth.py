@@ -23,7 +23,7 @@ from rest_framework.throttling import BaseThrottle
 from loom.models import ApiKey, User, UserSession
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError
-from loom.rules.hashes import digest
+from loom.rules.identity import digest
 from loom.rules.permissions import SCOPES, Scope
 
 if TYPE_CHECKING:

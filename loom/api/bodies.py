@@ -1,32 +1,25 @@
 """Request bodies: read within bounds, then checked by one frozen model each."""
 
-import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
-from itertools import accumulate
+from math import isfinite
 from typing import IO, Annotated, Any, Literal, TypeVar
 
+from django.utils.dateparse import parse_datetime
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, from_json, to_json
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from loom.commands import groves, participants, people
+from loom.commands import groves, participants, people, saved, tags
 from loom.commands import trees as tree_commands
 from loom.rules import preferences
 from loom.rules.errors import CommandError
-from loom.rules.permissions import Scope
+from loom.rules.permissions import Role, Scope
+from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 64
-
-# What is left of JSON without its strings: +1 where a level opens, -1 where one closes.
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
-_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[{]}")))
-# Only these escapes can bring U+0000 or half a character: UTF-8 itself holds no lone
-# surrogate, and JSON no raw control character.
-_SUSPECT = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
 
 
 class BoundedJSON(BaseParser):
@@ -53,86 +46,46 @@ class BoundedJSON(BaseParser):
 
 
 def read_json(raw: bytes) -> Any:
-    """The value of JSON bytes within the bounds."""
+    """The value of JSON bytes within the bounds. The parser itself refuses what is no UTF-8,
+    half a character, a constant such as NaN, and more than 200 levels."""
     try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _unread(f"byte {error.start} is not UTF-8") from None
-    _demand_shallow(raw)
-    try:
-        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        value = from_json(raw, allow_inf_nan=False)
     except ValueError as error:
-        raise _unread(str(error)) from None
-    if _SUSPECT.search(text):
-        _demand_whole(value)
+        if "recursion limit" in str(error):
+            raise _too_deep() from None
+        raise CommandError(
+            "INVALID_SYNTAX", f"The body is not JSON: {error}.", hint="send JSON in UTF-8"
+        ) from None
+    is_deep = raw.count(b"[") + raw.count(b"{") > MAX_DEPTH
+    if is_deep or b"\\u0000" in raw or b"Infinity" in to_json(value, inf_nan_mode="constants"):
+        _demand_storable(value)
     return value
 
 
-def _unread(why: str) -> CommandError:
-    return CommandError(
-        "INVALID_SYNTAX", f"The body is not JSON: {why}.", hint="send JSON in UTF-8"
-    )
+def _too_deep() -> CommandError:
+    said = f"A body has at most {MAX_DEPTH} levels."
+    return CommandError("LIMIT_EXCEEDED", said, hint="flatten it", status=413)
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if number in (float("inf"), float("-inf")):
-        raise ValueError(f"{digits[:20]} is too large a number")
-    return number
-
-
-def depth_of(raw: bytes) -> int:
-    """How many levels of lists and objects JSON has; one pass, whatever the bytes are.
-
-    Exact for JSON. Of anything else it says how deep the parser comes before it gives up.
-    """
-    if b"\\" in raw:  # outside strings JSON has no backslash
-        raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
-    outside = b"".join(raw.split(b'"')[::2])
-    steps = outside.translate(_STEPS, _NO_BRACKETS)
-    return max(accumulate(memoryview(steps).cast("b")), default=0)
-
-
-def _demand_shallow(raw: bytes) -> None:
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and depth_of(raw) > MAX_DEPTH:
-        raise CommandError(
-            "LIMIT_EXCEEDED",
-            f"A body has at most {MAX_DEPTH} levels.",
-            hint="flatten it",
-            status=413,
-        )
-
-
-def _demand_whole(value: Any) -> None:
-    """Refuses U+0000 and lone surrogates anywhere, also in keys."""
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            demand_whole_text(one)
-        elif isinstance(one, list):
-            waiting.extend(one)
-        elif isinstance(one, dict):
-            waiting.extend(one.keys())
-            waiting.extend(one.values())
-
-
-def demand_whole_text(text: str) -> None:
-    """Refuses a text with U+0000 or half a character."""
-    if "\0" in text:
-        raise CommandError("INVALID_SYNTAX", "A text contains U+0000.", hint="remove it")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            "A text contains a lone surrogate.",
-            hint="send valid Unicode",
-        ) from None
+def _demand_storable(value: Any) -> None:
+    """Refuses U+0000, also in keys, infinite numbers, and more than MAX_DEPTH levels."""
+    level, depth = [value], 0
+    while level:
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, list | dict):
+                if depth == MAX_DEPTH:
+                    raise _too_deep()
+                below.extend(one)
+                if isinstance(one, dict):
+                    below.extend(one.values())
+            elif isinstance(one, str) and "\0" in one:
+                raise CommandError("INVALID_SYNTAX", "A text contains U+0000.", hint="remove it")
+            elif isinstance(one, float) and not isfinite(one):
+                raise CommandError(
+                    "INVALID_SYNTAX", "A number is too large.", hint="send a smaller one"
+                )
+        level, depth = below, depth + 1
 
 
 class Body(BaseModel):
@@ -220,19 +173,13 @@ def _plain(message: str) -> str:
 # What is sent to the API: one frozen model a body.
 
 
-Role = Literal["reader", "writer", "owner"]
 MAX_TEXT = 1_000_000
 Word = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 def _instant(value: Any) -> datetime:
-    if not isinstance(value, str):
-        raise ValueError("must be a time such as 2026-11-21T02:07:00Z")
-    try:
-        found = datetime.fromisoformat(value)
-    except ValueError:
-        raise ValueError("must be a time such as 2026-11-21T02:07:00Z") from None
-    if found.tzinfo is None:
+    found = parse_datetime(value) if isinstance(value, str) else None
+    if found is None or found.tzinfo is None:
         raise ValueError("must be a time with its zone, such as 2026-11-21T02:07:00Z")
     return found
 
@@ -306,11 +253,52 @@ class SettingsChanged(Part):
     prose: preferences.Prose = "serif"
     size: preferences.Size = "medium"
     width: preferences.Width = "medium"
+    leading: preferences.Leading = "medium"
+    align: preferences.Align = "start"
     nodes: preferences.Nodes = "full"
+    paste: preferences.Paste = "plain"
+    styled: bool = True
     temperature: float | None = Field(None, ge=0, le=2)
     edits: preferences.Edits = "ask"
     verbose: bool = False
     keys: dict[str, str] = {}
+
+
+class TagChanged(Body):
+    """A tag, and its new name or colour (empty: no colour); what is left out stays."""
+
+    tag: str = Field(min_length=1, max_length=200)
+    name: str = Field("", max_length=tags.MAX_NAME)
+    colour: str | None = Field(None, max_length=40)
+
+
+class TagNamed(Body):
+    """A tag by its name."""
+
+    tag: str = Field(min_length=1, max_length=200)
+
+
+class SavedSent(Body):
+    """What is kept under a name: a search (`q`, `type`, `tag`, …), or a preset (`top_p`, `stop`,
+    …); a `shared` preset is everybody's in the grove."""
+
+    kind: saved.Kind
+    name: str = Field(min_length=1, max_length=saved.MAX_NAME)
+    body: dict[str, Any]
+    shared: bool = False
+
+
+class SavedNamed(Body):
+    """What is kept, by its id."""
+
+    id: str
+
+
+class SettingsPinned(Body):
+    """Settings that hold at a node and below it; {} takes them off."""
+
+    node: str = Field(min_length=1, max_length=8)
+    settings: dict[str, Any]
 
 
 class MemberNamed(Body):
@@ -353,13 +341,14 @@ class ParticipantChanged(Part):
     name: str = Field("", min_length=1, max_length=participants.MAX_NAME)
     model_ref: str = Field("", min_length=3, max_length=200)
     base_url: str = Field("", max_length=500)
+    allow_private: bool = False
     endpoint: Literal["chat", "completion"] = "chat"
     capabilities: list[Word] = Field([], max_length=32)
     persona: str = Field("", max_length=MAX_TEXT)
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1, le=1_000_000)
     stop: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field([], max_length=16)
-    context_limit: int = Field(4096, ge=256, le=10_000_000)
+    context_limit: int = Field(DEFAULT_CONTEXT, ge=256, le=10_000_000)
     archetype: Literal["reader", "writer", "editor", "auditor"] = "writer"
     authority: int = Field(0, ge=0, le=3)
     budget: Literal["quick", "standard", "thorough"] = "standard"

@@ -3,7 +3,6 @@
 import logging
 import math
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
@@ -62,15 +61,17 @@ def refusal_of(error: Exception) -> CommandError | None:
     """The error that a caller gets for an exception; None for a fault of our own."""
     if isinstance(error, CommandError):
         return error
-    for meaning in _MEANINGS:
-        if isinstance(error, meaning.kinds):
-            return meaning.refusal(error)
     if isinstance(error, Http404 | exceptions.NotFound):
         return not_found("This", "GET /api/schema/ lists all addresses")
     if isinstance(error, OperationalError | InterfaceError):
         return _down(error)
+    for kind in type(error).__mro__:
+        if kind in _MEANINGS:
+            code, message, hint, status = _MEANINGS[kind]
+            said = message or str(getattr(error, "detail", ""))
+            return CommandError(code, said, hint=hint, status=status)
     if isinstance(error, exceptions.APIException):
-        code: Code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
+        code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
         hint = "GET /api/schema/ says what is asked for"
         return CommandError(code, str(error.detail), hint=hint, status=error.status_code)
     return None
@@ -85,21 +86,6 @@ def _headers(error: Exception) -> dict[str, str]:
     return headers
 
 
-@dataclass(frozen=True)
-class _Meaning:
-    """What is answered to errors of some kinds; without a message, the error's own."""
-
-    kinds: tuple[type[Exception], ...]
-    code: Code
-    message: str
-    hint: str
-    status: int | None = None
-
-    def refusal(self, error: Any) -> CommandError:
-        message = self.message or str(error.detail)
-        return CommandError(self.code, message, hint=self.hint, status=self.status)
-
-
 def _down(error: Exception) -> CommandError:
     if any(words in str(error) for words in ("disk is full", "No space left")):
         hint = "whoever runs this Heddle makes room on its disk"
@@ -109,66 +95,60 @@ def _down(error: Exception) -> CommandError:
     return CommandError("UNAVAILABLE", "The database is not responding.", hint="try again")
 
 
+_Meaning = tuple[Code, str, str, int | None]  # code, message ("": the error's own), hint, status
 _KEY = "send Authorization: Bearer KEY"
-# The first that fits; other APIExceptions come last (see refusal_of).
-_MEANINGS = (
-    _Meaning(
-        (exceptions.NotAuthenticated,),
+_UNREADABLE: _Meaning = ("INVALID_SYNTAX", "The request could not be read.", "send it again", None)
+_UNSTORABLE: _Meaning = (
+    "INVALID_SYNTAX",
+    "The request contains a value that can't be stored.",
+    "check for U+0000, lone surrogates and numbers out of range",
+    None,
+)
+# By kind, the most specific first; other APIExceptions come last (see refusal_of).
+_MEANINGS: dict[type, _Meaning] = {
+    exceptions.NotAuthenticated: (
         "UNAUTHENTICATED",
         "You are not signed in.",
         f"{_KEY}; manage.py apikey USER NAME makes a key",
+        None,
     ),
-    _Meaning((exceptions.AuthenticationFailed,), "UNAUTHENTICATED", "", _KEY),
-    _Meaning(
-        (exceptions.PermissionDenied,),
+    exceptions.AuthenticationFailed: ("UNAUTHENTICATED", "", _KEY, None),
+    exceptions.PermissionDenied: (
         "PERMISSION_DENIED",
         "You may not do this.",
         "ask an owner of the grove",
+        None,
     ),
-    _Meaning(
-        (exceptions.MethodNotAllowed,),
+    exceptions.MethodNotAllowed: (
         "INVALID_SYNTAX",
         "",
         "the header Allow lists the methods of this address",
         405,
     ),
-    _Meaning(
-        (exceptions.NotAcceptable,),
+    exceptions.NotAcceptable: (
         "INVALID_SYNTAX",
         "The requested content type is not available.",
         "send Accept: application/json",
         406,
     ),
-    _Meaning(
-        (exceptions.UnsupportedMediaType,),
+    exceptions.UnsupportedMediaType: (
         "INVALID_SYNTAX",
         "This content type is not supported.",
         "send Content-Type: application/json",
         415,
     ),
-    _Meaning(
-        (exceptions.Throttled,),
+    exceptions.Throttled: (
         "LIMIT_EXCEEDED",
         "Too many requests in one minute.",
         "wait as many seconds as Retry-After says",
+        None,
     ),
-    _Meaning((RequestDataTooBig,), "LIMIT_EXCEEDED", "The body is too large.", "send less", 413),
-    _Meaning(
-        (SuspiciousOperation, MultiPartParserError, UnreadablePostError),
-        "INVALID_SYNTAX",
-        "The request could not be read.",
-        "send it again",
-    ),
-    _Meaning(
-        (DataError, UnicodeError),
-        "INVALID_SYNTAX",
-        "The request contains a value that can't be stored.",
-        "check for U+0000, lone surrogates and numbers out of range",
-    ),
-    _Meaning(
-        (RecursionError,), "INVALID_SYNTAX", "The request is nested too deeply.", "flatten it"
-    ),
-    _Meaning(
-        (IntegrityError,), "CONFLICT", "Somebody else changed this first.", "look again and retry"
-    ),
-)
+    RequestDataTooBig: ("LIMIT_EXCEEDED", "The body is too large.", "send less", 413),
+    SuspiciousOperation: _UNREADABLE,
+    MultiPartParserError: _UNREADABLE,
+    UnreadablePostError: _UNREADABLE,
+    DataError: _UNSTORABLE,
+    UnicodeError: _UNSTORABLE,
+    RecursionError: ("INVALID_SYNTAX", "The request is nested too deeply.", "flatten it", None),
+    IntegrityError: ("CONFLICT", "Somebody else changed this first.", "look again and retry", None),
+}

@@ -1,7 +1,7 @@
 """Groves over the API: their members and invitations, and search over their trees."""
 
 from datetime import datetime, timedelta
-from typing import get_args
+from typing import Any, get_args
 
 from django.db.models import F
 from django.utils import timezone
@@ -17,16 +17,19 @@ from loom.access import Actor
 from loom.api import bodies, responses
 from loom.api.auth import demand_scope, user_of
 from loom.api.bodies import read
-from loom.api.nodes import PAGES, a_number, a_truth, events_of, number, paged, truth
+from loom.api.nodes import MOST as ALL
+from loom.api.nodes import PAGES, USUAL, a_number, a_truth, events_of, number, paged, truth
 from loom.api.schema import operation
 from loom.commands import groves as invites
 from loom.commands import groves as verbs
+from loom.commands import saved as saving
+from loom.commands import tags as tag_commands
 from loom.events import streams
 from loom.queries.event_log import MAX_EVENTS
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_since
-from loom.queries.trees import grove_body
+from loom.queries.trees import grove_body, tags_in
 from loom.rules.errors import CommandError
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 
 CURSOR = (
     a_number("since", "The last seq that is known."),
@@ -169,6 +172,102 @@ def invitations(request: Request, uid: str) -> Response:
     return Response({**invites.invitation_body(made), "link": link}, status=201)
 
 
+# Tags as wholes, and what members keep by name: searches and presets.
+
+
+class TagOf(BaseModel):
+    """A tag of a grove; `colour` is empty where it has none."""
+
+    name: str
+    colour: str
+    items: int
+
+
+class SavedOne(BaseModel):
+    """What is kept under a name; `shared`: by the grove, for everybody."""
+
+    id: str
+    kind: saving.Kind
+    name: str
+    body: dict[str, Any]
+    shared: bool
+    at: str
+
+
+@operation("GET", "tags list", "The tags of a grove", answers=responses.Page[TagOf], asks=PAGES)
+@operation(
+    "PATCH",
+    "tags change",
+    "Rename or colour a tag in all trees",
+    body=bodies.TagChanged,
+    answers=TagOf,
+)
+@operation(
+    "DELETE",
+    "tags remove",
+    "Remove a tag from everything that has it",
+    body=bodies.TagNamed,
+    answers=responses.Gone,
+)
+@api_view(["GET", "PATCH", "DELETE"])
+def tags(request: Request, uid: str) -> Response:
+    """The tags with their colours; renaming and colouring are for writers, removing for owners."""
+    actor, _ = access.get_grove(user_of(request), uid)
+    if request.method == "GET":
+        found = tags_in(actor)
+        limit = number(request, "limit", default=USUAL, least=1, most=ALL)
+        offset = number(request, "offset", default=0)
+        return Response({"count": len(found), "results": found[offset : offset + limit]})
+    if request.method == "DELETE":
+        access.demand_role(actor, "owner")
+        tag_commands.remove_tag(actor, read(request, bodies.TagNamed).tag)
+        return Response({"ok": True})
+    access.demand_role(actor, "writer")
+    sent = read(request, bodies.TagChanged)
+    name = tag_commands.change_tag(actor, sent.tag, name=sent.name, colour=sent.colour)
+    return Response(next(one for one in tags_in(actor) if one["name"] == name))
+
+
+_KIND = OpenApiParameter("kind", OpenApiTypes.STR, enum=list(get_args(saving.Kind)), required=True)
+
+
+@operation(
+    "GET",
+    "saved list",
+    "Searches or presets that you or the grove keep",
+    answers=responses.Page[SavedOne],
+    asks=(_KIND, *PAGES),
+)
+@operation(
+    "POST",
+    "saved keep",
+    "Keep a search or a preset under a name",
+    body=bodies.SavedSent,
+    answers=SavedOne,
+    status=201,
+)
+@operation(
+    "DELETE", "saved remove", "Remove what is kept", body=bodies.SavedNamed, answers=responses.Gone
+)
+@api_view(["GET", "POST", "DELETE"])
+def saved(request: Request, uid: str) -> Response:
+    """What the caller keeps by name, and the presets of the grove."""
+    actor, _ = access.get_grove(user_of(request), uid)
+    if request.method == "GET":
+        kind = _one_of(request.query_params.get("kind", ""), get_args(saving.Kind), "kind")
+        return paged(request, saving.saved_by(actor, kind), saving.body_of)  # type: ignore[arg-type]
+    if request.method == "DELETE":
+        saving.remove(actor, read(request, bodies.SavedNamed).id)
+        return Response({"ok": True})
+    sent = read(request, bodies.SavedSent)
+    if sent.shared and sent.kind == "preset":
+        access.demand_role(actor, "writer")
+        made = saving.share_preset(actor, sent.name, sent.body)
+    else:
+        made = saving.save_own(actor, sent.kind, sent.name, sent.body)
+    return Response(saving.body_of(made), status=201)
+
+
 # Search over all trees of a grove, with filters.
 
 
@@ -202,6 +301,7 @@ ASKS = (
     a_truth("archived", "true: only the archive; false: without it; left out: both."),
     OpenApiParameter("sort", OpenApiTypes.STR, enum=list(get_args(Sort)), default="best"),
     a_number("limit", f"At most {MOST}.", least=1, most=MOST),
+    a_number("offset", "How many hits to leave out."),
 )
 
 
@@ -210,7 +310,7 @@ ASKS = (
 )
 @api_view(["GET"])
 def search(request: Request, uid: str) -> Response:
-    """Texts, annotations and titles that hold `q` and pass the filters."""
+    """Texts, annotations, titles and tags that contain `q`, of what passes the filters."""
     actor, _ = access.get_grove(user_of(request), uid)
     given = request.query_params
     only = Filters(
@@ -224,7 +324,8 @@ def search(request: Request, uid: str) -> Response:
     limit = number(request, "limit", default=20, least=1, most=MOST)
     if "\0" in only.tag:
         raise CommandError("INVALID_SYNTAX", "tag contains U+0000.", hint="tag=NAME")
-    found = find_in_grove(actor, given.get("q", ""), limit=limit, only=only)
+    offset = number(request, "offset", default=0)
+    found = find_in_grove(actor, given.get("q", ""), limit=limit, offset=offset, only=only)
     return Response({"count": found.total, "results": [_body(hit) for hit in found.hits]})
 
 

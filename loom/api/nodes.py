@@ -17,15 +17,16 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import responses
+from loom.api.auth import user_of
 from loom.api.streaming import DEEP, packed, path_pieces
 from loom.events import streams
-from loom.models import Node, Tree, User, Workspace
+from loom.models import Node, Tree, Workspace
 from loom.queries import event_log, lookup, trees, verify
 from loom.queries.node_bodies import node_bodies
 from loom.queries.node_rows import row_of
 from loom.queries.provenance import provenance_of
 from loom.rules.errors import CommandError, not_found
-from loom.rules.ids import looks_like_id
+from loom.rules.identity import looks_like_id
 
 
 def word(request: Request, name: str) -> str:
@@ -89,7 +90,7 @@ def _asked(
 @api_view(["GET"])
 def nodes(request: Request, uid: str) -> Response:
     """All nodes of a tree without their texts, in pages; the root is the first."""
-    actor, tree = get_tree(request, uid)
+    actor, tree = access.get_tree(user_of(request), uid)
     after = number(request, "after", default=0)
     limit = number(request, "limit", default=trees.MAX_ROWS, least=1, most=trees.MAX_ROWS)
     return Response(trees.page(actor, tree, after=after, limit=limit))
@@ -105,7 +106,7 @@ def nodes(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def node(request: Request, uid: str, local_id: str) -> Response:
     """A node with its author, place, versions, counts, marks, hash and proof."""
-    actor, tree = get_tree(request, uid)
+    actor, tree = access.get_tree(user_of(request), uid)
     row = row_of(get_node(tree, local_id))
     descendants = truth(request, "descendants")
     return Response(node_bodies(actor, tree, [row], descendants=descendants)[0])
@@ -121,7 +122,7 @@ def node(request: Request, uid: str, local_id: str) -> Response:
 @api_view(["GET"])
 def path(request: Request, uid: str) -> HttpResponse:
     """The path from the root to a node, root first, by the caller's choice of versions."""
-    actor, tree = get_tree(request, uid)
+    actor, tree = access.get_tree(user_of(request), uid)
     workspace = _own_workspace(actor, tree)
     end = _named(request, tree, "node") or position_of(tree, workspace)
     pieces = path_pieces(actor, tree, workspace, end)
@@ -141,7 +142,7 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
     `parents` and `slots` are indexes, `authors` indexes into `participants`. `flags` are
     bits: 1 pruned, 2 excluded, 4 sandbox, 8 this version pruned, 16 resolved.
     """
-    actor, tree = get_tree(request, uid)
+    actor, tree = access.get_tree(user_of(request), uid)
     heads = trees.heads_of(tree)
     etag = f'W/"{tree.uid}-{heads[0]}-{heads[1]}"'
     django_request: HttpRequest = request._request
@@ -166,7 +167,7 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
 @api_view(["GET"])
 def events(request: Request, uid: str) -> Response:
     """The events of a tree in order, without gaps, after the last one known."""
-    actor, tree = get_tree(request, uid)
+    actor, tree = access.get_tree(user_of(request), uid)
     return Response(events_of(request, actor, streams.name_of(tree)))
 
 
@@ -183,7 +184,7 @@ def events(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def verification(request: Request, uid: str) -> Response:
     """Recomputes every hash from the node's own fields and every seal from its bytes."""
-    actor, tree = get_tree(request, uid)
+    actor, tree = access.get_tree(user_of(request), uid)
     workspace = _own_workspace(actor, tree)
     for later in ("claim", "what"):
         if later in request.query_params:
@@ -209,19 +210,9 @@ def verification(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def provenance(request: Request, uid: str, local_id: str) -> Response:
     """A node's hash and proof, what it rests on, its call, and whether all of that holds."""
-    actor, tree = get_tree(request, uid)
+    actor, tree = access.get_tree(user_of(request), uid)
     found = get_node(tree, local_id)
     return Response(provenance_of(actor, tree, _own_workspace(actor, tree), found).body())
-
-
-def get_tree(request: Request, uid: str) -> tuple[Actor, Tree]:
-    """The tree for the caller; NOT_FOUND for outsiders and for what cannot be an id."""
-    user = request.user
-    if not isinstance(user, User):
-        raise CommandError("UNAUTHENTICATED", "You are not signed in.", hint="Send a key.")
-    if not (uid.isascii() and uid.isalnum()):
-        raise not_found("This tree")
-    return access.get_tree(user, uid)
 
 
 def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:

@@ -5,9 +5,8 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from loom.rules.errors import Code
-from loom.rules.permissions import Scope
+from loom.rules.permissions import Role, Scope
 
-Role = Literal["reader", "writer", "owner"]
 T = TypeVar("T")
 
 
@@ -122,6 +121,7 @@ class Participant(BaseModel):
     name: str
     model_ref: str
     base_url: str
+    allow_private: bool
     endpoint: Literal["chat", "completion"]
     capabilities: list[str]
     persona: str
@@ -168,6 +168,7 @@ class Tree(BaseModel):
     seq: int
     created_at: str
     archived_at: str | None
+    tags: list[str]
     workspace: Place | None
 
 

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 
 from loom.access import Actor
 from loom.models import Node, Tree, Workspace
+from loom.queries.lookup import path_ids, path_of
 from loom.queries.node_bodies import Facts, Hanging, facts_of, hanging_at
 from loom.queries.node_rows import (
     EXCLUDED,
@@ -22,7 +23,6 @@ from loom.queries.node_rows import (
     NodeRow,
     rows_of,
 )
-from loom.queries.path import path_ids, path_of
 
 # Nodes as JSON text, written without the values in between.
 

@@ -30,12 +30,15 @@ from loom.api.nodes import (
 )
 from loom.api.schema import operation
 from loom.commands import node_writer
+from loom.commands import saved as saving
 from loom.commands import trees as tree_commands
 from loom.commands import trees as verbs
 from loom.models import Tree, User, Workspace
+from loom.queries import lookup
 from loom.queries.links import link_bodies, links_in
+from loom.queries.lookup import pins_on
 from loom.queries.trees import tree_body
-from loom.rules import addresses
+from loom.rules import identity
 
 
 class PublicLink(BaseModel):
@@ -95,6 +98,58 @@ def public_links(request: Request, uid: str) -> Response:
     return Response({**verbs.public_link_body(made), "link": link}, status=201)
 
 
+# Settings that are pinned to a branch.
+
+
+class PinnedSettings(BaseModel):
+    """Settings and the slot that they are pinned to."""
+
+    node: str
+    settings: dict[str, Any]
+
+
+class SettingsHere(BaseModel):
+    """What is asked with at a node: `settings` as they hold, and the pins they come from, the
+    topmost first."""
+
+    settings: dict[str, Any]
+    pins: list[PinnedSettings]
+
+
+@operation(
+    "GET",
+    "settings at",
+    "The settings that hold at a node",
+    answers=SettingsHere,
+    asks=(OpenApiParameter("node", OpenApiTypes.STR, description="Without it: the root."),),
+)
+@operation(
+    "PUT",
+    "settings pin",
+    "Pin settings to a branch",
+    body=bodies.SettingsPinned,
+    answers=SettingsHere,
+)
+@api_view(["GET", "PUT"])
+def settings(request: Request, uid: str) -> Response:
+    """What is pinned on the path to a node; pinning is for writers."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
+    named = request.query_params.get("node", "")
+    if request.method == "PUT":
+        access.demand_role(actor, "writer")
+        sent = read(request, bodies.SettingsPinned)
+        saving.pin_settings(actor, tree, sent.node, sent.settings)
+        named = sent.node
+    node = get_node(tree, named) if named else lookup.root_of(tree)
+    pins = pins_on(actor, tree, workspace, node)
+    merged: dict[str, Any] = {}
+    for one in pins:
+        merged |= one.settings
+    shown = [{"node": one.slot.local_id, "settings": one.settings} for one in pins]
+    return Response({"settings": merged, "pins": shown})
+
+
 # Links and their types over the API. Making and removing them are lines: link, unlink.
 
 
@@ -129,13 +184,13 @@ def links(request: Request) -> Response:
 @api_view(["GET"])
 def types(request: Request) -> Response:
     """Every stored type with how it reads from its target's side."""
-    listed = [_type(name) for name in addresses.STORED]
+    listed = [_type(name) for name in identity.STORED]
     return Response({"count": len(listed), "results": listed})
 
 
 def _type(name: str) -> dict[str, Any]:
-    reverse = addresses.reverse_of(name)
-    return {"name": name, "reverse": reverse, "symmetric": name in addresses.SYMMETRIC}
+    reverse = identity.reverse_of(name)
+    return {"name": name, "reverse": reverse, "symmetric": name in identity.SYMMETRIC}
 
 
 # Trees over the API: list, make, change, archive, erase.

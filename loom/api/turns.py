@@ -1,6 +1,5 @@
 """Turns over the API: asking an agent to act, looking, stopping."""
 
-import time
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -13,10 +12,11 @@ from loom.api import bodies
 from loom.api.auth import user_of
 from loom.api.bodies import read
 from loom.api.schema import operation
+from loom.api.waiting import ended_within
 from loom.commands import turn_lifecycle
 from loom.models.generations import OPEN_TURN
-from loom.queries.turns import turn_body
-from loom.queries.turns import turns as rows
+from loom.queries.workspaces import turn_body
+from loom.queries.workspaces import turns as rows
 from loom.rules.permissions import GENERATE
 
 
@@ -92,10 +92,6 @@ class Turn(BaseModel):
 # Turns over the API: asking an agent to act, looking, stopping.
 
 
-STOP_S = 3.0
-LOOK_S = 0.05
-
-
 @operation(
     "POST",
     "turns start",
@@ -147,10 +143,9 @@ def stop(request: Request, uid: str) -> Response:
     actor, found = access.get_turn(user_of(request), uid)
     access.demand(actor, {GENERATE}, "stop")
     turn_lifecycle.ask_stop(found)
-    until = time.monotonic() + STOP_S
-    while True:
-        found = rows().get(pk=found.pk)
-        if found.status not in OPEN_TURN or time.monotonic() > until:
-            break
-        time.sleep(LOOK_S)
-    return Response(turn_body(found), status=202 if found.status in OPEN_TURN else 200)
+
+    def has_ended() -> bool:
+        return rows().get(pk=found.pk).status not in OPEN_TURN
+
+    status = 200 if ended_within(has_ended) else 202
+    return Response(turn_body(rows().get(pk=found.pk)), status=status)

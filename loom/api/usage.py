@@ -104,12 +104,15 @@ class GroveUsage(BaseModel):
 
 
 class ToRead(BaseModel):
-    """What one candidate of a model reads, and what that costs: `prices` in USD per million
-    tokens, null where none is known; `length` is what is reserved for an answer."""
+    """What one candidate of a model reads, and what that costs: `tokens` of the `whole` path and
+    persona, at most `limit`; `prices` in USD per million tokens, null where none is known;
+    `length` is what is reserved for an answer."""
 
     participant: str
     name: str
     tokens: int
+    whole: int
+    limit: int
     how: Literal["counted", "estimated"]
     length: int
     prices: dict[str, float] | None

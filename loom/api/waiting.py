@@ -7,6 +7,7 @@ One task of the process asks for all who wait, ten times a second, in one query.
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,6 +32,20 @@ T = TypeVar("T")
 EVERY_S = 0.1
 MOST_ASKED = 5_000  # values that one query names
 _SLOT = "heddle.waits"
+
+
+STOP_S = 3.0  # a worker notices a stop within about one second
+LOOK_S = 0.05
+
+
+def ended_within(has_ended: Callable[[], bool], seconds: float = STOP_S) -> bool:
+    """Whether what was asked to stop has ended, after waiting for a moment."""
+    until = time.monotonic() + seconds
+    while not has_ended():
+        if time.monotonic() > until:
+            return False
+        time.sleep(LOOK_S)
+    return True
 
 
 @dataclass(frozen=True)

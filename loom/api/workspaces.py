@@ -25,8 +25,7 @@ from loom.queries import lookup
 from loom.queries.links import written
 from loom.queries.workspaces import draft_body, drafts_of, outline_of, status_of, workspace_body
 from loom.rules.errors import not_found
-from loom.rules.hashes import instant
-from loom.rules.ids import looks_like_id
+from loom.rules.identity import instant, looks_like_id
 
 
 class Draft(BaseModel):

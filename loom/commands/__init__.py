@@ -19,7 +19,7 @@ ROOMS = (
 
 
 # Commands without a line, of pages and API.
-ACTIONS = ("groves", "participants", "trees", "turn_lifecycle")
+ACTIONS = ("groves", "participants", "saved", "tags", "trees", "turn_lifecycle")
 
 
 def load() -> None:

@@ -6,14 +6,13 @@ from django.utils import timezone
 
 from loom.commands import drafts as draft_commands
 from loom.commands import node_writer
-from loom.commands.context import Context, Op, Reply, touched
+from loom.commands.context import Context, Op, Reply, get_own_node, touched, tree_of
 from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import made_nodes
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.resolve import get_own_node, tree_of
 from loom.models import Node
 from loom.queries import lookup
-from loom.rules import addresses
+from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, WRITE
 
@@ -51,7 +50,7 @@ def annotate(context: Context, args: Annotate) -> Reply:
 def _about_tree(context: Context, args: Annotate) -> Reply:
     """A note about a tree hangs below the root here and names the tree in its sources."""
     about = tree_of(context, args.ref)
-    source = (addresses.of_tree(about.pk), "primary", "")
+    source = (identity.of_tree(about.pk), "primary", "")
     new = NewNode(
         args.content,
         kind="annotation",

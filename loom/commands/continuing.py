@@ -6,17 +6,18 @@ from datetime import date
 from typing import Annotated, Any
 
 from loom.commands import generation_lifecycle, money
-from loom.commands.context import Context, Reply, touched
+from loom.commands.context import Context, Reply, get_agents, get_own_node, touched
 from loom.commands.money import Share, Wish
 from loom.commands.node_writer import demand_text_node, demand_visible
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.resolve import get_agents, get_own_node
 from loom.commands.view import counted
-from loom.events.announce import enqueue
-from loom.grammar.printing import excerpt
+from loom.events.streams import enqueue
+from loom.grammar.lines import excerpt
 from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
+from loom.queries import lookup
 from loom.queries.usage import path_tokens, prices_of
+from loom.rules import samplers
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import GENERATE, LOOM
 
@@ -36,6 +37,7 @@ class Continue(Args):
     temperature: Annotated[
         float | None, Written("option", key="temperature", value="float", minimum=0, maximum=2)
     ] = None
+    settings: Annotated[str, Written("option", key="settings", value="quoted")] = ""
     using: Annotated[
         tuple[RefField, ...], Written("ref", lead="using", many=True, refs=("agent",))
     ] = ()
@@ -54,12 +56,13 @@ def continue_(context: Context, args: Continue) -> Reply:
             "An agent cannot ask itself for continuations.",
             hint="name another with using agent:…",
         )
+    args, settings = resolved(context, point, args)
     day, shares = _reserved(context, point, agents, args)
     batch = new_uid()
     made = [
         one
         for agent, share in zip(agents, shares, strict=True)
-        for one in _queue(context, point, _Order(agent, args, share, day, batch))
+        for one in _queue(context, point, _Order(agent, args, settings, share, day, batch))
     ]
     Workspace.objects.filter(pk=context.workspace.pk).update(last_used=agents[-1])
     return Reply(
@@ -69,6 +72,16 @@ def continue_(context: Context, args: Continue) -> Reply:
         inverse=({"op": "generations", "uids": [one.uid for one in made]},),
         running=True,
     )
+
+
+def resolved(context: Context, point: Node, args: Continue) -> tuple[Continue, dict[str, Any]]:
+    """(the line with the length and temperature that hold here, the samplers that hold here): what
+    the line says, else what is pinned nearest above."""
+    pinned = lookup.settings_at(context.actor, context.tree, context.workspace, point)
+    settings = {**pinned, **samplers.read(args.settings)} if args.settings else dict(pinned)
+    shared = {name: settings.pop(name) for name in samplers.OPTIONS if name in settings}
+    given = {name: value for name in shared if (value := getattr(args, name)) is not None}
+    return args.model_copy(update={**shared, **given}), settings
 
 
 def _usual_agent(context: Context) -> Participant:
@@ -109,6 +122,7 @@ class _Order:
 
     agent: Participant
     args: Continue
+    settings: dict[str, Any]
     share: Share
     day: date
     batch: str
@@ -131,6 +145,7 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
             index=index,
             tokens=order.args.tokens,
             temperature=order.args.temperature,
+            settings=order.settings,
             lane=lane,
             rank=next(ranks),
             day=order.day,

@@ -18,7 +18,7 @@ from loom.events import streams
 from loom.models import Draft, Node, Workspace
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 from loom.rules.permissions import WRITE
 
 KINDS = ("buffer", "edit", "note")

@@ -14,9 +14,8 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor, acting_as, demand
 from loom.commands import node_writer, registry, step_records
-from loom.commands.actions import Action, run_action
 from loom.commands.context import Answer, Attempt, Context, Reply, Request
-from loom.commands.registry import Args, ArgsT, Command
+from loom.commands.registry import Action, Args, ArgsT, Command, run_action
 from loom.events import streams
 from loom.grammar.forms import demand_values
 from loom.grammar.lines import Line, read, write

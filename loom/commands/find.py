@@ -3,15 +3,14 @@
 from typing import Annotated
 
 from loom.access import demand
-from loom.commands.context import Context, Reply, touched
+from loom.commands.context import Context, Reply, get_node, touched, tree_of
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.resolve import get_node, tree_of
 from loom.commands.view import counted
-from loom.grammar.printing import excerpt
+from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, parse_ref
 from loom.models import Node, Tree, Turn
 from loom.queries import lookup, node_context, search
-from loom.queries.path import withheld
+from loom.queries.lookup import withheld
 from loom.queries.workspaces import Line, outline, outline_of
 from loom.rules.errors import CommandError
 from loom.rules.permissions import CROSS_TREE, LOOM

@@ -16,7 +16,7 @@ from django.utils import timezone
 from loom.commands import money, node_writer
 from loom.commands.node_writer import NewNode
 from loom.events import streams
-from loom.events.announce import enqueue
+from loom.events.streams import enqueue
 from loom.models import Call, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, trees
@@ -169,7 +169,7 @@ def places(rows: Iterable[Generation]) -> dict[int, int]:
     return dict(found.values_list("pk", Coalesce(Subquery(counted), 0)))
 
 
-# The life of a generation's row, as the worker writes it: taken, growing, sealed, landed.
+# The life of a generation's row, as the worker writes it: taken, growing, sealed, ended.
 
 
 OPEN_STATUSES = OPEN
@@ -264,7 +264,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         writer.flush()
 
 
-def land(
+def end_generation(
     generation_uid: str,
     *,
     lease: str,
@@ -374,4 +374,4 @@ def ask_stop(generation: Generation) -> None:
     Generation.objects.filter(pk=generation.pk, status__in=OPEN_STATUSES).update(stop_asked=True)
     generation.refresh_from_db()
     if generation.status == "queued":
-        land(generation.uid, lease="", text="", chunk=0, finish="interrupted:stopped")
+        end_generation(generation.uid, lease="", text="", chunk=0, finish="interrupted:stopped")

@@ -9,15 +9,13 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import people
-from loom.commands.actions import Change, action
 from loom.commands.execute import execute
-from loom.commands.registry import Args, Secret
-from loom.events.announce import access_changed
-from loom.events.streams import Writer
+from loom.commands.registry import Args, Change, Secret, action
+from loom.events.streams import Writer, access_changed
 from loom.models import Grove, Invitation, Membership, Participant, User
 from loom.rules import names
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest, instant
+from loom.rules.identity import digest, instant
 from loom.rules.permissions import ROLES, Role
 
 # Groves and their members. Every change is an event of the grove; a change of role reaches open
@@ -114,6 +112,13 @@ def _demand_settings(given: dict[str, Any]) -> None:
             "INVALID_SYNTAX",
             "tag_colours must be an object of tags and colours.",
             hint='{"draft": "amber"}',
+        )
+    unknown_colour = next((one for one in colours.values() if one not in names.TAG_COLOURS), None)
+    if unknown_colour is not None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{unknown_colour!r} is not a colour of tags.",
+            hint=" or ".join(names.TAG_COLOURS),
         )
     if len(colours) > MAX_COLOURS:
         raise CommandError(

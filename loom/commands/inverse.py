@@ -110,7 +110,7 @@ def _resolve(context: Context, op: Op) -> list[Op]:
 
 
 def _generations(context: Context, op: Op) -> list[Op]:
-    """Stops what still runs (what it wrote is pruned as it lands), prunes what has landed."""
+    """Stops what still runs (what it wrote is pruned once it ends), prunes what has ended."""
     reverse: list[Op] = []
     rows = Generation.objects.select_for_update().filter(uid__in=op["uids"]).order_by("-id")
     for row in rows:

@@ -4,12 +4,11 @@ from typing import Annotated
 
 from django.db.models import Q
 
-from loom.commands.context import Context, Op, Reply
+from loom.commands.context import Context, Op, Reply, get_node, tree_of
 from loom.commands.node_writer import make_items
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.resolve import get_node, tree_of
 from loom.models import Link, Tree
-from loom.rules import addresses
+from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, WRITE
 
@@ -40,11 +39,11 @@ def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
     """(id, as shown, as in events, its tree) of a node or tree the caller may see."""
     if ref.kind == "tree":
         tree = tree_of(context, ref)
-        return addresses.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}", tree
+        return identity.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}", tree
     node = get_node(context, ref)
     outside = node.tree_id != context.tree.pk
     item = f"tree:{node.tree.uid} node:{node.local_id}" if outside else node.local_id
-    return addresses.of_node(node.pk), f"[{node.local_id}]", item, node.tree
+    return identity.of_node(node.pk), f"[{node.local_id}]", item, node.tree
 
 
 def link_body(link: Link, source: str, target: str) -> dict[str, object]:
@@ -62,11 +61,11 @@ def link_body(link: Link, source: str, target: str) -> dict[str, object]:
 
 def _demand_type(name: str) -> str:
     name = name.lower()
-    if name not in addresses.STORED:
+    if name not in identity.STORED:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no link type {name!r}.",
-            hint="there are " + ", ".join(sorted(addresses.STORED)),
+            hint="there are " + ", ".join(sorted(identity.STORED)),
         )
     return name
 
@@ -74,7 +73,7 @@ def _demand_type(name: str) -> str:
 def _between(source: int, target: int, kinds: tuple[str, ...] = ()) -> list[Link]:
     """The links from source to target, and symmetric ones the other way round."""
     there = Q(source=source, target=target)
-    back = Q(source=target, target=source, type__in=addresses.SYMMETRIC)
+    back = Q(source=target, target=source, type__in=identity.SYMMETRIC)
     found = Link.objects.filter(there | back, removed_at__isnull=True).select_related("by")
     return list(found.filter(type__in=kinds) if kinds else found)
 
@@ -124,7 +123,7 @@ def link(context: Context, args: LinkArgs) -> Reply:
     )
     context.world.append("link.added", {"link": link_body(made, item, item_to)})
     return Reply(
-        f"✓ linked {shown} {addresses.arrow(kind)} {shown_to}",
+        f"✓ linked {shown} {identity.arrow(kind)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
         link_type=kind,
@@ -163,7 +162,7 @@ def unlink(context: Context, args: UnlinkArgs) -> Reply:
     ends = [item, item_to] if found[0].source_id == source else [item_to, item]
     inverse = set_removed(context, found[0], ends, True)
     return Reply(
-        f"✓ unlinked {shown} {addresses.arrow(found[0].type)} {shown_to}",
+        f"✓ unlinked {shown} {identity.arrow(found[0].type)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
         link_type=found[0].type,

@@ -2,13 +2,12 @@
 
 from typing import Annotated
 
-from loom.commands.context import Context, Op, Reply
+from loom.commands.context import Context, Op, Reply, get_own_node, tree_of
 from loom.commands.node_writer import make_items
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.resolve import get_own_node, tree_of
 from loom.models import Mark
 from loom.queries.search import is_tag
-from loom.rules import addresses
+from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, WRITE
 
@@ -46,9 +45,9 @@ def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
                 "This would mark something in another tree.",
                 hint="run the command in that tree",
             )
-        return addresses.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}"
+        return identity.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}"
     node = get_own_node(context, ref)
-    return addresses.of_node(node.pk), f"[{node.local_id}]", node.local_id
+    return identity.of_node(node.pk), f"[{node.local_id}]", node.local_id
 
 
 def mark_body(mark: Mark, item: str) -> dict[str, object]:

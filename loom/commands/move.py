@@ -4,16 +4,15 @@ from typing import Annotated
 
 from django.db import transaction
 
-from loom.commands.context import Context, Reply, touched
+from loom.commands.context import Context, Reply, get_node, touched, tree_of
 from loom.commands.node_writer import demand_visible
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.resolve import get_node, tree_of
 from loom.commands.step_records import locked
 from loom.commands.view import counted
 from loom.events import streams
 from loom.models import Node, Participant, Workspace
 from loom.queries import lookup
-from loom.queries.path import path_of
+from loom.queries.lookup import path_of
 from loom.queries.workspaces import OUTLINE_DEPTH, outline_of
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM

@@ -30,7 +30,7 @@ from loom.models import (
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, trees
 from loom.queries.node_bodies import event_body, without_text
-from loom.rules import addresses, hashes, ids
+from loom.rules import identity
 from loom.rules.errors import CommandError
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
@@ -91,9 +91,9 @@ _TAKEN = Prepared(
 
 def fresh_local_id(tree: Tree, used: int) -> str:
     """A local id that no node of the tree has; drawn again on collision."""
-    length = ids.length_for(used)
+    length = identity.length_for(used)
     while True:
-        drawn = ids.draw(length, secrets.choice)
+        drawn = identity.draw(length, secrets.choice)
         if not _TAKEN.all(tree=tree.pk, local_id=drawn):
             return drawn
 
@@ -125,13 +125,13 @@ def build_node(
         finish=new.finish,
         created_at=at,
     )
-    node.hash = hashes.sha256(proof_of(node, author.uid))
+    node.hash = identity.sha256(proof_of(node, author.uid))
     return node
 
 
 def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
     """The values the hash of a node is taken of."""
-    return hashes.proof(
+    return identity.proof(
         author=node.proof_author or author_uid,
         call=node.call_uid,
         configuration=node.configuration,
@@ -166,8 +166,8 @@ def make_items(ids: Iterable[int]) -> None:
     """Makes the items that are not there yet, so that rows may point at them; one query."""
     rows = []
     for one in sorted(set(ids)):
-        node = addresses.node_id(one)
-        home, kind = addresses.home_of(one), "tree" if node is None else "node"
+        node = identity.node_id(one)
+        home, kind = identity.home_of(one), "tree" if node is None else "node"
         rows.append(Item(id=one, kind=kind, tree_id=home, node_id=node))
     Item.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -268,7 +268,7 @@ def edited_in_batch(turn_uid: str, node: Node) -> Node:
     number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
     steps = Step.objects.filter(
         turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
-    )
+    ).filter(canonical__startswith="→ edit ")  # a split makes nodes of one too
     made = [
         op["node"]
         for inverse in steps.order_by("id").values_list("inverse", flat=True)

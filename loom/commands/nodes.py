@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from loom.commands import drafts as draft_commands
 from loom.commands import node_writer
-from loom.commands.context import Context, Op, Reply, touched
+from loom.commands.context import Context, Op, Reply, get_node, get_own_node, touched
 from loom.commands.node_writer import (
     NewNode,
     Source,
@@ -15,11 +15,10 @@ from loom.commands.node_writer import (
     flag,
 )
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.resolve import get_node, get_own_node
 from loom.commands.view import counted
 from loom.models import Node, Tree
 from loom.queries import lookup
-from loom.rules import addresses
+from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, WRITE
 
@@ -74,7 +73,7 @@ def respond(context: Context, args: Respond) -> Reply:
 
 
 def _source(node: Node, role: str) -> Source:
-    return addresses.of_node(node.pk), role, node.hash
+    return identity.of_node(node.pk), role, node.hash
 
 
 def made_nodes(*nodes: Node) -> tuple[Op, ...]:

@@ -1,6 +1,7 @@
 """Model participants: who may be asked to write, with what settings and model list."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,20 +11,19 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands.actions import Change, action
 from loom.commands.execute import execute
 from loom.commands.groves import demand_name, names_taken
-from loom.commands.provider_keys import mark_of, open_sealed, seal
-from loom.commands.registry import Args, Secret
-from loom.events.announce import enqueue
+from loom.commands.money import key_of, mark_of, open_sealed, seal
+from loom.commands.registry import Args, Change, Secret, action
+from loom.events.streams import enqueue
 from loom.models import Participant
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest, instant
+from loom.rules.identity import digest, instant
 from loom.rules.names import look_alike
 from loom.rules.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
 from loom.rules.prices import broken_prices
-from loom.rules.provider_addresses import why_refused
+from loom.rules.provider_addresses import private_entry, why_refused
 from loom.rules.provider_kinds import REMEMBERED, Kind, kind_of, why_not_litellm
 
 DAY_S = 24 * 3600
@@ -32,11 +32,14 @@ Listing = dict[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """Where to ask: a kind's name, an address ("": the kind's own), a key ("": none)."""
+    """Where to ask: a kind's name, an address ("": the kind's own), a key ("": none, or that of
+    the `participant` whose address it is); whether an owner allows the address if it is private."""
 
     kind: str
     base_url: str = ""
     api_key: str = ""
+    allow_private: bool = False
+    participant: str = ""
 
     @property
     def url(self) -> str:
@@ -47,8 +50,9 @@ class Source:
 def ask_models(actor: Actor, source: Source, *, again: bool = False) -> Listing:
     """What is known of an address's models; where nothing is, a worker asks. `again`: even
     where something is. For owners."""
-    _demand_askable(kind_of(source.kind), source.url)
-    marks = (actor.grove.uid, source.kind, source.url, mark_of(source.api_key, source.url))
+    _demand_askable(actor, kind_of(source.kind), source)
+    key = source.api_key or source.participant
+    marks = (actor.grove.uid, source.kind, source.url, mark_of(key, source.url))
     uid = digest("\n".join(marks))[:32]
     known = _read(uid)
     if known is not None and known["status"] == "done" and not again:
@@ -59,8 +63,11 @@ def ask_models(actor: Actor, source: Source, *, again: bool = False) -> Listing:
         "kind": source.kind,
         "base_url": source.url,
         "sealed": seal(source.api_key, source.url) if source.api_key else "",
+        "participant": source.participant,
+        "allow_private": source.allow_private,
         "status": "queued",
         "models": [],
+        "contexts": {},
         "error": None,
         "at": instant(timezone.now()),
     }
@@ -83,18 +90,53 @@ def asked(uid: str) -> tuple[Source, Listing] | None:
     if found is None or found["status"] != "queued":
         return None
     url = found["base_url"]
-    key = open_sealed(found["sealed"], url) if found["sealed"] else ""
-    return Source(found["kind"], url, key), found
+    key = open_sealed(found["sealed"], url) if found["sealed"] else _kept_key(found)
+    return Source(found["kind"], url, key, found["allow_private"]), found
 
 
-def note_models(listing: Listing, models: list[str], error: dict[str, Any] | None) -> None:
-    """Keeps what was found, without the key."""
-    status = "failed" if error else "done"
-    changed = {"sealed": "", "status": status, "models": models, "error": error}
+def _kept_key(listing: Listing) -> str:
+    """The key of the participant that a list is for, where the list is of its own address."""
+    one = Participant.objects.filter(
+        uid=listing["participant"], grove__uid=listing["grove"]
+    ).first()
+    if one is None or one.model_ref.partition(":")[0] != listing["kind"]:
+        return ""
+    own = (one.base_url or kind_of(listing["kind"]).url).rstrip("/")
+    return key_of(one) if own == listing["base_url"].rstrip("/") else ""
+
+
+def note_models(listing: Listing, models: Mapping[str, int], error: dict[str, Any] | None) -> None:
+    """Keeps what was found, without the key: the models by name with the tokens that each reads,
+    0 where its provider does not say."""
+    changed = {
+        "sealed": "",
+        "status": "failed" if error else "done",
+        "models": list(models),
+        "contexts": {name: tokens for name, tokens in models.items() if tokens},
+        "error": error,
+    }
     _write(listing["id"], {**listing, **changed, "at": instant(timezone.now())})
 
 
-def _demand_askable(kind: Kind, url: str) -> None:
+def allowed_addresses(base_url: str, *, allow_private: bool) -> tuple[str, ...]:
+    """What may be called for a participant: the entries of the environment and, where an owner
+    allowed it and the environment does not forbid it, its own address."""
+    own = private_entry(base_url) if allow_private and base_url else ""
+    is_open = own and settings.PRIVATE_ADDRESSES != "nobody"
+    return (*settings.PROVIDER_ALLOW, own) if is_open else tuple(settings.PROVIDER_ALLOW)
+
+
+def why_not_allowed_by(actor: Actor) -> str:
+    """Why this owner may not allow a private address, in a sentence; "" if they may."""
+    if settings.PRIVATE_ADDRESSES == "nobody":
+        return "This Heddle does not allow private addresses in its pages."
+    if settings.PRIVATE_ADDRESSES == "operator" and not actor.user.is_operator:
+        return "Only the operator of this Heddle can allow private addresses."
+    return ""
+
+
+def _demand_askable(actor: Actor, kind: Kind, source: Source) -> None:
+    url = source.url
     if not kind.lists:
         raise CommandError(
             "REJECTED", f"{kind.title} does not list models.", hint="Enter the model's name."
@@ -103,9 +145,7 @@ def _demand_askable(kind: Kind, url: str) -> None:
         raise CommandError(
             "INVALID_SYNTAX", "The base URL is missing.", hint="Enter the base URL first."
         )
-    sentence = why_refused(url, settings.PROVIDER_ALLOW)
-    if sentence:
-        raise CommandError("REJECTED", sentence, hint="add the line and restart Heddle")
+    _demand_callable(actor, url, allow_private=source.allow_private)
 
 
 def _read(uid: str) -> Listing | None:
@@ -138,6 +178,7 @@ PLAIN = (
     "name",
     "model_ref",
     "base_url",
+    "allow_private",
     "endpoint",
     "capabilities",
     "persona",
@@ -233,7 +274,8 @@ def change_participant(actor: Actor, one: Participant, changes: Changes) -> Part
 @action("change_participant", stream="grove", role="owner")
 def _change_participant(change: Change, args: ParticipantChanges) -> Participant:
     """Changes the settings, key or permissions of a model."""
-    if args.participant.kind == "human":
+    own_name = args.participant == change.actor.person and args.changes.fields.keys() == {"name"}
+    if args.participant.kind == "human" and not own_name:
         raise CommandError(
             "REJECTED", "People are changed on the members page.", hint="PATCH the grove's members"
         )
@@ -266,7 +308,7 @@ def _store(change: Change, one: Participant, changes: Changes) -> Participant:
     """Applies the changes to the row as it is under the grove's lock."""
     row = one if one.pk is None else Participant.objects.select_related("grove").get(pk=one.pk)
     before = None if row.pk is None else participant_body(row)
-    _apply(row, changes)
+    _apply(change.actor, row, changes)
     _demand_free_name(row)
     row.save()
     body = participant_body(row)
@@ -276,8 +318,9 @@ def _store(change: Change, one: Participant, changes: Changes) -> Participant:
     return row
 
 
-def _apply(one: Participant, changes: Changes) -> None:
+def _apply(actor: Actor, one: Participant, changes: Changes) -> None:
     model, recipient, base_url = one.model_ref, _recipient(one), one.base_url
+    was_allowed = one.allow_private
     _demand_capabilities(changes.fields.get("capabilities", []), one.capabilities)
     for name, value in changes.fields.items():
         _demand_value(name, value)
@@ -289,8 +332,10 @@ def _apply(one: Participant, changes: Changes) -> None:
             "A model_ref must have the form provider:identifier.",
             hint="such as openai:gpt-5",
         )
-    if "base_url" in changes.fields:
-        _demand_callable(one.base_url)
+    if one.base_url != base_url and "allow_private" not in changes.fields:
+        one.allow_private = False
+    if (one.base_url, one.allow_private) != (base_url, was_allowed):
+        _demand_callable(actor, one.base_url, allow_private=one.allow_private)
     if one.model_ref != model or one.base_url != base_url:
         one.probe = {}
     if (_recipient(one), one.base_url) != (recipient, base_url):
@@ -380,12 +425,22 @@ def _permissions(one: Participant, changes: Changes) -> list[str]:
     return in_order(names)
 
 
-def _demand_callable(base_url: str) -> None:
-    sentence = why_refused(base_url, settings.PROVIDER_ALLOW) if base_url else ""
-    if sentence:
-        can_be_allowed = "HEDDLE_PROVIDER_ALLOW" in sentence
-        hint = "add the line and restart Heddle" if can_be_allowed else "such as https://…/v1"
-        raise CommandError("REJECTED", sentence, hint=hint)
+def _demand_callable(actor: Actor, base_url: str, *, allow_private: bool) -> None:
+    """Refuses an address that may not be called, and a permission that is not the actor's."""
+    if not base_url or not why_refused(base_url, settings.PROVIDER_ALLOW):
+        return
+    why_not = why_not_allowed_by(actor) if allow_private else ""
+    if why_not:
+        raise CommandError("PERMISSION_DENIED", why_not, hint="Use a public https address.")
+    allow = allowed_addresses(base_url, allow_private=allow_private)
+    sentence = why_refused(base_url, allow)
+    if not sentence:
+        return
+    hint = "such as https://…/v1"
+    if "HEDDLE_PROVIDER_ALLOW" in sentence:
+        is_open = private_entry(base_url) and not why_not_allowed_by(actor)
+        hint = "allow it here" if is_open else "add the line and restart Heddle"
+    raise CommandError("REJECTED", sentence, hint=hint)
 
 
 def _demand_free_name(one: Participant) -> None:
@@ -425,8 +480,10 @@ def note_probe(one: Participant, body: dict[str, Any]) -> None:
     with transaction.atomic():
         row = Participant.objects.select_for_update(of=("self",)).get(pk=one.pk)
         row.probe = body
+        if body.get("context"):  # more than the model reads would be refused by its provider
+            row.context_limit = min(row.context_limit, max(256, body["context"]))
         if body["status"] == "done":
             found = {name for name in REMEMBERED if body["found"].get(name)}
             kept = [name for name in row.capabilities if name not in REMEMBERED]
             row.capabilities = [*kept, *sorted(found)]
-        row.save(update_fields=["probe", "capabilities"])
+        row.save(update_fields=["probe", "capabilities", "context_limit"])

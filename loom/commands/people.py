@@ -14,12 +14,12 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from loom.events.announce import access_changed
+from loom.events.streams import access_changed
 from loom.models import ApiKey, Membership, SigninLink, User, UserSession
 from loom.models.base import new_uid
 from loom.rules import preferences
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest
+from loom.rules.identity import digest
 from loom.rules.names import checked, look_alike
 from loom.rules.permissions import SCOPES, Scope
 

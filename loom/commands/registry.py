@@ -1,16 +1,27 @@
-"""The one registry: every command with its arguments, class, permissions and function."""
+"""The one registry: every command and action with its arguments, class and permissions."""
 
+import contextlib
+import hashlib
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, get_type_hints
 
+from django.db import models, transaction
+from django.utils import timezone
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+from pydantic.fields import FieldInfo
 
+from loom.access import Actor, demand_role, get_actor
+from loom.events import streams
+from loom.events.streams import Writer
 from loom.grammar.forms import Form, Part, PartKind, ValueKind, syntax
 from loom.grammar.refs import Ref, parse_ref
+from loom.models import Grove, Participant, Step, Stream, Tree
 from loom.rules.errors import CommandError
-from loom.rules.permissions import Permission
+from loom.rules.permissions import Permission, Role
 
 if TYPE_CHECKING:
     from loom.commands.context import Context, Reply
@@ -199,3 +210,207 @@ def every() -> Iterable[Command]:
 def verbs() -> list[str]:
     """All verbs, in the order of registration."""
     return list(_commands)
+
+
+# Commands of pages and API that have no line: groves, members, participants, trees, links.
+
+
+SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start
+Kind = Literal["grove", "tree"]
+
+R = TypeVar("R")
+
+
+@dataclass
+class Change:
+    """One action while it runs. `writer` is the locked stream of `item`; an action that makes
+    its item calls `open` first. `author` is who the step names: the actor, or whoever became
+    a member by the action."""
+
+    now: datetime
+    member: Actor | None
+    item: Grove | Tree | None
+    author: Participant | None = None
+    _writer: Writer | None = None
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts. Only actions with a role have one."""
+        if self.member is None:
+            raise RuntimeError("this action is registered without a role, so nobody acts in it")
+        return self.member
+
+    @property
+    def grove(self) -> Grove:
+        """The grove that is changed."""
+        assert isinstance(self.item, Grove)
+        return self.item
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that is changed."""
+        assert isinstance(self.item, Tree)
+        return self.item
+
+    @property
+    def writer(self) -> Writer:
+        """The locked stream of the item."""
+        if self._writer is None:
+            raise RuntimeError("this action has to open the stream of what it makes")
+        return self._writer
+
+    def lock(self, item: Grove | Tree) -> Writer:
+        """Locks the item's stream, which the action writes."""
+        self.item = item
+        self._writer = streams.lock(item, actor=self.author.uid if self.author else "")
+        return self._writer
+
+    def open(self, item: Grove | Tree, author: Participant) -> Writer:
+        """Makes and locks the stream of an item that the action has made for `author`."""
+        self.author = author
+        streams.open_stream(item)
+        return self.lock(item)
+
+
+@dataclass(frozen=True)
+class Action(Generic[ArgsT, R]):
+    """A command without a line. `stream` is the kind of stream that it writes; `role` what a
+    member needs, None where somebody becomes a member by it."""
+
+    name: str
+    stream: Kind
+    role: Role | None
+    args: type[ArgsT]
+    run: Callable[[Change, ArgsT], R]
+    summary: str
+
+
+_actions: dict[str, Action[Any, Any]] = {}
+
+
+def action(
+    name: str, *, stream: Kind, role: Role | None
+) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
+    """Registers a function as an action; its second parameter's type is its Args. The name
+    then refers to the action, so that nobody calls the function without its lock and step."""
+
+    def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
+        if name in _actions:
+            raise ValueError(f"there are two actions {name!r}")
+        args: type[ArgsT] = get_type_hints(run)["args"]
+        made = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
+        _actions[name] = made
+        return made
+
+    return register
+
+
+def actions() -> Mapping[str, Action[Any, Any]]:
+    """Every action that was imported, by its name."""
+    return dict(_actions)
+
+
+def run_action(
+    actor: Actor | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
+) -> R:
+    """Runs an action, for `loom.commands.execute.execute`: rows, events and the step in one
+    transaction.
+
+    The role is checked under the lock, so that two owners cannot take it from each other at
+    once.
+    """
+    try:
+        with transaction.atomic():
+            change = Change(timezone.now(), actor, item, actor.participant if actor else None)
+            if item is not None:
+                change.lock(item)
+            change.member = _allowed(actor, what)
+            value = what.run(change, args)
+            _write_step(change, what, args, outcome="ok")
+            change.writer.flush()
+            return value
+    except CommandError as refused:
+        if actor is not None and item is not None:
+            _refused(actor, item, what, args, refused)
+        raise
+
+
+def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
+    if what.role is None or actor is None:
+        if what.role is not None:
+            raise RuntimeError(f"{what.name} is for members")
+        return actor
+    now = get_actor(actor.user, actor.grove)
+    demand_role(now, what.role)
+    return now
+
+
+def _refused(
+    actor: Actor, item: Grove | Tree, what: Action[Any, Any], args: Args, refused: CommandError
+) -> None:
+    """Writes the step of a refused action, after its transaction was rolled back; none of
+    outsiders, and none where the item is being erased together with its log."""
+    with transaction.atomic(), contextlib.suppress(CommandError):
+        get_actor(actor.user, actor.grove)
+        if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
+            return
+        change = Change(timezone.now(), actor, item, actor.participant)
+        change.lock(item)
+        message, hint = _storable(refused.message), _storable(refused.hint)
+        _write_step(change, what, args, outcome=refused.code, message=message, hint=hint)
+        change.writer.flush()
+
+
+def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
+    """A step of the stream itself: it has no workspace, and is numbered in the stream."""
+    writer, author = change.writer, change.author
+    assert author is not None
+    own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")
+    Step.objects.create(
+        stream=writer.stream.name,
+        seq=(own.values_list("seq", flat=True).first() or 0) + 1,
+        actor=author,
+        canonical=what.name,
+        arguments=recorded(args),
+        events=writer.seqs,
+        at=change.now,
+        **fields,
+    )
+
+
+def recorded(value: Any) -> Any:
+    """Arguments as a step keeps them: no secrets, no long texts, rows by their public id."""
+    if isinstance(value, BaseModel):
+        return {
+            name: recorded(getattr(value, name))
+            for name, one in type(value).model_fields.items()
+            if name in value.model_fields_set and not _is_secret(one)
+        }
+    if isinstance(value, models.Model):
+        return str(getattr(value, "uid", value))
+    if isinstance(value, Mapping):
+        return {str(name): recorded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [recorded(one) for one in value]
+    if isinstance(value, str):
+        return _short(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such numbers
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _is_secret(one: FieldInfo) -> bool:
+    return any(isinstance(mark, Secret) for mark in one.metadata)
+
+
+def _short(text: str) -> Any:
+    kept = _storable(text)
+    if len(text) <= SHORT:
+        return kept
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    return {"start": kept[:SHORT], "length": len(text), "sha256": digest}
+
+
+def _storable(text: str) -> str:
+    """The text without what PostgreSQL and UTF-8 cannot store."""
+    return text.replace("\0", "�").encode(errors="replace").decode()

@@ -12,12 +12,12 @@ from loom.access import Actor
 from loom.commands.context import Answer, Attempt, Context, Reply, Request
 from loom.commands.node_writer import make_items
 from loom.events import streams
-from loom.grammar.printing import block_of
+from loom.grammar.lines import block_of
 from loom.models import Node, Receipt, Step, StepItem, Tree, VersionChoice, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest
+from loom.rules.identity import digest
 
 
 def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from loom.commands.context import Context, Reply, touched
 from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import made_nodes
 from loom.commands.registry import Args, Written, command
-from loom.queries.turns import budget_of, spent_of, turns
+from loom.queries.workspaces import budget_of, spent_of, turns
 from loom.rules import budgets
 from loom.rules.budgets import Spent
 from loom.rules.errors import CommandError

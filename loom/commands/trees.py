@@ -12,13 +12,13 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.actions import Change, action
 from loom.commands.execute import execute
-from loom.commands.registry import Args
+from loom.commands.registry import Args, Change, action
 from loom.events import streams
-from loom.events.announce import access_changed, enqueue
+from loom.events.streams import access_changed, enqueue
 from loom.models import (
     ORDINAL_BITS,
+    BranchSettings,
     Call,
     Draft,
     Event,
@@ -40,7 +40,7 @@ from loom.models import (
     Workspace,
 )
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest, instant
+from loom.rules.identity import digest, instant
 
 BATCH = 1000
 NODES = 300  # each of them leaves the index of trigrams, too
@@ -75,6 +75,7 @@ def erase_rows(tree_uid: str) -> None:
         VersionChoice.objects.filter(workspace__tree=tree),
         Draft.objects.filter(workspace__tree=tree),
         Workspace.objects.filter(tree=tree),
+        BranchSettings.objects.filter(tree=tree),
         Mark.objects.filter(tree=tree),
         Link.objects.filter(tree=tree),
         Generation.objects.filter(tree=tree),

@@ -11,21 +11,19 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import generation_lifecycle, money, move, node_writer
-from loom.commands.actions import Change, action
 from loom.commands.continuing import started_body
 from loom.commands.execute import execute
 from loom.commands.money import Wish
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
-from loom.commands.registry import Args
+from loom.commands.registry import Args, Change, action
 from loom.events import streams
-from loom.events.announce import enqueue
-from loom.events.streams import Writer
+from loom.events.streams import Writer, enqueue
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.models.base import new_uid
 from loom.models.generations import OPEN_TURN
 from loom.queries import lookup
-from loom.queries.turns import turn_body, turns
-from loom.queries.turns import turns as rows
+from loom.queries.workspaces import turn_body, turns
+from loom.queries.workspaces import turns as rows
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import GENERATE, LOOM

@@ -14,7 +14,8 @@ from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import in_one_line
 from loom.models import Participant, Step, Turn
 from loom.models.generations import OPEN_TURN
-from loom.queries.turns import turns
+from loom.queries import lookup
+from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import LOOM
 
@@ -138,7 +139,10 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
         )
     if step.is_undone:
         raise CommandError("REJECTED", f"Step {step.seq} has already been undone.", hint="→ redo")
-    return Reply(f"✓ undid {_undo_one(context, step)}")
+    was_hidden = lookup.hidden_by(context.here) is not None
+    undone = _undo_one(context, step)
+    _leave_hidden(context, was_hidden=was_hidden)
+    return Reply(f"✓ undid {undone}")
 
 
 @command("redo", group="Make", klass="write", permissions={LOOM}, stream="tree")
@@ -156,6 +160,7 @@ def _repeated(
 ) -> Reply:
     """Acts up to `times` times; the first that fails ends it, and is reported."""
     lines: list[str] = []
+    was_hidden = lookup.hidden_by(context.here) is not None
     for _ in range(times):
         head = context.world.stream.head
         try:
@@ -167,7 +172,17 @@ def _repeated(
                 raise
             lines.append(refused.reply)
             break
+    _leave_hidden(context, was_hidden=was_hidden)
     return Reply("\n".join(lines))
+
+
+def _leave_hidden(context: Context, *, was_hidden: bool) -> None:
+    """Moves whoever undid out of what they have hidden by it, up to what is visible."""
+    here = context.moved_to or context.here
+    if not was_hidden:
+        visible = lookup.visible_at_or_above(here, context.workspace)
+        if visible.pk != here.pk:
+            context.move(visible)
 
 
 def _own_steps(context: Context) -> QuerySet[Step]:

@@ -9,18 +9,17 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from loom.access import Actor
-from loom.commands.context import Context, Reply, touched
+from loom.commands.context import Context, Reply, get_node, touched, tree_of
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.resolve import get_node, tree_of
-from loom.grammar.printing import age, excerpt, parts_of, without_name
+from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref
 from loom.grammar.slices import get
 from loom.grammar.tokens import ParseError
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup, node_context
-from loom.queries.path import NodeRow, path_of, withheld
+from loom.queries.lookup import NodeRow, path_of, withheld
 from loom.queries.trees import tree_body
-from loom.rules import addresses
+from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.framing import escaped
 from loom.rules.permissions import LOOM
@@ -96,7 +95,7 @@ def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) ->
     every = [row for row in _rows(context, ref) if row.text]
     gone = withheld(context.actor, [row.id for row in every])
     rows = [row for row in every if row.id not in gone]
-    seen = tuple(addresses.of_node(row.id) for row in rows[-1:])
+    seen = tuple(identity.of_node(row.id) for row in rows[-1:])
     if form == "prose":
         text = told_to(context.actor, "".join(row.text for row in rows))
         return Reply(text, refs=_refs(rows), items=seen)
@@ -404,13 +403,13 @@ def list_(context: Context, args: List) -> Reply:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no list {kind!r}.",
-            hint="there are " + ", ".join((*LISTS, *sorted(addresses.STORED))),
+            hint="there are " + ", ".join((*LISTS, *sorted(identity.STORED))),
         )
     return _listed(context, node, kind, list(rows[kind]()[: MAX_LINES + 1]))
 
 
 def _link_words() -> set[str]:
-    return set(addresses.STORED) | {addresses.reverse_of(name) for name in addresses.STORED}
+    return set(identity.STORED) | {identity.reverse_of(name) for name in identity.STORED}
 
 
 def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply:
@@ -462,7 +461,7 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
     lines = [f"{_named(item)} → {head}{':' if seen else ''}"]
     refs = []
     for one in seen[:MAX_LINES]:
-        lines.append(f"  {addresses.arrow(one.type)} {_end(context, one)}")
+        lines.append(f"  {identity.arrow(one.type)} {_end(context, one)}")
         if one.node:
             refs.append(lookup.node_ref(one.node, context.tree.pk))
         elif not one.is_broken:

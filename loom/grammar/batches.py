@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from loom.grammar.form_matching import Verbs
 from loom.grammar.forms import Form
-from loom.grammar.lines import Line
-from loom.grammar.printing import CLOSER
+from loom.grammar.lines import CLOSER, Line
 from loom.grammar.reply_lines import (
     Awaits,
     Command,

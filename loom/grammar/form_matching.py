@@ -138,6 +138,7 @@ _REF = re.compile(
     rf"(?:{_LOCAL}'?|\[{_LOCAL}'?\]|{_LOCAL}-{_LOCAL}|#[0-9]+|t[0-9]+|here|root|parent|focus)"
 )
 _NAME = re.compile(r"(?!(?:not|no|the|an?|any|all|another|my|me)$)[a-z][a-z0-9]+")
+_TURN = re.compile(r"(?=[a-z]*[0-9])[a-z0-9]{4,}")  # has a digit, as no word does
 _PLACE = re.compile(rf"(?:{_LOCAL}|here|parent|root)")
 _PREFIXED = re.compile(
     r"(?:doc|tree|branch|node|stash|trail|agent|augment|pipe|turn|step):.+", re.DOTALL
@@ -301,7 +302,7 @@ class _Fitting:
             return self._step(self.refs, f"{_SLICES[word]}:{next_}", 2)
         if word in ("first", "last") and next_.isdigit() and self._word(self.at + 2) == "lines":
             return self._step(self.refs, f"{'head' if word == 'first' else 'tail'}:{next_}", 3)
-        if word in _IDS and (is_place(next_) if word == "branch" else next_.isdigit()):
+        if word in _IDS and _is_id(word, next_):
             self.words[self.at : self.at + 2] = [_IDS[word] + next_]
             return self._takes_ref(self.words[self.at])
         return False
@@ -396,6 +397,13 @@ class _Fitting:
         self.counted = self.counted or word in COUNTED
         self.at += 1
         return True
+
+
+def _is_id(prefix: str, word: str) -> bool:
+    """Whether a word after `branch`, `turn`, `step` and the like is the id of one."""
+    if prefix == "branch":
+        return is_place(word)
+    return word.isdigit() or (prefix == "turn" and _TURN.fullmatch(word) is not None)
 
 
 def _is_value(part: Part, value: str) -> bool:

@@ -257,6 +257,13 @@ def is_detail(line: str) -> bool:
     return _DETAIL.match(line) is not None
 
 
+def is_undecided(rest: str) -> bool:
+    """Whether what has come of a line may be the beginning of anything: of a mark, an arrow,
+    the end of a block, an answer. Its next character decides."""
+    body = rest.strip(BLANK)
+    return body in ("=", "←", *"✓✗✔✘") or _MAY_BE_LIKE.fullmatch(rest) is not None
+
+
 def names_something(words: Sequence[str]) -> bool:
     """Whether one of the words is an id, a tag or the like, which common text has not."""
     return any(

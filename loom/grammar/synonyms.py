@@ -37,10 +37,11 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "",
         "view|show|see|look|look at|read|display|inspect|examine|have a look at|take a look at"
         "|what is|what is in|what is at|what does * say|what is written in|tell me about"
-        "|give me|let me see|let me read|describe",
+        "|give me|let me see|let me read|describe|what does * contain|print out|bring up|text of",
     ),
-    ("view", "full", "", "read all of|what exactly does * say"),
-    ("view", "summary", "", "summarise|summarize|sum up"),
+    ("view", "full", "", "read all of|what exactly does * say|full text of|whole text of"),
+    ("view", "summary", "", "summarise|summarize|sum up|summary of"),
+    ("view", "as:diff", "", "show diff of|view diff of|diff of"),
     (
         "list",
         "",
@@ -57,11 +58,15 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "|where does * lead|where can i go from|how does * continue|how does * go on"
         "|show what is under|show what is below"
         "|see what is under|see what is below|list what is under|list what is below"
-        "|show what follows|list everything under|list everything below",
+        "|show what follows|list everything under|list everything below"
+        "|what is there below|what is there under|what is there after",
     ),
     ("list", "siblings", "", "what is beside|what is next to|what stands beside"),
     ("list", "links", "", "what is * linked to|what is linked to|what does * link to"),
+    ("list", "links", "", "which nodes link to|what links to"),
     ("list", "annotations", "", "what was noted on|what do people say about"),
+    ("list", "annotations", "", "what has been said about|what was said about"),
+    ("list", "versions", "", "history of|show history of|view history of"),
     (
         "tree",
         "",
@@ -69,7 +74,8 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "outline|show tree|show outline|view tree|view outline|see tree|see outline|draw tree"
         "|draw outline|display tree|display outline|print tree|give me tree|give me outline"
         "|map|show map|let me see tree|print outline"
-        "|let me see outline|show whole tree|list tree",
+        "|let me see outline|show whole tree|list tree"
+        "|structure|show structure|view structure",
     ),
     (
         "find",
@@ -87,6 +93,8 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "search grove for|search whole grove for|search everywhere for",
     ),
     ("find", "", "text", "search|search tree|search nodes for|find mentions of"),
+    ("find", "", "text", "find all mentions of|find passages that say|find passages with"),
+    ("find", "", "text", "which contains|which mentions|which passages mention"),
     ("view", "", "", "open|print|pull up"),
     ("view", "here", "", "look|look around|look here"),
     (
@@ -121,9 +129,11 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "go|jump|move|navigate|switch|travel|hop|take me|bring me|visit|return|go back|head|walk"
         "|move me|get me|come back|go over",
     ),
-    ("switch", "", "", "goto|back to|switch position|change position|set position"),
+    ("switch", "", "", "goto|back to|switch position|change position|set position|change to"),
+    ("switch", "", "", "stand on|stand at"),
     ("switch", "parent", "", "go up|move up|go one up|step up|go up one|up"),
-    ("switch", "parent", "", "go up one level|go one level up|go up a level"),
+    ("switch", "parent", "", "go up one level|go one level up|go up a level|one level up"),
+    ("switch", "parent", "", "move up one|move up one level"),
     (
         "continue",
         "",
@@ -143,7 +153,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "",
         "text",
         "respond|reply|answer|say|write|add reply|post|post reply|write reply|add response"
-        "|write response|add|write answer",
+        "|write response|add|write answer|tell",
     ),
     (
         "edit",
@@ -152,8 +162,11 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "edit|change|change text of|edit text of|rewrite|revise|modify|update|reword|replace",
     ),
     ("edit", "replace", "text", "replace|change|substitute|edit"),
+    ("edit", "as:version", "text", "make new version of|write new version of|new version of"),
+    ("annotate", "as:warning", "text", "warn about|warn of"),
+    ("annotate", "as:objection", "text", "object to"),
     ("split", "", "", "split|divide|break|cut"),
-    ("resolve", "", "", "resolve|mark * resolved|mark * as resolved|settle"),
+    ("resolve", "", "", "resolve|mark * resolved|mark * as resolved|settle|close * as resolved"),
     ("link", "", "", "link|connect|relate|tie|make link from|add link from|make link between"),
     ("link", "", "", "add link between|draw link from|create link from|create link between"),
     (
@@ -170,7 +183,12 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("include", "", "", "include"),
     ("help", "", "", "how do i use|how does|explain command|what does|manual|man|what is command"),
     ("help", "", "", "what can i do|what commands are there|which commands are there|commands"),
-    ("help", "", "", "which commands can i use|what commands can i use|list of commands"),
+    (
+        "help",
+        "",
+        "",
+        "which commands can i use|what commands can i use|list of commands|i need help",
+    ),
     (
         "help",
         "",
@@ -231,15 +249,16 @@ ARTICLES: Final = frozenset("the a an please".split())
 DROPPED: Final = {
     verb: frozenset(words.split())
     for verb, words in {
-        "view": "of at on text content contents again in about id",
-        "list": "of under below on for from to at all are there does have has any after around",
+        "view": "of at on text content contents again in about id section 's",
+        "list": "of under below on for from to at all are there does have has any after around"
+        " about every other 's",
         "tree": "of under below at out whole starting beginning",
         "find": "for word words phrase text nodes containing mentioning with all every"
         " of occurrence occurrences hits occur occurs mentioned",
         "switch": "on at into over back up to position my id",
         "continue": "more continuations continuation alternatives alternative candidates candidate"
         " completions completion times new further another of at below under after on different"
-        " starting options option variants variant",
+        " starting options option variants variant by",
         "respond": "to at on under below with saying after",
         "annotate": "on to at about with saying for that says",
         "edit": "in of to with say so reads",
@@ -287,8 +306,11 @@ SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("in short", "summary"),
         ("briefly", "summary"),
         ("short version", "summary"),
+        ("all of", "full"),
+        ("first paragraph", "para:1"),
     ),
     "tree": (
+        ("with summaries", "summary"),
         ("to depth", "depth"),
         ("levels deep", "depth"),
         ("levels", "depth"),
@@ -328,8 +350,13 @@ SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("objection", "as:objection"),
         ("suggestion", "as:suggestion"),
         ("note", "as:note"),
+        ("question:", "as:question"),
+        ("warning:", "as:warning"),
+        ("objection:", "as:objection"),
     ),
     "split": (
+        ("in two", ""),
+        ("into two", ""),
         ("at character", "at"),
         ("at position", "at"),
         ("after character", "at"),
@@ -354,7 +381,10 @@ PLACES: Final = (
     ("my position", "here"),
     ("this place", "here"),
     ("this point", "here"),
+    ("the node above this one", "parent"),
+    ("node above this one", "parent"),
     ("the node above", "parent"),
+    ("this one", "here"),
 )
 # Prepositions that stand for another before a reference, or for an option's key.
 LEADS: Final = {

@@ -45,6 +45,7 @@ _DOTS = re.compile(
 _CALL = re.compile(r"([A-Za-z]+)\((.*)\)[.;]?", re.DOTALL)
 _CURLY = re.compile(r"[“„]([^“”„]*)[”“]|«([^«»]*)»")
 _SINGLE = re.compile(r"(?<![^ \t:=])'([^']*)'(?=[ \t.,;]|$)")
+_OWN = re.compile(r"(\[?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?)'s")  # `a7x2's children`
 _AFTER_QUOTE = re.compile(r'"[.,;:!?…]+$')
 
 
@@ -223,6 +224,9 @@ def _plain(token: Token) -> list[str]:
         low = low[:-1] if named else low  # an option takes no blank after its colon
     if low in SHORT:
         return SHORT[low].split()
+    own = _OWN.fullmatch(low)
+    if own is not None:  # only verbs that may drop the `'s` go on with it
+        return [own[1], "'s"]
     return [low] if low else []
 
 

@@ -1,4 +1,4 @@
-"""One stream in this process: hears the doorbell, reads the log once, wakes its sockets."""
+"""One stream in this process: is notified, reads the log once, wakes its sockets."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
-from loom.events import announce
+from loom.events import streams
 from loom.live import frames, reads
 from loom.live.frames import Changed, Drawings, Entry, Here, Partial, Place, Ring
 from loom.live.handshake import Guest
@@ -52,7 +52,7 @@ class Feed:
         self._loop = asyncio.get_running_loop()
 
     async def open(self) -> None:
-        """Joins the group first, then reads where the log stands; nothing falls between."""
+        """Joins the group first, then reads how far the log goes; nothing is missed in between."""
         self._spawn(self._listen())
         try:
             await asyncio.wait_for(self._subscribed.wait(), SUBSCRIBED_S)
@@ -174,10 +174,10 @@ class Feed:
         passes = {socket.guest.ticket for socket in self.sockets}
         if not passes:
             return
-        self.judge(await self.read(reads.standing, passes))
+        self.judge(await self.read(reads.verdicts_of, passes))
 
     def judge(self, verdicts: dict[reads.Pass, reads.Verdict]) -> None:
-        """Closes or narrows the sockets as the verdicts of `reading.standing` say."""
+        """Closes or narrows the sockets as the verdicts of `reads.verdicts_of` say."""
         for socket in list(self.sockets):
             verdict = verdicts.get(socket.guest.ticket)
             if isinstance(verdict, int):
@@ -194,17 +194,17 @@ class Feed:
                 layer: Any = get_channel_layer()
                 channel = await layer.new_channel()
                 for stream in {self.stream, self.groves}:
-                    await layer.group_add(announce.group_of(stream), channel)
+                    await layer.group_add(streams.group_of(stream), channel)
                 self._subscribed.set()
                 while True:
-                    self._hear(await layer.receive(channel))
+                    self._receive(await layer.receive(channel))
             except asyncio.CancelledError:
                 raise
             except Exception:
                 log.warning("lost the broker for %s", self.stream, exc_info=True)
                 await asyncio.sleep(1)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _receive(self, message: dict[str, Any]) -> None:
         kind = message.get("type")
         if kind == "access":
             self.on_access(self)
@@ -213,9 +213,9 @@ class Feed:
         elif kind == "bell":
             self.ring_bell(message["seq"])
         elif kind == "delta":
-            self._hear_delta(message["generation"], message["chunk"], message["text"])
+            self._receive_delta(message["generation"], message["chunk"], message["text"])
         elif kind == "presence" and message.get("process") != self.process:
-            self.here.hear(message["process"], message["here"], self._loop.time())
+            self.here.take(message["process"], message["here"], self._loop.time())
             if message.get("asks"):
                 self._announce()
             self._wake_all()
@@ -225,11 +225,11 @@ class Feed:
     def _partial(self, uid: str) -> Partial:
         return self.partials.setdefault(uid, Partial(uid))
 
-    def _hear_delta(self, uid: str, chunk: int, text: str) -> None:
+    def _receive_delta(self, uid: str, chunk: int, text: str) -> None:
         if uid in self._ended:  # it came the slower way
             return
         partial = self._partial(uid)
-        if partial.hear(chunk, text):
+        if partial.take(chunk, text):
             self._read_on(partial)
         self._wake_all()
 
@@ -245,7 +245,7 @@ class Feed:
             self._spawn(self._close_gap(partial))
 
     async def _close_gap(self, partial: Partial) -> None:
-        """Reads the generation's row until it has reached what was heard too early."""
+        """Reads the generation's row until it has reached what arrived too early."""
         try:
             for _ in range(CATCH_UPS):
                 row = await self.read(reads.partial, partial.uid)
@@ -286,9 +286,9 @@ class Feed:
             "here": list(self.here.own.values()),
             "asks": asks,
         }
-        self._spawn(announce.send_async(self.stream, message))
-        if self.tree_uid and not asks:  # who asks has not heard yet of the others
+        self._spawn(streams.send_async(self.stream, message))
+        if self.tree_uid and not asks:  # who asks does not know of the others yet
             here = [place["participant"] for place in self.here.places()]
-            self._spawn(asyncio.to_thread(announce.set_present, self.stream, here))
+            self._spawn(asyncio.to_thread(streams.set_present, self.stream, here))
             nodes = {place["participant"]: place["node"] for place in self.here.places()}
-            self._spawn(asyncio.to_thread(announce.tell_places, self.stream, nodes))
+            self._spawn(asyncio.to_thread(streams.tell_places, self.stream, nodes))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loom.rules.errors import CommandError
-from loom.rules.ids import looks_like_id
+from loom.rules.identity import looks_like_id
 
 MAX_BUFFER = 65_536  # characters of a working buffer that others may see
 _HINT = 'Send {"type": "presence", "node": ID} and, if you write, "buffer": TEXT.'
@@ -123,6 +123,8 @@ def changed_by(kind: str, payload: Any) -> Changed:
         return Changed(only=frozenset({payload["node"]}))
     if kind in ("mark.added", "mark.removed"):
         return Changed(only=frozenset({str(payload["mark"]["item"])}))
+    if kind in ("tag.renamed", "tag.removed"):
+        return Changed(only=frozenset(map(str, payload["items"])))
     if kind in ("link.added", "link.removed"):
         link = payload["link"]
         return Changed(only=frozenset({str(link["source"]), str(link["target"])}))
@@ -240,7 +242,7 @@ class Partial:
     is_catching_up: bool = False
     waiting: dict[int, str] = field(default_factory=dict)
 
-    def hear(self, chunk: int, text: str) -> bool:
+    def take(self, chunk: int, text: str) -> bool:
         """Takes a delta; whether there is a gap, so that the row has to be read.
 
         Repeats are dropped, and what came too early waits for the gap to be closed.
@@ -317,7 +319,7 @@ class Here:
         self.version += had
         return had
 
-    def hear(self, process: str, places: list[Place], now: float) -> None:
+    def take(self, process: str, places: list[Place], now: float) -> None:
         """Takes what another process says about its own sockets."""
         _, before = self.others.get(process, (0.0, []))
         if places:

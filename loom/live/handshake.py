@@ -17,7 +17,7 @@ from loom.live.reads import Pass
 from loom.models import ApiKey, User
 from loom.rules import permissions
 from loom.rules.errors import CommandError
-from loom.rules.hashes import digest
+from loom.rules.identity import digest
 
 Scope = Mapping[str, Any]
 MAX_SEQ = 2**63 - 1

@@ -89,7 +89,7 @@ class Hub:
         for tree, uid, chunk in await self._threads.read(reads.reached, list(trees)):
             trees[tree].reached(uid, chunk)
         passes = {socket.guest.ticket for feed in feeds for socket in feed.sockets}
-        verdicts = await self._threads.read(reads.standing, passes)
+        verdicts = await self._threads.read(reads.verdicts_of, passes)
         for feed in feeds:
             feed.judge(verdicts)
 

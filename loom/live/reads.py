@@ -174,7 +174,7 @@ def memberships(passes: set[Pass]) -> dict[Pass, Verdict]:
     }
 
 
-def standing(passes: set[Pass]) -> dict[Pass, Verdict]:
+def verdicts_of(passes: set[Pass]) -> dict[Pass, Verdict]:
     """For each pass the role it gives now, or the code its socket is closed with.
 
     Checks memberships, keys, sessions, passwords and trees. At most four queries.

@@ -3,7 +3,7 @@ written before each repeated the text of a node. They name it now, as new ones d
 
 In batches with a transaction each, so that it may be stopped and run again: what is done is
 not found a second time. A text that does not fit its node stays as it is. The formats are
-copied from loom.queries.node_bodies and loom.grammar.printing of this time.
+copied from loom.queries.node_bodies and loom.grammar.lines of this time.
 """
 
 import hashlib

@@ -7,6 +7,7 @@ from loom.models.generations import (
     Call,
     Generation,
     Import,
+    ImportPart,
     Lane,
     Purse,
     Turn,
@@ -21,21 +22,23 @@ from loom.models.groves import (
     User,
     UserSession,
 )
-from loom.models.trees import Item, Link, Mark, Node, NodeSource, PublicLink, Tree
-from loom.models.workspaces import Draft, VersionChoice, Workspace
-from loom.rules.addresses import ORDINAL_BITS
+from loom.models.trees import BranchSettings, Item, Link, Mark, Node, NodeSource, PublicLink, Tree
+from loom.models.workspaces import Draft, Saved, VersionChoice, Workspace
+from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
     "ENDED_TURN",
     "OPEN_TURN",
     "ORDINAL_BITS",
     "ApiKey",
+    "BranchSettings",
     "Call",
     "Draft",
     "Event",
     "Generation",
     "Grove",
     "Import",
+    "ImportPart",
     "Invitation",
     "Item",
     "Lane",
@@ -48,6 +51,7 @@ __all__ = [
     "PublicLink",
     "Purse",
     "Receipt",
+    "Saved",
     "SigninLink",
     "Step",
     "StepItem",

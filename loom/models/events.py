@@ -49,7 +49,7 @@ class Event(models.Model):
 class Step(PublicIdentity):
     """Who tried what, with what outcome. `inverse` is what undo would do.
 
-    A line belongs to a workspace and is numbered there. An action (`loom.commands.actions`)
+    A line belongs to a workspace and is numbered there. An action (`loom.commands.registry`)
     belongs to none: it is numbered in its stream, and has its name as `canonical` and its
     arguments, without secrets, in `arguments`.
     """

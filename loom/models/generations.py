@@ -116,6 +116,7 @@ class Generation(PublicIdentity):
     index = models.IntegerField()
     tokens = models.IntegerField(null=True)
     temperature = models.FloatField(null=True)
+    settings = models.JSONField(default=dict)  # samplers, as loom.rules.samplers names them
     status = models.CharField(max_length=12, default="queued")
     stop_asked = models.BooleanField(default=False)
     discard = models.BooleanField(default=False)  # undone: its node is pruned when it comes
@@ -202,7 +203,9 @@ class Purse(models.Model):
 
 
 class Import(PublicIdentity):
-    """A file on its way to becoming a tree, all or nothing."""
+    """A file on its way to becoming trees, each all or nothing. One that holds several, or a text
+    that can be split in several ways, has the status `waiting` until somebody has chosen; the
+    answers are in `options`."""
 
     grove = models.ForeignKey(Grove, models.CASCADE)
     participant = models.ForeignKey(Participant, models.PROTECT)
@@ -216,6 +219,7 @@ class Import(PublicIdentity):
     tree = models.ForeignKey(Tree, models.SET_NULL, null=True)
     report = models.JSONField(default=dict)
     error = models.JSONField(null=True)
+    options = models.JSONField(default=dict)
     leased_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -224,3 +228,23 @@ class Import(PublicIdentity):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ImportPart(models.Model):
+    """One tree of a file that holds several: listed, then chosen, then done or failed."""
+
+    of = models.ForeignKey(Import, models.CASCADE, related_name="parts")
+    number = models.IntegerField()  # its place in the file, from 0
+    title = models.CharField(max_length=300, blank=True)
+    at = models.DateTimeField(null=True)
+    count = models.IntegerField(default=0)  # of messages, 0: unknown
+    status = models.CharField(max_length=8, default="listed")
+    tree = models.ForeignKey(Tree, models.SET_NULL, null=True)
+    error = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["of", "number"], name="part_once")]
+
+    def __str__(self) -> str:
+        return self.title

@@ -9,6 +9,7 @@ from django.utils import timezone
 from loom.models.base import PublicIdentity
 from loom.rules.permissions import Scope
 from loom.rules.preferences import Preferences, read
+from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
 
 class User(AbstractUser):
@@ -112,6 +113,8 @@ class Participant(PublicIdentity):
     user = models.ForeignKey(User, models.PROTECT, null=True, related_name="participants")
     model_ref = models.CharField(max_length=200, blank=True)
     base_url = models.CharField(max_length=500, blank=True)
+    # An owner allowed this base_url although it is private: see loom/rules/provider_addresses.py.
+    allow_private = models.BooleanField(default=False)
     endpoint = models.CharField(max_length=12, default="chat")
     capabilities = models.JSONField(default=list)
     persona = models.TextField(blank=True)
@@ -121,7 +124,7 @@ class Participant(PublicIdentity):
     permissions = models.JSONField(default=list)
     archetype = models.CharField(max_length=10, default="writer")
     authority = models.IntegerField(default=0)
-    context_limit = models.IntegerField(default=4096)
+    context_limit = models.IntegerField(default=DEFAULT_CONTEXT)
     budget = models.CharField(max_length=20, default="standard")
     tool_filter = models.JSONField(default=list)
     # Fernet of the provider's key together with the base URL it is bound to.

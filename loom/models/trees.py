@@ -5,7 +5,7 @@ from django.db import models
 from loom.models.base import PublicIdentity
 from loom.models.groves import Grove, Participant
 
-# A node's id is its tree's id and its ordinal in one number (`loom.rules.addresses`), so
+# A node's id is its tree's id and its ordinal in one number (`loom.rules.identity`), so
 # that a tree lies together on disk, order of id is order of creation, and a slot can name itself
 # before it is stored.
 
@@ -98,7 +98,7 @@ class Item(models.Model):
     """What links, marks, sources and steps point at: a node or a tree. Made when something first
     points at it.
 
-    The id is that of `loom.rules.addresses`. What is erased leaves its item behind while
+    The id is that of `loom.rules.identity`. What is erased leaves its item behind while
     something still points at it, so `tree` and `node` may name rows that are gone: then it is
     shown as broken. A node is one version that never changes, so pointing at it says which
     version was meant; an item that changes is pointed at with the version seen.
@@ -175,6 +175,24 @@ class Mark(PublicIdentity):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.label}"
+
+
+class BranchSettings(models.Model):
+    """Settings that are asked with at a slot and everywhere below it, where nothing nearer or
+    on the line says otherwise; {}: none any more."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="branch_settings")
+    slot = models.ForeignKey(Node, models.CASCADE, related_name="+")
+    settings = models.JSONField(default=dict)
+    by = models.ForeignKey(Participant, models.PROTECT)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["slot"], name="branch_settings_once")]
+
+    def __str__(self) -> str:
+        return f"settings at {self.slot_id}"
 
 
 # Links by which anybody may read one tree.

@@ -3,7 +3,7 @@
 from django.db import models
 
 from loom.models.base import PublicIdentity
-from loom.models.groves import Participant
+from loom.models.groves import Grove, Participant
 from loom.models.trees import Node, Tree
 
 
@@ -43,6 +43,34 @@ class VersionChoice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.slot_id}: {self.node_id}"
+
+
+class Saved(PublicIdentity):
+    """What somebody keeps by a name: a search, or a preset of samplers. Of one person; or, where
+    `participant` is None, of all members of the grove."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="saved")
+    participant = models.ForeignKey(Participant, models.CASCADE, null=True, related_name="saved")
+    kind = models.CharField(max_length=8)  # search or preset
+    name = models.CharField(max_length=100)
+    body = models.JSONField(default=dict)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["grove", "participant", "kind", "name"], name="saved_once"
+            ),
+            models.UniqueConstraint(
+                fields=["grove", "kind", "name"],
+                condition=models.Q(participant__isnull=True),
+                name="saved_of_grove_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 # What a person has typed and not yet made a node of.

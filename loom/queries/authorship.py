@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from loom.queries.node_rows import NodeRow, fetch, listed, walked
-from loom.rules.hashes import Pieces, inherited
+from loom.rules.identity import Pieces, inherited
 
 Wording = tuple[str, str, str, int | None]  # hash, text, author, id it was edited from
 MOST_EDITS = 500  # steps back from a text
@@ -21,6 +21,15 @@ def pieces_of(rows: Sequence[NodeRow]) -> dict[int, Pieces]:
         else:
             found[row.id] = _along((row.hash, row.text, row.author_uid, edited[row.id]), known)
     return found
+
+
+def writers_of(row: NodeRow, pieces: Pieces) -> list[str]:
+    """Who wrote the text of a row, most characters first; its author where it is empty. Who only
+    split a text, or cut it, wrote nothing of it."""
+    lengths: dict[str, int] = {}
+    for author, length in pieces:
+        lengths[author] = lengths.get(author, 0) + length
+    return sorted(lengths, key=lambda one: -lengths[one]) or [row.author_uid]
 
 
 def _whole(author: str, text: str) -> Pieces:

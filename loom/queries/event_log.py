@@ -12,11 +12,11 @@ from django.db.models.functions import Cast, Coalesce, Length
 from loom.access import Actor
 from loom.models import ORDINAL_BITS, Event, Node, Stream, Tree, VersionChoice, Workspace
 from loom.queries import lookup
+from loom.queries.lookup import path_ids
 from loom.queries.node_bodies import with_texts
 from loom.queries.node_rows import NodeRow, fetch, rows_of
-from loom.queries.path import path_ids
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 from loom.rules.permissions import Role
 
 MAX_EVENTS = 1000

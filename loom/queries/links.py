@@ -10,9 +10,8 @@ from django.db.models import Q, QuerySet
 from loom.access import Actor, trees_for
 from loom.models import Grove, Link, Node, Tree
 from loom.queries.node_rows import fetch, listed
-from loom.rules import addresses
-from loom.rules.addresses import home_of
-from loom.rules.hashes import instant
+from loom.rules import identity
+from loom.rules.identity import home_of, instant
 
 ERASED = "erased"  # what an item is called once its tree is gone: shown as broken
 
@@ -23,8 +22,8 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     A reader who may not see another tree gets its id, never its content.
     """
     every = set(stored)
-    nodes = {one for one in every if addresses.node_id(one) is not None}
-    trees = {key: one for one in every if (key := addresses.tree_id(one)) is not None}
+    nodes = {one for one in every if identity.node_id(one) is not None}
+    trees = {key: one for one in every if (key := identity.tree_id(one)) is not None}
     shown = dict.fromkeys(every, ERASED)
     if nodes:
         sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM loom_node n
@@ -57,7 +56,7 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
     rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree")
     if node is None:
         return _seen(actor, rows.filter(tree=tree))
-    own = addresses.of_node(node.pk)
+    own = identity.of_node(node.pk)
     rows = rows.filter(Q(source=own) | Q(target=own), tree__in=trees_for(actor))
     return _seen(actor, rows)
 
@@ -117,7 +116,7 @@ def portals_of(
     for end, other in (("source", "target"), ("target", "source")):
         links = Link.objects.filter(**{f"{end}__in": nodes}, removed_at__isnull=True)
         for kind, own, far in links.order_by("id").values_list("type", end, other):
-            shown = kind if end == "source" else addresses.reverse_of(kind)
+            shown = kind if end == "source" else identity.reverse_of(kind)
             found.append((own, shown, far))
     trees = _visible_portals(actor, {home_of(far) for _, _, far in found}, outside)
     ends: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))

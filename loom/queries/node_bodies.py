@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from loom.access import Actor, trees_for
 from loom.models import Node, Tree
-from loom.queries import links, lookup, path
+from loom.queries import links, lookup
 from loom.queries.node_rows import (
     EXCLUDED,
     PRUNED,
@@ -20,7 +20,7 @@ from loom.queries.node_rows import (
     listed,
     row_of,
 )
-from loom.rules.addresses import home_of
+from loom.rules.identity import home_of
 
 # Facts about nodes besides their own columns, read for a whole batch at once.
 
@@ -54,7 +54,7 @@ def facts_of(tree_id: int, rows: Sequence[NodeRow], hidden: set[int] | None = No
     _sources(facts, tree_id, rows)
     _marks(facts, rows)
     if hidden is None:
-        hidden = path.below_pruned(tree_id, {row.slot_id for row in rows})
+        hidden = lookup.below_pruned(tree_id, {row.slot_id for row in rows})
     facts.hidden = hidden
     return facts
 

@@ -11,9 +11,9 @@ from loom.access import Actor, trees_for
 from loom.models import Link, Node, NodeSource, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.links import ERASED, erased_among
+from loom.queries.lookup import selected_versions
 from loom.queries.node_rows import fetch, listed
-from loom.queries.path import selected_versions
-from loom.rules import addresses
+from loom.rules import identity
 from loom.rules.permissions import CROSS_TREE
 
 
@@ -45,13 +45,13 @@ def counts_of(actor: Actor, node: Node) -> Counts:
 def sources_of(actor: Actor, node: Node) -> QuerySet[Node]:
     """The nodes that a node was made from (`respond … from:`), in trees the actor may see."""
     items = NodeSource.objects.filter(node=node).values_list("item", flat=True)
-    keys = [key for item in items if (key := addresses.node_id(item)) is not None]
+    keys = [key for item in items if (key := identity.node_id(item)) is not None]
     return _seen_nodes(actor, node, keys)
 
 
 def merges_of(actor: Actor, node: Node) -> QuerySet[Node]:
     """The nodes that were made from a node, in trees the actor may see."""
-    made = NodeSource.objects.filter(item=addresses.of_node(node.pk))
+    made = NodeSource.objects.filter(item=identity.of_node(node.pk))
     return _seen_nodes(actor, node, list(made.values_list("node_id", flat=True)))
 
 
@@ -156,13 +156,13 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
     """The links of a node or tree from its side, oldest first; ends the actor may not see
     left out."""
     is_tree = isinstance(item, Tree)
-    own = addresses.of_tree(item.pk) if is_tree else addresses.of_node(item.pk)
+    own = identity.of_tree(item.pk) if is_tree else identity.of_node(item.pk)
     rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
     rows = rows.filter(tree__in=trees_for(actor))
     seen = []
     for link in rows:
         outward = link.source_id == own
-        kind = link.type if outward else addresses.reverse_of(link.type)
+        kind = link.type if outward else identity.reverse_of(link.type)
         end = _end(actor, link.target_id if outward else link.source_id)
         if end is not None:
             seen.append(Seen(kind, end[0], end[1], link.note, end[2]))
@@ -173,16 +173,16 @@ def _end(actor: Actor, item: int) -> tuple[Node | None, str, str] | None:
     """(node, "", its tree's id) or (None, a tree's title, its id) of an item, the id being
     "" where that was erased; None where it may not be seen."""
     trees = trees_for(actor)
-    node_id = addresses.node_id(item)
+    node_id = identity.node_id(item)
     if node_id is not None:
         node = lookup.rows().filter(pk=node_id, tree__in=trees).first()
         return (node, "", node.tree.uid) if node else _broken(item)
-    tree = trees.filter(pk=addresses.tree_id(item) or 0).first()
+    tree = trees.filter(pk=identity.tree_id(item) or 0).first()
     return (None, tree.title, tree.uid) if tree else _broken(item)
 
 
 def _broken(item: int) -> tuple[None, str, str] | None:
-    return (None, ERASED, "") if erased_among({addresses.home_of(item)}) else None
+    return (None, ERASED, "") if erased_among({identity.home_of(item)}) else None
 
 
 # What stands in the margin of nodes: siblings, versions, notes, marks and links.
@@ -408,7 +408,7 @@ def _put_links(tree: Tree, margins: Margins) -> None:
     ends: dict[tuple[int, str], list[str]] = defaultdict(list)
     for key, kind, outward, local_id, grove in fetch(_LINKS.format(items=listed(margins))):
         if grove == tree.grove_id:
-            shown = kind if outward else addresses.reverse_of(kind)
+            shown = kind if outward else identity.reverse_of(kind)
             ends[key, shown].append(local_id or "")
         elif grove is not None:
             margins[key].is_linked_out = True

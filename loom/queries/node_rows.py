@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from loom.models import Node
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 
 PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
 IMPORTED = 32  # only in rows: skeletons and events do not have it

@@ -12,7 +12,7 @@ from loom.models import Call, Generation, Node, Tree, Turn, Workspace
 from loom.queries.node_bodies import node_bodies
 from loom.queries.node_rows import row_of, rows_of
 from loom.queries.verify import chain_of, verify_node
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 
 DAMAGED = "The stored answer cannot be read."
 SHOWN_BYTES = 1024 * 1024  # of a response's text; `…/response` returns all of it

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from loom.access import Actor
 from loom.models import Node, Tree
 from loom.queries import lookup
+from loom.queries.lookup import hides, path_ids, selected_versions
 from loom.queries.node_context import Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.path import hides, path_ids, selected_versions
 from loom.queries.workspaces import outline
 from loom.rules.errors import not_found
 

@@ -10,11 +10,11 @@ from django.utils.dateparse import parse_date, parse_datetime
 
 from loom.access import Actor
 from loom.models import ORDINAL_BITS, Mark, Node, Tree, Workspace
-from loom.queries import path
+from loom.queries import lookup
+from loom.queries.lookup import selected_versions
 from loom.queries.node_rows import NodeRow, fetch, in_chunks, listed, rows_of
-from loom.queries.path import selected_versions
 from loom.queries.search_index import Candidate, Match, Scope, candidates, fold, match
-from loom.rules import addresses
+from loom.rules import identity
 from loom.rules.errors import CommandError
 
 Kind = Literal["", "text", "annotation", "tree"]
@@ -99,8 +99,8 @@ def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
         rows = rows.filter(created_at__gte=only.since)
     made = dict(rows.values_list("pk", "created_at"))
     if only.tag:
-        tagged = _tagged(only.tag, {addresses.of_tree(key) for key in made})
-        made = {key: at for key, at in made.items() if addresses.of_tree(key) in tagged}
+        tagged = _tagged(only.tag, {identity.of_tree(key) for key in made})
+        made = {key: at for key, at in made.items() if identity.of_tree(key) in tagged}
     return dict(made)
 
 
@@ -158,16 +158,22 @@ def find_in_tree(
     below: Node | None = None,
     limit: int = 5,
 ) -> Found:
-    """Texts and annotations of one tree, or of what is at or below one of its nodes."""
+    """Texts and annotations of one tree, and what has a tag of that name; or only texts of what is
+    at or below one of its nodes."""
     _demand_query(query)
     scope = Scope((tree.pk,), below.slot_id if below is not None else None)
     matches = _node_matches(actor, query, scope, {tree.pk: workspace}, [tree])
+    if below is None:
+        tagged, _ = _tag_matches(actor, query, {tree.pk: workspace}, {tree.pk: tree})
+        matches = {**tagged, **matches}
     return _best(matches, {}, {tree.pk: tree}, limit)
 
 
-def find_in_grove(actor: Actor, query: str, *, limit: int = 5, only: Filters = EVERYTHING) -> Found:
-    """Texts, annotations and titles of all trees of the actor's grove that pass the filters `only`;
-    without a query everything that has its tag."""
+def find_in_grove(
+    actor: Actor, query: str, *, limit: int = 5, offset: int = 0, only: Filters = EVERYTHING
+) -> Found:
+    """Texts, annotations, titles and tags of all trees of the actor's grove that pass the filters
+    `only`; without a query everything that has its tag. The hits after the first `offset`."""
     if query.strip() or not only.tag:
         _demand_query(query)
     trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).select_related("grove")
@@ -180,12 +186,34 @@ def find_in_grove(actor: Actor, query: str, *, limit: int = 5, only: Filters = E
         matches = _node_matches(actor, query, Scope(tuple(by_id)), workspaces, by_id.values())
         folded = fold(query)
         titles = {key: found for key, tree in by_id.items() if (found := match(folded, tree.title))}
+        tagged = _tag_matches(actor, query, workspaces, by_id)
+        matches, titles = {**tagged[0], **matches}, {**tagged[1], **titles}
     else:
         matches, titles = _bearers(actor, only.tag, workspaces, by_id)
     kept = passing(only, matches, titles)
     matches = {key: one for key, one in matches.items() if key in kept.nodes}
     titles = {key: one for key, one in titles.items() if key in kept.trees}
-    return _best(matches, titles, by_id, limit, None if only.sort == "best" else kept)
+    times = None if only.sort == "best" else kept
+    return _best(matches, titles, by_id, limit, times=times, offset=offset)
+
+
+def _tag_matches(
+    actor: Actor, query: str, workspaces: dict[int, Workspace | None], trees: dict[int, Tree]
+) -> tuple[dict[int, Match], dict[int, Match]]:
+    """What has a tag whose name matches the query, with or without its `#`."""
+    folded = fold(query.strip().removeprefix("#"))
+    rows = Mark.objects.filter(tree__in=list(trees), kind="tag", removed_at__isnull=True)
+    labels = rows.order_by().values_list("label", flat=True).distinct()
+    nodes: dict[int, Match] = {}
+    titles: dict[int, Match] = {}
+    for label in labels if folded else []:
+        found = match(folded, label)
+        if found is not None:
+            alike = Match(0, found.times, found.score)
+            bearers = _bearers(actor, label, workspaces, trees)
+            nodes |= dict.fromkeys(bearers[0], alike)
+            titles |= dict.fromkeys(bearers[1], alike)
+    return nodes, titles
 
 
 def _bearers(
@@ -193,12 +221,12 @@ def _bearers(
 ) -> tuple[dict[int, Match], dict[int, Match]]:
     """Everything with the tag: selected nodes that are not hidden, and trees. All match equally."""
     found = bearing(tag, trees)
-    ids = [key for item in found if (key := addresses.node_id(item)) is not None]
+    ids = [key for item in found if (key := identity.node_id(item)) is not None]
     rows = Node.objects.filter(pk__in=ids, kind__in=("text", "annotation"), version_pruned=False)
     every = [Candidate(*row) for row in rows.values_list("id", "slot_id", "length")]
     alike = Match(0, 1, 1.0)
     nodes = {one.id: alike for one in _seen(actor, every, workspaces, trees.values())}
-    titles = {key: alike for item in found if (key := addresses.tree_id(item)) in trees}
+    titles = {key: alike for item in found if (key := identity.tree_id(item)) in trees}
     return nodes, {key: one for key, one in titles.items() if key is not None}
 
 
@@ -247,12 +275,12 @@ def _seen(
         here = of_tree.get(tree.pk, [])
         if not here:
             continue
-        hidden = path.hidden_slots(tree)
+        hidden = lookup.hidden_slots(tree)
         standing = selected_versions((one.slot_id for one in here), workspaces.get(tree.pk))
         seen += [
             one for one in here if one.slot_id not in hidden and standing[one.slot_id][0] == one.id
         ]
-    gone = path.withheld(actor, [one.id for one in seen])
+    gone = lookup.withheld(actor, [one.id for one in seen])
     return [one for one in seen if one.id not in gone]
 
 
@@ -271,10 +299,12 @@ def _best(
     titles: dict[int, Match],
     trees: dict[int, Tree],
     limit: int,
+    *,
     times: Passing | None = None,
+    offset: int = 0,
 ) -> Found:
     """Best first, ties in order of creation; titles before nodes with the same score. By `times`
-    instead: in order of time."""
+    instead: in order of time. Of these those after `offset`."""
     every = [(-one.score, key, one) for key, one in titles.items()]
     every += [(-one.score, key, one) for key, one in nodes.items()]
     every.sort(key=lambda item: item[:2])
@@ -283,9 +313,10 @@ def _best(
     best = every[0][2].score
     if times is not None:
         every.sort(key=lambda item: times.rank(item[1], is_node=item[1] in nodes))
-    rows = {row.id: row for row in rows_of([key for _, key, _ in every[:limit] if key in nodes])}
+    shown = every[offset : offset + limit]
+    rows = {row.id: row for row in rows_of([key for _, key, _ in shown if key in nodes])}
     hits = []
-    for _, key, one in every[:limit]:
+    for _, key, one in shown:
         row = rows.get(key)
         tree = trees[key if row is None else key >> ORDINAL_BITS]
         hits.append(Hit(tree, row, round(one.score / best, 2), one.at, one.times))

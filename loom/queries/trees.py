@@ -1,15 +1,17 @@
 """Groves and trees as a whole: their bodies and sizes, marks, and the skeleton without texts."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.contrib.sessions.models import Session
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor
 from loom.models import (
     ORDINAL_BITS,
     Grove,
+    Mark,
     Membership,
     Node,
     Participant,
@@ -21,7 +23,8 @@ from loom.models import (
 )
 from loom.queries import lookup
 from loom.queries.node_rows import EXCLUDED, PRUNED, VERSION_PRUNED, fetch, flag_bits, walked
-from loom.rules.hashes import instant
+from loom.rules import identity
+from loom.rules.identity import instant
 
 
 def browsers_of(user: User) -> "QuerySet[UserSession]":
@@ -121,6 +124,7 @@ def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str
         "seq": head_of(tree),
         "created_at": instant(tree.created_at),
         "archived_at": instant(tree.archived_at) if tree.archived_at else None,
+        "tags": list(tags_on(actor, [tree]).get(tree.pk, ())),
         "workspace": workspace_part(tree, workspace),
     }
 
@@ -151,6 +155,30 @@ _ON = """SELECT m.uid, m.kind, m.label, n.local_id FROM loom_mark m
     JOIN loom_item i ON i.id = m.item_id JOIN loom_node n ON n.id = i.node_id
     WHERE m.tree_id = %s AND m.kind IN ('bookmark', 'tag') AND m.removed_at IS NULL
     ORDER BY m.id"""
+
+
+def tags_in(actor: Actor) -> list[dict[str, Any]]:
+    """`[{name, colour, items}]`: the tags of the actor's grove by name, with how many items have
+    each. Two queries."""
+    rows = Mark.objects.filter(tree__grove=actor.grove, kind="tag", removed_at__isnull=True)
+    rows = rows.filter(tree__erasing_at__isnull=True).order_by()
+    found = dict(rows.values_list("label").annotate(many=Count("item", distinct=True)))
+    colours = Grove.objects.values_list("settings", flat=True).get(pk=actor.grove.pk)
+    chosen: dict[str, str] = colours.get("tag_colours", {})
+    return [
+        {"name": name, "colour": chosen.get(name, ""), "items": found.get(name, 0)}
+        for name in sorted({*found, *chosen}, key=str.casefold)
+    ]
+
+
+def tags_on(actor: Actor, trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
+    """The tags on these trees themselves, by name; by the tree's row id. One query."""
+    items = [identity.of_tree(tree.pk) for tree in trees]
+    marks = Mark.objects.filter(item__in=items, kind="tag", removed_at__isnull=True)
+    found: dict[int, tuple[str, ...]] = {}
+    for key, label in marks.order_by("label").values_list("tree_id", "label"):
+        found[key] = (*found.get(key, ()), label)
+    return found
 
 
 def marks_of(actor: Actor, tree: Tree) -> list[tuple[str, str, str, str]]:

@@ -15,10 +15,11 @@ from django.db.models import Count, QuerySet, Sum
 
 from loom.access import Actor
 from loom.models import Generation, Grove, Node, Participant, Purse, Tree, Workspace
+from loom.queries.lookup import path_ids, path_of
 from loom.queries.node_rows import fetch, listed
-from loom.queries.path import path_ids, path_of
 from loom.rules import prices as table
 from loom.rules.prices import NANO, Prices
+from loom.rules.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
 
 # The vocabularies that litellm ships as files, so that nothing is loaded over the network.
 _FILES = "litellm/litellm_core_utils/tokenizers"
@@ -299,10 +300,14 @@ def estimate(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) 
 def _reading(one: Participant, text: str) -> dict[str, Any]:
     tokens, how = tokens_of(one.persona + text, one.model_ref)
     prices = prices_of(one)
+    is_local = one.model_ref.partition(":")[0] == LOCAL
+    limit = LOCAL_WINDOW if is_local else max(0, one.context_limit - RESERVE)
     return {
         "participant": one.uid,
         "name": one.name,
-        "tokens": min(tokens, one.context_limit),
+        "tokens": min(tokens, limit),
+        "whole": tokens,
+        "limit": limit,
         "how": how,
         "length": one.max_tokens or USUAL_TOKENS,
         "prices": prices.body() if prices else None,

@@ -14,10 +14,10 @@ from django.db.models import Q
 
 from loom.access import Actor
 from loom.models import ORDINAL_BITS, Call, Node, Tree, Workspace
+from loom.queries.lookup import path_ids, selected_versions
 from loom.queries.node_bodies import proof_of
 from loom.queries.node_rows import NodeRow, as_row, columns, fetch, in_chunks, listed
-from loom.queries.path import path_ids, selected_versions
-from loom.rules import hashes
+from loom.rules import identity
 
 Verdict = Literal["sealed", "open", "broken"]
 _PIECE = 1 << 20
@@ -197,7 +197,7 @@ def _reason(one: Evidence, found: _Findings) -> str:
 
 def _hash_of(row: NodeRow, edited_hash: str) -> str:
     try:
-        return hashes.sha256(proof_of(row, row.more, edited_hash))
+        return identity.sha256(proof_of(row, row.more, edited_hash))
     except ValueError:  # blocks that are not JSON, a lone surrogate
         return ""
 

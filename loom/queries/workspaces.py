@@ -1,17 +1,25 @@
-"""A workspace as the API shows it: position, versions, outline, drafts."""
+"""Workspaces and turns as the API shows them: position, versions, drafts, rounds."""
 
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 
-from loom.access import Actor
-from loom.models import Draft, Node, Tree, VersionChoice, Workspace
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+
+from loom.access import Actor, items_of
+from loom.grammar.lines import digest_named, digest_of
+from loom.models import Draft, Generation, Node, Step, Tree, Turn, VersionChoice, Workspace
 from loom.queries import lookup
+from loom.queries.lookup import selected_versions
 from loom.queries.node_bodies import counted_below
 from loom.queries.node_rows import NodeRow, fetch, rows_of, walked
-from loom.queries.path import selected_versions
 from loom.queries.trees import position_of
-from loom.rules.hashes import instant
+from loom.rules import budgets, identity
+from loom.rules.budgets import Budget, Spent
+from loom.rules.identity import instant
 
 # A person's drafts in a tree, as the API shows them.
 
@@ -217,3 +225,118 @@ def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[Nod
     found = selected_versions(near, workspace)
     rows = rows_of([key for key, _ in found.values()])
     return sorted([*rows, here], key=lambda row: row.slot_id)
+
+
+# Turns as they are shown: what they may use, what they used, and the body of docs/model.md §14.3.
+
+
+WITH = (
+    "tree__grove",
+    "participant",
+    "invoked_by__user",
+    "invoked_at",
+    "stands_at",
+    "input_node",
+    "generation",
+    "node",
+)
+
+
+def turns() -> QuerySet[Turn]:
+    """Turns with the rows that their body needs; the request of the current round is read when
+    it is asked for."""
+    return Turn.objects.select_related(*WITH).defer("prepared")
+
+
+def budget_of(turn: Turn) -> Budget:
+    """What the turn may use: its preset and what was granted in addition."""
+    return budgets.extended(budgets.budget_of(turn.preset), turn.more_steps)
+
+
+def lines_of(turn: Turn) -> QuerySet[Step]:
+    """The steps of the turn's lines, in order; one per line, also if it made several."""
+    return Step.objects.filter(turn_uid=turn.uid).exclude(turn_place="").order_by("id")
+
+
+def texts_of(steps: Sequence[Step]) -> dict[int, str]:
+    """The texts that stored lines only name, by the id of the step: those of the nodes that
+    the steps touched, found by their digests. Two queries; none where no line names one."""
+    named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
+    items = chain.from_iterable(items_of(step for step, _ in named).values()) if named else ()
+    keys = [key for item in items if (key := identity.node_id(item)) is not None]
+    if not keys:
+        return {}
+    rows = Node.objects.filter(pk__in=keys).values_list("text", flat=True)
+    texts = {digest_of(text): text for text in rows}
+    return {step.pk: texts[digest] for step, digest in named if digest in texts}
+
+
+def spent_of(turn: Turn, now: datetime) -> Spent:
+    """What the turn has used by now. A line that was refused is no step of it."""
+    used = (
+        lines_of(turn)
+        .filter(outcome="ok")
+        .aggregate(steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True))
+    )
+    end = turn.ended_at or now
+    return Spent(
+        steps=used["steps"],
+        items=used["items"],
+        rounds=len(turn.rounds),
+        milliseconds=int((end - turn.created_at).total_seconds() * 1000),
+        tokens=turn.tokens,
+        steps_today=_steps_today(turn, now),
+    )
+
+
+def _steps_today(turn: Turn, now: datetime) -> int:
+    since = now - timedelta(hours=budgets.HOURS_OF_A_DAY)
+    views = Workspace.objects.filter(participant=turn.participant_id, tree=turn.tree_id)
+    rows = Step.objects.filter(workspace__in=views, at__gte=since)  # by the index on (…, at)
+    return rows.exclude(turn_uid="").count()
+
+
+def turn_body(turn: Turn) -> dict[str, Any]:
+    """The turn as API and events show it; read with WITH. Three queries."""
+    budget, spent = budget_of(turn), spent_of(turn, timezone.now())
+    return {
+        "id": turn.uid,
+        "tree": turn.tree.uid,
+        "status": turn.status,
+        "participant": turn.participant.uid,
+        "invoked_by": turn.invoked_by.uid,
+        "point": turn.invoked_at.local_id,
+        "stands": turn.stands_at.local_id,
+        "input": turn.input_node.local_id if turn.input_node else None,
+        "as": turn.form,
+        "budget": {
+            "preset": turn.preset,
+            "steps": budget.steps,
+            "depth": budget.depth,
+            "items": budget.items,
+            "rounds": budget.rounds,
+            "milliseconds": budget.milliseconds,
+            "tokens": budget.tokens,
+        },
+        "usage": {
+            "steps": spent.steps,
+            "depth": spent.depth,
+            "items": spent.items,
+            "rounds": spent.rounds,
+            "milliseconds": spent.milliseconds,
+            "tokens": spent.tokens,
+            "shown": budgets.shown(budget, spent),
+        },
+        "extension": turn.extension,
+        "generations": list(_rounds(turn).values_list("uid", flat=True)),
+        "steps": list(lines_of(turn).values_list("seq", flat=True)),
+        "node": turn.node.local_id if turn.node else None,
+        "finish": turn.finish or None,
+        "error": turn.error,
+        "created_at": instant(turn.created_at),
+        "ended_at": instant(turn.ended_at) if turn.ended_at else None,
+    }
+
+
+def _rounds(turn: Turn) -> QuerySet[Generation]:
+    return Generation.objects.filter(turn=turn, round__gt=0).order_by("round", "id")

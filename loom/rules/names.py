@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from loom.rules.errors import CommandError
 
 IMPORTED = "imported"
+# The colours that tags can have, in the order of the style sheet.
+TAG_COLOURS = ("ink", "blue", "teal", "rust", "green", "plum", "amber", "rose")
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 # What headers say of a person is not part of a name.

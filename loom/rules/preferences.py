@@ -50,6 +50,8 @@ ACTIONS = (
     Action("split", "s"),
     Action("compare", "c"),
     Action("more", "."),
+    Action("focus", "f"),
+    Action("read", "v"),
     *(Action(f"take-{number}", str(number)) for number in range(1, 10)),
 )
 BY_ID = {action.id: action for action in ACTIONS}
@@ -118,9 +120,12 @@ def _demand_apart(combos: Mapping[str, str]) -> None:
 # How one person likes the page: fonts, nodes, defaults. Kept as plain values per user.
 
 
-Prose = Literal["serif", "sans"]
+Prose = Literal["serif", "sans", "mono"]
 Size = Literal["small", "medium", "large", "larger"]
 Width = Literal["narrow", "medium", "wide"]
+Leading = Literal["tight", "medium", "loose"]
+Align = Literal["start", "justified"]
+Paste = Literal["plain", "markdown"]
 Nodes = Literal["full", "quiet", "plain"]
 Edits = Literal["ask", "version", "fork"]
 Theme = Literal["system", "light", "dark"]
@@ -129,7 +134,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "prose": get_args(Prose),
     "size": get_args(Size),
     "width": get_args(Width),
+    "leading": get_args(Leading),
+    "align": get_args(Align),
     "nodes": get_args(Nodes),
+    "paste": get_args(Paste),
     "edits": get_args(Edits),
 }
 
@@ -140,12 +148,17 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8}){0,2}")
 @dataclass(frozen=True)
 class Preferences:
     """The choices of one person. `temperature`: 0 to 2, or None for the model's own;
-    `language`: the code of one, or "" for what the browser asks for."""
+    `language`: the code of one, or "" for what the browser asks for;
+    `styled`: whether Markdown in a buffer is shown as what it is; `paste`: formatted text."""
 
     prose: Prose = "serif"
     size: Size = "medium"
     width: Width = "medium"
+    leading: Leading = "medium"
+    align: Align = "start"
     nodes: Nodes = "full"
+    paste: Paste = "plain"
+    styled: bool = True
     temperature: float | None = None
     edits: Edits = "ask"
     verbose: bool = False
@@ -175,7 +188,7 @@ def _fits(name: str, value: object) -> bool:
         return value is None or (is_number and 0 <= value <= 2)  # type: ignore[operator]
     if name == "language":
         return isinstance(value, str) and (not value or bool(_LANGUAGE.fullmatch(value)))
-    if name == "verbose":
+    if name in ("verbose", "styled"):
         return isinstance(value, bool)
     is_table = isinstance(value, dict)
     return is_table and all(

@@ -170,6 +170,21 @@ def why_refused(url: str, allow: Sequence[str]) -> str:
     return ""
 
 
+def private_entry(url: str) -> str:
+    """The entry by which an owner may allow `url` in the page, such as `127.0.0.1:11434`: this
+    host and port alone. "" for what the page never opens: the addresses where clouds keep their
+    keys, and what is no address at all."""
+    try:
+        target = read_url(url)
+    except BadUrl:
+        return ""
+    if target.literal is not None:
+        inner = unwrapped(target.literal)
+        if any(one in net for one in (inner, *_inside(inner)) for net in _METADATA):
+            return ""
+    return target.entry
+
+
 def line_to_add(url: str) -> str:
     """The setting that would allow `url`; "" where nothing can."""
     try:

@@ -1,7 +1,10 @@
 """The kinds of providers that a form offers, and what a probe of an endpoint looks for. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from loom.rules.samplers import SAMPLERS
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,10 @@ class Kind:
 
 
 LOCAL: Final = "local"
+# Tokens that a model reads where neither a person nor its provider says how many.
+DEFAULT_CONTEXT: Final = 32_768
+RESERVE: Final = 1024  # of them, which are kept for the answer (docs/model.md §6.3)
+LOCAL_WINDOW: Final = 1200  # tokens in front that the embedded model reads within 5 s on two cores
 KINDS: Final = (
     Kind(
         "openai",
@@ -101,6 +108,30 @@ CHECKS: Final = (
     *WAYS,
     "usage",
     "grammar",
+    *(one.name for one in SAMPLERS),
+    "logit_bias",
 )
 # Of these a participant's capabilities say how it is asked.
 REMEMBERED: Final = (*WAYS, "grammar")
+
+
+# Samplers that a provider of a kind takes, as long as no probe has looked: what its own
+# documentation names. Of any other kind nothing is taken for granted but texts that end an answer.
+_DOCUMENTED: Final[dict[str, frozenset[str]]] = {
+    "openai": frozenset(
+        ("top_p", "frequency_penalty", "presence_penalty", "seed", "stop", "logit_bias")
+    ),
+    "anthropic": frozenset(("top_p", "top_k", "stop")),
+    "litellm": frozenset(("top_p", "frequency_penalty", "presence_penalty", "seed", "stop")),
+}
+PROBED: Final = (*(one.name for one in SAMPLERS), "logit_bias")
+
+
+def samplers_of(model_ref: str, found: Mapping[str, bool]) -> frozenset[str]:
+    """The samplers that a participant's endpoint takes: what the probe found, else what is
+    documented of its kind."""
+    if any(name in found for name in PROBED):
+        taken = {name for name in PROBED if found.get(name)}
+        return frozenset(taken | {"stop"} | ({"grammar"} if found.get("grammar") else set()))
+    documented = _DOCUMENTED.get(model_ref.partition(":")[0], frozenset({"stop"}))
+    return documented | ({"grammar"} if found.get("grammar") else frozenset())

@@ -11,9 +11,9 @@ from django.utils import timezone
 from loom.commands.participants import MAX_NAME, participant_body
 from loom.events import streams
 from loom.models import ORDINAL_BITS, Grove, Node, Participant, Tree
-from loom.rules import addresses
+from loom.rules import identity
 from loom.rules.names import IMPORTED, cleaned
-from loom.transfer.pyloom import UNNAMED
+from loom.transfer.gathering import UNNAMED
 
 
 class Ledger:
@@ -74,9 +74,9 @@ class Addressing:
     def of(self, name: str) -> int | None:
         """The item's id; None where the item is not there."""
         if name == "tree":
-            return addresses.of_tree(self.tree.pk)
+            return identity.of_tree(self.tree.pk)
         if name in self.ledger.names:
-            return addresses.of_node(self.ledger.row(self.ledger.names[name]))
+            return identity.of_node(self.ledger.row(self.ledger.names[name]))
         if name not in self._elsewhere:
             self._elsewhere[name] = self._found(name)
         return self._elsewhere[name]
@@ -92,9 +92,9 @@ class Addressing:
         trees = Tree.objects.filter(grove=self.tree.grove_id, erasing_at__isnull=True)
         tree = trees.filter(uid=match[1]).first()
         if tree is None or match[2] is None:
-            return addresses.of_tree(tree.pk) if tree else None
+            return identity.of_tree(tree.pk) if tree else None
         node = Node.objects.filter(tree=tree, local_id=match[2]).values_list("id", flat=True)
-        return addresses.of_node(node[0]) if node else None
+        return identity.of_node(node[0]) if node else None
 
 
 # The authors in a file: the importer under their own name, and no other member of the grove.

@@ -2,29 +2,34 @@
 
 import mmap
 import re
+from array import array
+from bisect import bisect_left
 from codecs import utf_8_decode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import ijson
 
 from loom.rules.errors import CommandError
-from loom.transfer.records import MAX_TEXT_BYTES, Report, too_long, unreadable
+from loom.transfer.records import (
+    MAX_TEXT_BYTES,
+    Report,
+    is_secret_name,
+    too_long,
+    unreadable,
+)
 
 Event = tuple[str, Any]
 MAX_DEPTH = 64
 FIELD = 256 * 1024  # characters that one field of a node can have
+MAX_PART = 32 * 1024 * 1024  # characters of one tree of several, which is held in memory
 _STARTS = ("start_map", "start_array")
 _ENDS = ("end_map", "end_array")
-_SECRET_NAME = re.compile(
-    r"api.?key|secret|passw|credential|authorization|bearer|(access|auth|refresh|private).?(token|key)"
-    r"|^(key|token|pwd|auth|cookie|organi[sz]ation)$",
-    re.IGNORECASE,
-)
 _SECRET = re.compile(
     r"\b(sk|pk|rk)-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{20,}|\bAIza[A-Za-z0-9_-]{30,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{30,}|\bBearer\s+[A-Za-z0-9._~+/-]{16,}|-----BEGIN [A-Z ]*PRIVATE KEY"
@@ -35,8 +40,16 @@ class TooMuch(Exception):
     """A value is too large or nested too deeply to keep; it was read to its end."""
 
 
-def value_of(first: Event, events: Iterator[Event], *, most: int = FIELD) -> Any:
-    """The value that starts with `first`, with at most `most` characters and 64 levels."""
+def value_of(
+    first: Event,
+    events: Iterator[Event],
+    *,
+    most: int = FIELD,
+    weight: int = 1,
+    depth: int = MAX_DEPTH,
+) -> Any:
+    """The value that starts with `first`, with at most `most` characters and `depth` levels; a
+    value that is no text counts as `weight` characters."""
     event, value = first
     if event not in _STARTS:
         if value.__class__ is str and len(value) > most:
@@ -46,8 +59,8 @@ def value_of(first: Event, events: Iterator[Event], *, most: int = FIELD) -> Any
     stack, key, left = [top], "", most
     while stack:
         event, value = next(events)
-        left -= len(value) + 1 if value.__class__ is str else 1
-        if left < 0 or len(stack) > MAX_DEPTH:
+        left -= len(value) + weight if value.__class__ is str else weight
+        if left < 0 or len(stack) > depth:
             _pass_over(events, len(stack) + _step(event))
             raise TooMuch
         if event == "map_key":
@@ -95,9 +108,7 @@ def _plain(value: Any) -> Any:
 def without_secrets(name: str, value: Any, report: Report) -> tuple[bool, Any]:
     """The field without keys, and whether anything is left: keys are removed and reported by
     name."""
-    if _SECRET_NAME.search(name.rpartition(".")[2]) or (
-        isinstance(value, str) and _SECRET.search(value)
-    ):
+    if is_secret_name(name) or (isinstance(value, str) and _SECRET.search(value)):
         if value in (None, "", [], {}):
             return True, value
         report.dropped[name] += 1
@@ -145,13 +156,18 @@ class Frame:
     in_children: bool = False
 
 
-def nodes(events: Iterator[Event], report: Report) -> Iterator[Frame]:
-    """The nodes of a tree whose outermost object has just started, each when it ends: children
-    before parents, the outermost last. Numbers are in reading order."""
-    stack = [Frame(0, -1)]
+def nodes(
+    events: Iterator[Event], report: Report, outermost: Frame | None = None
+) -> Iterator[Frame]:
+    """The nodes of a tree whose outermost object (or list of `outermost`) has just started, each
+    when it ends: children before parents, the outermost last. Numbers are in reading order."""
+    stack = [outermost or Frame(0, -1)]
     count = 1
     while stack:
         top = stack[-1]
+        if top is outermost and not top.in_children:
+            yield stack.pop()
+            return
         event, name = next(events)
         if top.in_children:
             if event == "start_map":
@@ -174,6 +190,9 @@ def _field(top: Frame, name: str, events: Iterator[Event], report: Report) -> No
             raise unreadable(f"The children of node {top.number:,} are not a list.")
         top.in_children = first[0] == "start_array"
         return
+    if name == "masked_head" and first[0] == "start_map":
+        top.fields[name] = _masked(first, events)
+        return
     most = MAX_TEXT_BYTES + 1 if name == "text" else FIELD
     try:
         top.fields[name] = kept(name, first, events, report, most=most)
@@ -182,39 +201,63 @@ def _field(top: Frame, name: str, events: Iterator[Event], report: Report) -> No
             raise too_long(f"The text of node {top.number:,}") from None
 
 
+def _masked(first: Event, events: Iterator[Event]) -> Any:
+    """The nodes inside a compound node, which are not lost if they are too many."""
+    try:
+        return value_of(first, events, most=MAX_PART, weight=16, depth=16 * MAX_DEPTH)
+    except TooMuch:
+        raise unreadable(
+            "A compound node of the file is too large.", "save it again without a hoisted node"
+        ) from None
+
+
 # Checks a file's bytes before anything is parsed: UTF-8, no lone surrogates, and which format it
 # is, by content, never by the file's name.
 
 
-MAX_FILE = 256 * 1024 * 1024
+MAX_FILE = 512 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 _PIECE = 1024 * 1024
 _LONGEST = 6 * MAX_TEXT_BYTES  # a text of 4 MiB in which every byte is written as an escape
-_HALF = re.compile(rb"\\u[dD]([89a-fA-F])[0-9a-fA-F]{2}")
 _LOW = re.compile(rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 # No backtracking: digits are counted from where they start, and a string that never ends takes the
 # rest of the file with it.
 _DIGITS = re.compile(rb"(?<![0-9])[0-9]{4000}")
 _NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|(?<![0-9])([0-9]{4000})', re.DOTALL)
-_TELLING = {"heddle": "heddle", "root": "pyloom", "children": "pyloom-simple"}
+_BROKEN = re.compile(rb"\\u(?:[dD]([89a-fA-F])[0-9a-fA-F]{2}|0000)")
+_MOST_BROKEN = 100_000
+REPLACED = rb"\ufffd"
 _BACKSLASH = 92
 Tell = Callable[[int], None]
 
 
 class Source:
-    """The file as a reader sees it: without a byte order mark; `tell` is called with the
-    position."""
+    """The file as a reader sees it: without a byte order mark, and with U+FFFD for the escapes at
+    `broken`; `tell` is called with the position."""
 
-    def __init__(self, path: Path, tell: Tell) -> None:
+    def __init__(self, path: Path, tell: Tell, broken: "array[int] | None" = None) -> None:
         self._file = path.open("rb")
         self._tell = tell
+        self._broken = broken if broken is not None else array("q")
         self._first = len(BOM) if self._file.read(len(BOM)) == BOM else 0
         self.seek(0)
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes."""
-        self._tell(self._file.tell())
-        return self._file.read(size)
+        start = self._file.tell()
+        self._tell(start)
+        piece = self._file.read(size)
+        return piece if not self._broken else self._mended(piece, start)
+
+    def _mended(self, piece: bytes, start: int) -> bytes:
+        found = bisect_left(self._broken, start - len(REPLACED) + 1)
+        made = bytearray(piece)
+        for at in self._broken[found:]:
+            if at >= start + len(piece):
+                break
+            first, last = max(at, start), min(at + len(REPLACED), start + len(piece))
+            made[first - start : last - start] = REPLACED[first - at : last - at]
+        return bytes(made)
 
     def seek(self, offset: int) -> None:
         """Moves to a position, counted from behind the byte order mark."""
@@ -227,9 +270,10 @@ class Source:
         self._file.close()
 
 
-def demand_readable(path: Path, tell: Tell) -> None:
-    """Raises for a file that is empty or too large, that is not UTF-8, or contains U+0000, a lone
-    surrogate, or a text that is too long for a node."""
+def demand_readable(path: Path, tell: Tell) -> "array[int]":
+    """Raises for a file that is empty or too large, that is not UTF-8, or contains U+0000 or a
+    text that is too long for a node. Returns the positions of lone surrogates and of U+0000 that
+    are written as escapes, for `Source` to replace."""
     size = path.stat().st_size
     if size > MAX_FILE:
         raise CommandError(
@@ -242,8 +286,9 @@ def demand_readable(path: Path, tell: Tell) -> None:
         raise unreadable("The file is empty.")
     _demand_utf8(path, tell)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        _demand_whole(data, tell)
+        broken = _broken(data, tell)
         _demand_short_numbers(data)
+    return broken
 
 
 def _demand_utf8(path: Path, tell: Tell) -> None:
@@ -269,20 +314,26 @@ def _demand_utf8(path: Path, tell: Tell) -> None:
             tell(at)
 
 
-def _demand_whole(data: mmap.mmap, tell: Tell) -> None:
-    """Raises for escaped lone surrogates: the parser would turn them into question marks."""
+def _broken(data: mmap.mmap, tell: Tell) -> "array[int]":
+    """The positions of escaped lone surrogates, which the parser would turn into question marks,
+    and of escaped U+0000. Raises where there are too many."""
     whole = 0
-    for count, found in enumerate(_HALF.finditer(data)):
+    positions = array("q")
+    for count, found in enumerate(_BROKEN.finditer(data)):
         if count % 10_000 == 0:
             tell(found.start())
         if not _is_escape(data, found.start()):
             continue
-        if found[1] in b"89abAB":
-            if not _LOW.match(data, found.end()):
-                raise _half(found.start())
-            whole = found.end()
-        elif found.start() != whole:
+        if found[1] is not None and found[1] in b"89abAB":
+            if _LOW.match(data, found.end()):
+                whole = found.end()
+                continue
+        elif found[1] is not None and found.start() == whole:
+            continue
+        positions.append(found.start())
+        if len(positions) > _MOST_BROKEN:
             raise _half(found.start())
+    return positions
 
 
 def _demand_short_numbers(data: mmap.mmap) -> None:
@@ -313,25 +364,11 @@ def _half(at: int) -> CommandError:
     )
 
 
-def format_of(source: Source) -> str:
-    """The format, by the first characteristic key of the outermost object."""
-    depth = 0
-    for event, value in parsed(source):
-        if depth == 0 and event != "start_map":
-            raise unreadable("The file contains JSON, but not an object.")
-        if depth == 1 and event == "map_key" and value in _TELLING:
-            return _TELLING[value]
-        if event in ("start_map", "start_array"):
-            depth += 1
-        elif event in ("end_map", "end_array"):
-            depth -= 1
-    raise unreadable("The file is JSON in an unknown format.")
-
-
-def parsed(source: Source) -> Iterator[tuple[str, Any]]:
-    """The events of the JSON; INVALID_SYNTAX if it is invalid or contains U+0000."""
+def parsed(source: Source | BytesIO, *, is_lines: bool = False) -> Iterator[tuple[str, Any]]:
+    """The events of the JSON, or of several values one after the other; INVALID_SYNTAX if it is
+    invalid or contains U+0000."""
     with readable_json():
-        for event, value in ijson.basic_parse(source):
+        for event, value in ijson.basic_parse(source, multiple_values=is_lines):
             if value.__class__ is str and "\0" in value:
                 raise unreadable("A text of the file contains U+0000.", "remove it from the file")
             yield event, value

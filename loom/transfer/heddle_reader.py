@@ -12,9 +12,8 @@ from django.db import transaction
 from pydantic import BaseModel, ValidationError
 
 from loom.models import Call
-from loom.rules import addresses
-from loom.rules.hashes import instant
-from loom.rules.ids import looks_like_id
+from loom.rules import identity
+from loom.rules.identity import instant, looks_like_id
 from loom.transfer.files import Event, TooMuch, skip, value_of
 from loom.transfer.heddle_shapes import (
     VERSION,
@@ -286,7 +285,7 @@ def _text(part: NodePart) -> str:
 
 
 def _link(part: LinkPart) -> Link:
-    if part.type not in addresses.STORED:
+    if part.type not in identity.STORED:
         raise unreadable(f"There is no link type {part.type!r}.")
     fields = part.model_dump(include=set(LinkPart.model_fields))
     return Link(**{**fields, "at": _instant(part.at, "a link")})

@@ -12,8 +12,7 @@ from loom.access import Actor, may_read_call
 from loom.models import Call, Link, Mark, Node, NodeSource, Participant, Tree
 from loom.queries.links import written
 from loom.queries.node_rows import in_chunks
-from loom.rules.addresses import home_of
-from loom.rules.hashes import instant
+from loom.rules.identity import home_of, instant
 from loom.transfer.heddle_shapes import FLAGS, VERSION, TreePart
 from loom.transfer.records import MAX_TEXT_BYTES
 
@@ -62,9 +61,9 @@ def _body(call: Call) -> Body:
 PAGE = 1000
 
 
-def pieces(actor: Actor, tree: Tree) -> Iterator[bytes]:
-    """The whole tree as pieces of JSON, with the calls that the actor may read. What is written in
-    the meantime is either left out or complete."""
+def pieces(actor: Actor, tree: Tree, *, calls: bool = True) -> Iterator[bytes]:
+    """The whole tree as pieces of JSON, with the calls that the actor may read, unless they are
+    left out. What is written in the meantime is either left out or complete."""
     nodes = Node.objects.filter(tree=tree)
     last = nodes.order_by("-id").values_list("id", flat=True)[0]
     nodes = nodes.filter(id__lte=last)
@@ -82,7 +81,8 @@ def pieces(actor: Actor, tree: Tree) -> Iterator[bytes]:
     yield b'\n],\n"links": [\n'
     yield from _joined(_links(tree, links, last))
     yield b'\n],\n"calls": [\n'
-    yield from _joined(batches(actor, tree, nodes))
+    if calls:
+        yield from _joined(batches(actor, tree, nodes))
     yield b"\n]}\n"
 
 

@@ -1,9 +1,12 @@
-"""An import from queued to done or failed: leased, all or nothing, can be stopped and run again."""
+"""An import from queued to done or failed: leased, each tree all or nothing, can be stopped and run
+again. A file of several trees waits until somebody has chosen some of them."""
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from django.conf import settings
@@ -14,13 +17,15 @@ from django.utils import timezone
 from loom.access import demand_role, get_actor
 from loom.commands import trees as tree_commands
 from loom.events import streams
-from loom.events.announce import enqueue
-from loom.models import Import, Tree
+from loom.events.streams import enqueue
+from loom.models import Import, ImportPart, Tree
 from loom.rules.errors import CommandError
-from loom.transfer import files, heddle_reader, pyloom, tree_builder
+from loom.transfer import heddle_reader, tree_builder, uploads
 from loom.transfer.authors import Authors
-from loom.transfer.files import Event
-from loom.transfer.records import CallRecord, Head, Mark, Record, Report, Spool, unreadable
+from loom.transfer.inputs import Part
+from loom.transfer.readers import documents
+from loom.transfer.recognition import Format
+from loom.transfer.records import Head, Mark, Record, Report, Spool, unreadable
 from loom.transfer.tree_builder import Growing
 
 LEASE = timedelta(seconds=30)
@@ -30,6 +35,10 @@ _EVERY_S = 1.0
 
 class Stopped(Exception):
     """Somebody asked to stop the import."""
+
+
+class Waiting(Exception):
+    """The file is kept until somebody has chosen what to import."""
 
 
 class Lost(Exception):
@@ -49,8 +58,8 @@ def take(uid: str) -> Import | None:
 
 
 class Beat:
-    """Extends the lease and reports the progress, in bytes of the file: reading it is a quarter,
-    writing the tree the rest. Raises Stopped or Lost."""
+    """Extends the lease and reports the progress, in bytes of the file: of a single tree reading is
+    a quarter, writing the rest; of several trees the place in the file. Raises Stopped or Lost."""
 
     def __init__(self, row: Import) -> None:
         self._row = row
@@ -58,17 +67,19 @@ class Beat:
         self._until = [row.leased_until]
         self._next = 0.0
         self._done = 0
+        self.has_several = False
 
     def read(self, at: int) -> None:
         """Records how much of the file was read; reports it once a second."""
-        self._done = max(self._done, at // 4)
+        self._done = max(self._done, at if self.has_several else at // 4)
         if time.monotonic() >= self._next:
             self.keep()
 
     def written(self, nodes: int, of: int) -> None:
         """Records how many nodes are written, or will be when the current transaction commits."""
-        quarter = self._row.total // 4
-        self._done = quarter + (self._row.total - quarter) * nodes // max(of, 1)
+        if not self.has_several:
+            quarter = self._row.total // 4
+            self._done = quarter + (self._row.total - quarter) * nodes // max(of, 1)
         self.keep()
 
     def keep(self) -> None:
@@ -99,13 +110,8 @@ log = logging.getLogger("heddle.transfer")
 BATCH = 1000
 CHARACTERS = 4_000_000
 FORGOTTEN = timedelta(seconds=15)
-Put = Callable[[Record | CallRecord], None]
-Reader = Callable[[Iterator[Event], Put, Report], Head]
-READERS: dict[str, Reader] = {
-    "heddle": heddle_reader.read,
-    "pyloom": pyloom.read_full,
-    "pyloom-simple": pyloom.read_simple,
-}
+UNDECIDED = timedelta(days=7)  # how long a file waits for somebody to choose
+MAX_PARTS = 50_000
 STOPPED = CommandError("REJECTED", "The import was stopped.", hint="nothing was added")
 BROKEN = CommandError(
     "UNAVAILABLE", "The import failed because of an internal error.", hint="see the log"
@@ -115,6 +121,7 @@ GIVEN_UP = CommandError(
     f"The import was interrupted {TRIES} times.",
     hint="check the worker",
 )
+UNCHOSEN = CommandError("REJECTED", "Nobody chose what to import.", hint="send the file again")
 
 
 def folder() -> Path:
@@ -133,7 +140,7 @@ def run(uid: str) -> None:
     try:
         _begin(row, beat)
         _bring(row, report, beat)
-    except Lost:
+    except (Lost, Waiting):
         return
     except Stopped:
         _fail(row, report, beat, STOPPED)
@@ -172,57 +179,195 @@ def _bring(row: Import, report: Report, beat: Beat) -> None:
     path = Path(row.file)
     if not path.is_file():
         raise unreadable("The file is no longer available.", "send it again")
-    row.total = path.stat().st_size
-    Import.objects.filter(pk=row.pk).update(total=row.total)
-    with Spool(path.with_suffix(".spool")) as spool:
-        head = _read(row, path, spool, report, beat)
-        beat.keep()
-        _write(row, head, spool, report, beat)
+    options = {name: str(value) for name, value in row.options.items()}
+    with uploads.Upload(path, row.name, options, beat.read) as upload:
+        row.total = upload.size
+        Import.objects.filter(pk=row.pk).update(total=row.total)
+        chosen = set(row.parts.filter(status="chosen").values_list("number", flat=True))
+        if chosen or row.parts.exists():
+            _bring_several(row, upload, chosen, report, beat)
+            return
+        every = upload.parts()
+        first, second = next(every, None), next(every, None)
+        if first is None:
+            raise unreadable("The file contains no nodes.")
+        if second is not None or first[1].asks:
+            _wait(row, chain([first, *([second] if second else [])], every), upload, beat)
+            return
+        _demand_format(row, first[0])
+        report.format = first[0].name
+        upload.mended(report)
+        _import_part(row, first[1], report, beat, _ended(row, report))
 
 
-def _read(row: Import, path: Path, spool: Spool, report: Report, beat: Beat) -> Head:
-    files.demand_readable(path, beat.read)
-    with files.Source(path, beat.read) as source:
-        found = files.format_of(source)
-        if row.format not in ("", found) and (row.format, found) != ("pyloom", "pyloom-simple"):
-            raise unreadable(
-                f"The file is not {row.format} but {found}.", "leave the format out, or name it"
+def _demand_format(row: Import, found: Format) -> None:
+    allowed = {"", found.name, *(("pyloom",) if found.name.startswith("pyloom") else ())}
+    if row.format not in allowed:
+        raise unreadable(
+            f"The file is not {row.format} but {found.name}.", "leave the format out, or name it"
+        )
+
+
+def _ended(row: Import, report: Report) -> Callable[[], None]:
+    """Records that the only tree of a file is complete."""
+
+    def record() -> None:
+        Import.objects.filter(pk=row.pk).update(
+            status="done", done=row.total, report=report.body(), error=None, leased_until=None
+        )
+
+    return record
+
+
+def _wait(
+    row: Import, every: Iterator[tuple[Format, Part]], upload: uploads.Upload, beat: Beat
+) -> None:
+    """Lists the trees of a file, and waits until somebody has chosen. With the option `choose=all`
+    they are all imported."""
+    beat.has_several = True
+    asks: set[str] = set()
+    titles: Counter[str] = Counter()
+    notes = list(upload.left_out[:20])
+    waiting: list[ImportPart] = []
+    is_all = row.options.get("choose") == "all"
+    try:
+        for number, (found, part) in enumerate(every):
+            if number >= MAX_PARTS:
+                raise unreadable(f"The file has more than {MAX_PARTS:,} trees.", "split it")
+            _demand_format(row, found)
+            asks |= set(part.asks)
+            titles[found.title] += 1
+            status = "chosen" if is_all else "listed"
+            at = datetime.fromisoformat(part.at) if part.at else None
+            waiting.append(
+                ImportPart(
+                    of=row,
+                    number=number,
+                    title=part.title.replace("\0", " "),
+                    at=at,
+                    count=part.count,
+                    status=status,
+                )
             )
-        source.seek(0)
-        head = READERS[found](files.parsed(source), spool.put, report)
-    if not spool.count:
-        raise unreadable("The file contains no nodes.")
-    return head
+    except CommandError as why:
+        if not waiting or sum(titles.values()) < 2:
+            raise
+        notes.append(f"After {len(waiting):,} trees the file cannot be read. {why.message}")
+    with transaction.atomic():
+        beat.keep()
+        ImportPart.objects.bulk_create(waiting, batch_size=1000)
+        asked = [way for way in documents.SPLITS if way in asks]
+        report = {"formats": dict(titles), "asks": asked, "notes": notes}
+        status = "queued" if is_all and not asked else "waiting"
+        Import.objects.filter(pk=row.pk).update(
+            status=status, done=row.total, report=report, leased_until=None
+        )
+    if status == "queued":
+        enqueue("loom.tasks.run_import", [row.uid], queue="transfer")
+    raise Waiting
 
 
-def _write(row: Import, head: Head, spool: Spool, report: Report, beat: Beat) -> None:
+def _bring_several(
+    row: Import, upload: uploads.Upload, chosen: set[int], report: Report, beat: Beat
+) -> None:
+    """Imports the chosen trees, each all or nothing; those that are done already stay."""
+    beat.has_several = True
+    upload.mended(report)
+    try:
+        for number, (found, part) in enumerate(upload.parts()):
+            if number in chosen:
+                chosen.discard(number)
+                own = Report(format=found.name)
+                if _import_one(row, number, part, own, beat=beat):
+                    report.add(own)
+                else:
+                    report.warnings += own.warnings[-1:]
+            if not chosen:
+                break
+    except CommandError as why:
+        report.warn(f"After {row.parts.count():,} trees the file cannot be read. {why.message}")
+    done = row.parts.filter(status="done").count()
+    failed = row.parts.filter(status="failed")
+    if not done and (first := failed.first()) is not None:
+        raise CommandError(
+            "INVALID_SYNTAX", str((first.error or {}).get("message")), hint="see the other trees"
+        )
+    tree = row.parts.filter(status="done").first() if done == 1 else None
+    report.trees = done
+    Import.objects.filter(pk=row.pk).update(
+        status="done",
+        done=row.total,
+        report=report.body(),
+        error=None,
+        leased_until=None,
+        tree=tree.tree_id if tree else None,
+    )
+
+
+def _import_one(row: Import, number: int, part: Part, own: Report, *, beat: Beat) -> bool:
+    """Imports one tree of several; whether it could be read. If not, the last warning says why."""
+    rows = row.parts.filter(number=number)
+
+    def record() -> None:
+        tree = Import.objects.values_list("tree", flat=True).get(pk=row.pk)
+        rows.update(status="done", tree=tree)
+        Import.objects.filter(pk=row.pk).update(tree=None)
+
+    try:
+        _import_part(row, part, own, beat, record)
+    except CommandError as why:
+        error = {name: value for name, value in why.body.items() if name != "ok"}
+        rows.update(status="failed", error=error)
+        own.warnings.append(f"{part.title[:80]!r} was left out. {why.message}")
+        _erase(row)
+        return False
+    return True
+
+
+def _import_part(
+    row: Import, part: Part, report: Report, beat: Beat, done: Callable[[], None]
+) -> None:
+    with Spool(Path(row.file).with_suffix(".spool")) as spool:
+        head = part.read(spool.put, report)
+        if not spool.count:
+            raise unreadable("The file contains no nodes.")
+        head.title = head.title or ("" if head.is_own else part.title)
+        beat.keep()
+        _write(row, head, spool, report, beat=beat, done=done)
+
+
+def _write(
+    row: Import, head: Head, spool: Spool, report: Report, *, beat: Beat, done: Callable[[], None]
+) -> None:
     tree = _hidden_tree(row, head, beat)
     authors = Authors(row.grove, row.participant)
     growing = Growing(tree, authors, report, now=timezone.now())
     growing.kinds = head.kinds
     marks: list[Mark] = []
     written = 0
-    for records in spool.batches(count=BATCH, characters=CHARACTERS):
+    for records in spool.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):
         for one in records:
             head.settle(one)
             marks += tree_builder.marks_of(one)
             _tell(one, report)
         if records[0].number == 0 and not head.is_own:
-            _root(growing, records[0], beat)
+            _root(growing, head, records[0], beat)
         written += len(records)
         growing.add(records, lambda: beat.written(written, spool.count))  # noqa: B023 (called at once)
     tree_builder.add_marks(growing, [*head.marks, *marks], beat.keep)
     tree_builder.add_links(growing, head.links, beat.keep)
     heddle_reader.add_calls(growing, spool.calls(), beat.keep)
-    tree_builder.show(growing, row, beat.keep)
+    tree_builder.show(growing, row, beat.keep, done)
 
 
-def _root(growing: Growing, first: Record, beat: Beat) -> None:
-    """An empty foreign root becomes our root, whoever wrote it; one with text becomes its child."""
-    if first.text:
+def _root(growing: Growing, head: Head, first: Record, beat: Beat) -> None:
+    """An empty foreign root becomes our root, whoever wrote it; one with text, or one of several,
+    becomes its child."""
+    is_alone = head.is_rooted and (head.plan is None or head.plan.roots == 1)
+    if first.text or not is_alone:
         growing.begin(beat.keep)
     else:
-        first.author, first.author_kind = "", "human"
+        first.author, first.author_kind, first.flags = "", "human", []
 
 
 def _tell(one: Record, report: Report) -> None:
@@ -235,7 +380,7 @@ def _hidden_tree(row: Import, head: Head, beat: Beat) -> Tree:
         beat.keep()
         tree = Tree.objects.create(
             grove=row.grove,
-            title=head.title or ("" if head.is_own else Path(row.name).stem[:300]),
+            title=head.title,
             mode=head.mode,
             description=head.description,
             system_context=head.system_context,
@@ -254,10 +399,19 @@ def _fail(row: Import, report: Report, beat: Beat, why: CommandError) -> None:
     """Ends an import, and removes what exists of a tree that nobody has seen."""
     if not beat.let_go():
         return
+    error = {name: value for name, value in why.body.items() if name != "ok"}
+    if done := row.parts.filter(status="done").count():
+        error["hint"] = f"{done:,} trees were complete before and stay"
+    rows = Import.objects.filter(pk=row.pk)
+    rows.update(status="failed", error=error, report=report.body())
+    _erase(row)
+
+
+def _erase(row: Import) -> None:
+    """Removes what exists of a tree that nobody has seen."""
     rows = Import.objects.filter(pk=row.pk)
     tree = rows.values_list("tree__uid", flat=True)[0]
-    error = {name: value for name, value in why.body.items() if name != "ok"}
-    rows.update(status="failed", tree=None, error=error, report=report.body())
+    rows.update(tree=None)
     if tree is not None:
         tree_commands.erase_rows(tree)
 
@@ -265,6 +419,7 @@ def _fail(row: Import, report: Report, beat: Beat, why: CommandError) -> None:
 def sweep() -> int:
     """Queues imports again that a broker lost or whose worker died; returns how many."""
     now = timezone.now()
+    _forget_undecided(now)
     late = Q(status="queued", created_at__lt=now - FORGOTTEN)
     late &= Q(leased_until=None) | Q(leased_until__lt=now)
     dead = Q(status="running", leased_until__lt=now)
@@ -276,11 +431,49 @@ def sweep() -> int:
     return len(found)
 
 
+def _forget_undecided(now: datetime) -> None:
+    """Ends imports for which nobody has chosen what to import, and removes their files."""
+    error = {name: value for name, value in UNCHOSEN.body.items() if name != "ok"}
+    late = Import.objects.filter(status="waiting", created_at__lt=now - UNDECIDED)
+    for pk, path in late.values_list("pk", "file"):
+        if Import.objects.filter(pk=pk, status="waiting").update(status="failed", error=error):
+            Path(path).unlink(missing_ok=True)
+
+
+def searched(row: Import, words: str) -> "QuerySet[ImportPart]":
+    """The parts of a file whose titles have all these words."""
+    found = row.parts.all()
+    for word in words.split():
+        found = found.filter(title__icontains=word)
+    return found
+
+
+def choose(row: Import, numbers: list[int] | None, split: str) -> None:
+    """Chooses the parts with these numbers (None: all of them) and how to split texts, and goes on
+    with the import. REJECTED if it does not wait, INVALID_SYNTAX if nothing was chosen."""
+    with transaction.atomic():
+        held = Import.objects.select_for_update().get(pk=row.pk)
+        if held.status != "waiting":
+            raise CommandError("REJECTED", "This import does not wait for a choice.", hint="look")
+        parts = held.parts.filter(status="listed")
+        if numbers is not None:
+            parts = parts.filter(number__in=numbers)
+        if not parts.update(status="chosen"):
+            raise CommandError(
+                "INVALID_SYNTAX", "No tree of this file was chosen.", hint="name its numbers"
+            )
+        held.options = {**held.options, **({"split": split} if split else {})}
+        held.status, held.done, held.report = "queued", 0, {}
+        held.save(update_fields=["options", "status", "done", "report"])
+        enqueue("loom.tasks.run_import", [held.uid], queue="transfer")
+
+
 def ask_stop(row: Import) -> None:
     """Asks an import to stop; one that has not started ends at once. REJECTED if it has ended."""
     rows = Import.objects.filter(pk=row.pk)
     error = {name: value for name, value in STOPPED.body.items() if name != "ok"}
-    if rows.filter(status="queued").update(status="failed", stop_asked=True, error=error):
+    free = rows.filter(status__in=("queued", "waiting"))
+    if free.update(status="failed", stop_asked=True, error=error):
         Path(row.file).unlink(missing_ok=True)
     elif not rows.filter(status="running").update(stop_asked=True):
         raise CommandError(

@@ -1,5 +1,6 @@
 """Trees of pyloom: full and simple files, with tags, chapters and models' answers."""
 
+from array import array
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -15,9 +16,9 @@ from loom.transfer.files import (
     text_of,
     without_secrets,
 )
-from loom.transfer.records import Head, Record, Report, node_text, unreadable
+from loom.transfer.gathering import UNNAMED, walk
+from loom.transfer.records import Head, Plan, Record, Report, node_text, unreadable
 
-UNNAMED = "Unknown model"
 _HEAVY = frozenset(("prompt", "logprobs", "tokens"))
 _ANSWER = 64 * 1024
 
@@ -117,6 +118,81 @@ def _instant(given: Any) -> str:
     return ""
 
 
+# Compound nodes: a file that was saved while a node was hoisted holds what is above it in
+# `masked_head` of the root.
+
+
+_EXTRA = 1 << 40  # numbers of the nodes inside compound nodes
+
+
+class Compounds:
+    """Puts compound nodes apart: the node `tail_id` of the masked chain takes the place of the
+    compound node, whose children it has."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._above: dict[int, int] = {}
+        self._rank: dict[int, tuple[int, int]] = {}
+        self._extra = _EXTRA
+
+    def unzipped(self, frame: Frame) -> Iterator[Frame]:
+        """The node, or the nodes of which it was made."""
+        self._above[frame.number] = frame.parent
+        if not isinstance(frame.fields.get("masked_head"), dict):
+            yield frame
+            return
+        self.report.kept["compound nodes, put apart"] += 1
+        yield from self._apart(frame)
+
+    def _apart(self, frame: Frame) -> Iterator[Frame]:
+        head, tail = frame.fields["masked_head"], frame.fields.get("tail_id")
+        waiting = [(head, frame.parent)]
+        has_tail: bool | None = any(one.get("id") == tail for one in _chain(head))
+        made: Frame | None = None
+        while waiting:
+            fields, parent = waiting.pop()
+            children = [one for one in _list(fields.get("children")) if isinstance(one, dict)]
+            is_tail = fields.get("id") == tail if has_tail else not children
+            if is_tail and has_tail is not None:
+                number, has_tail = frame.number, None
+            else:
+                number, self._extra = self._extra, self._extra + 1
+            self._above[number] = parent
+            self._rank[number] = (-1, len(self._rank)) if made else (frame.number, 0)
+            own = {name: one for name, one in fields.items() if name != "children"}
+            made = Frame(number, parent, own)
+            if isinstance(own.get("masked_head"), dict):
+                yield from self._apart(made)
+            else:
+                yield made
+            waiting.extend((one, number) for one in reversed(children))
+
+    def plan(self) -> Plan | None:
+        """The order of all nodes; None where the file has no compound nodes."""
+        if not self._rank:
+            return None
+        below: dict[int, list[int]] = {}
+        for number in sorted(self._above, key=lambda one: self._rank.get(one, (one, 0))):
+            below.setdefault(self._above[number], []).append(number)
+        order: array[int] = array("q")
+        walk(below, below.get(-1, []), order)
+        place = {number: at for at, number in enumerate(order)}
+        parents = array("q", (place.get(self._above[one], -1) for one in order))
+        return Plan(order, parents, {}, roots=parents.count(-1))
+
+
+def _chain(head: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    waiting = [head]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting.extend(child for child in _list(one.get("children")) if isinstance(child, dict))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 # Trees of pyloom: full files (`{"root": …}` with tags, chapters and models' answers), and the
 # simple export, which is a single node. Templates are text here: never evaluated.
 
@@ -139,10 +215,30 @@ def read_simple(events: Iterator[Event], put: Put, report: Report) -> Head:
     """Reads `{"text", "children"}` to its end; children are written before parents."""
     report.format = "pyloom-simple"
     next(events)
+    compounds = Compounds(report)
     for frame in nodes(events, report):
-        put(_record(frame, report))
+        for one in compounds.unzipped(frame):
+            put(_record(one, report))
     drained(events)
-    return Head()
+    return Head(plan=compounds.plan())
+
+
+def is_list(sketch: Any) -> bool:
+    """A bare list of nodes that contain each other."""
+    first = sketch[0] if isinstance(sketch, list) and sketch else None
+    return isinstance(first, dict) and "children" in first
+
+
+def read_list(events: Iterator[Event], put: Put, report: Report) -> Head:
+    """Reads a list of nodes to its end: the children of a root without text."""
+    next(events)
+    compounds = Compounds(report)
+    top = Frame(0, -1, {"text": ""}, in_children=True)
+    for frame in nodes(events, report, top):
+        for one in compounds.unzipped(frame):
+            put(_record(one, report))
+    drained(events)
+    return Head(plan=compounds.plan())
 
 
 def read_full(events: Iterator[Event], put: Put, report: Report) -> Head:
@@ -151,6 +247,7 @@ def read_full(events: Iterator[Event], put: Put, report: Report) -> Head:
     next(events)
     whole: dict[str, Any] = {}
     answers = Answers(report)
+    compounds = Compounds(report)
     roots = 0
     for event, name in events:
         if event != "map_key":
@@ -161,12 +258,15 @@ def read_full(events: Iterator[Event], put: Put, report: Report) -> Head:
             if first[0] != "start_map" or roots > 1:
                 raise unreadable("The root of the file is not a single object.")
             for frame in nodes(events, report):
-                put(_record(frame, report))
+                for one in compounds.unzipped(frame):
+                    put(_record(one, report))
         elif name == "model_responses":
             answers.read(first, events)
         else:
             _whole(name, first, events, whole, report)
-    return _head(whole, answers, report)
+    head = _head(whole, answers, report)
+    head.plan = compounds.plan()
+    return head
 
 
 def _whole(

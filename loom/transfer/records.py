@@ -1,7 +1,9 @@
 """The output of a reader: flat records in reading order, spooled to disk, and a report."""
 
 import json
+import re
 import sqlite3
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -13,7 +15,13 @@ from loom.rules.errors import CommandError
 
 MAX_TEXT_BYTES = 4 * 1024 * 1024
 MAX_WARNINGS = 100
-HINT = "Heddle's own JSON and trees of pyloom are read"
+HINT = "docs/formats.md lists the formats that are read"
+
+_SECRET_NAME = re.compile(
+    r"api.?key|secret|passw|credential|authorization|bearer|(access|auth|refresh|private).?(token|key)"
+    r"|^(key|token|pwd|auth|cookie|organi[sz]ation)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass
@@ -112,6 +120,18 @@ class Link:
     at: str = ""
 
 
+@dataclass
+class Plan:
+    """The order of records that were spooled in another one: by position the number in the spool
+    and the position of the parent (-1: none); by position of a version the position of the first
+    version of its slot; and how many have no parent."""
+
+    order: "array[int]"
+    parents: "array[int]"
+    slots: dict[int, int]
+    roots: int
+
+
 def _as_it_is(record: Record) -> None:
     """Returns a record unchanged: what most formats need."""
 
@@ -119,7 +139,8 @@ def _as_it_is(record: Record) -> None:
 @dataclass
 class Head:
     """What a file says about its tree. `kinds` are human or model by the name of an author;
-    `settle` completes a record with what came later in the file."""
+    `settle` completes a record with what came later in the file. `is_rooted`: the first record is
+    above all others, so an empty one is the root."""
 
     title: str = ""
     mode: str = "buffer"
@@ -133,6 +154,8 @@ class Head:
     marks: list[Mark] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     settle: Callable[[Record], None] = _as_it_is
+    plan: Plan | None = None
+    is_rooted: bool = True
 
 
 @dataclass
@@ -142,6 +165,7 @@ class Report:
 
     format: str = ""
     nodes: int = 0
+    trees: int = 1
     kept: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -155,6 +179,38 @@ class Report:
         else:
             self.unsaid += 1
 
+    def add(self, other: "Report") -> None:
+        """Adds the report of one tree of several."""
+        self.format = other.format if self.format in ("", other.format) else "several"
+        self.nodes += other.nodes
+        self.kept += other.kept
+        self.unknown += other.unknown
+        self.dropped += other.dropped
+        for sentence in other.warnings:
+            self.warn(sentence)
+
+    def says(self) -> dict[str, list[str]]:
+        """The report for people: what came, what is kept beside it, what was left out and why."""
+        fields = {name: n for name, n in self.kept.items() if n and " " not in name and n}
+        marks = ("bookmarks", "tags", "times", "calls", "links", "swipes")
+        facts = {name: n for name, n in self.kept.items() if n and (" " in name or name in marks)}
+        beside = {name: n for name, n in fields.items() if name not in marks} | self.unknown
+        came = [f"{self.nodes:,} nodes in {_number(self.trees, 'tree')}."] if self.nodes else []
+        came += [f"{name.capitalize()}: {n:,}." for name, n in facts.items()]
+        where = "kept beside the texts, and part of an export as Heddle JSON"
+        keys = [name for name in self.dropped if is_secret_name(name)]
+        others = [f"{name} ({n:,})" for name, n in self.dropped.items() if name not in keys and n]
+        left_out = [f"Keys and passwords are never kept: {', '.join(keys[:40])}."] if keys else []
+        if others:
+            reason = "too large to keep, or names something that is not here"
+            left_out.append(f"Left out as it is {reason}: {', '.join(others[:40])}.")
+        shown = ", ".join(list(beside)[:40])
+        return {
+            "came": came,
+            "beside": [f"What has no place here is {where}: {shown}."] if beside else [],
+            "left_out": left_out,
+        }
+
     def body(self) -> dict[str, Any]:
         """The report as the API shows it."""
         more = [f"There are {self.unsaid:,} more warnings."] if self.unsaid else []
@@ -162,9 +218,20 @@ class Report:
         return {
             "format": self.format,
             "nodes": self.nodes,
+            "trees": self.trees,
+            "says": self.says(),
             **counted,
             "warnings": [*self.warnings, *more],
         }
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a field of this name holds a key, a password, or whose they are."""
+    return _SECRET_NAME.search(name.rpartition(".")[2]) is not None
 
 
 def unreadable(sentence: str, hint: str = HINT) -> CommandError:
@@ -182,12 +249,13 @@ def too_long(what: str) -> CommandError:
     )
 
 
-def node_text(text: Any, number: int) -> str:
+def node_text(text: Any, node: int | str) -> str:
     """The text of a file's node, if a node can have it. Empty ones are kept."""
+    named = f"{node:,}" if isinstance(node, int) else node[:60]
     if not isinstance(text, str):
-        raise unreadable(f"The text of node {number:,} is not a string.")
+        raise unreadable(f"The text of node {named} is not a string.")
     if len(text) > MAX_TEXT_BYTES // 4 and len(text.encode()) > MAX_TEXT_BYTES:
-        raise too_long(f"The text of node {number:,}")
+        raise too_long(f"The text of node {named}")
     return text
 
 
@@ -244,17 +312,31 @@ class Spool:
         for (body,) in self._db.execute("SELECT body FROM call ORDER BY number"):
             yield CallRecord(**json.loads(body))
 
-    def batches(self, *, count: int, characters: int) -> Iterator[list[Record]]:
+    def batches(
+        self, *, count: int, characters: int, plan: Plan | None = None
+    ) -> Iterator[list[Record]]:
         """All records in reading order, at most `count` at a time, and about `characters`."""
         self._write()
-        rows = self._db.execute("SELECT body FROM record ORDER BY number")
         batch: list[Record] = []
         size = 0
-        for (body,) in rows:
+        for position, body in enumerate(self._bodies(plan)):
             if batch and (len(batch) == count or size + len(body) > characters):
                 yield batch
                 batch, size = [], 0
-            batch.append(Record(**json.loads(body)))
+            record = Record(**json.loads(body))
+            if plan is not None:
+                record.number, record.parent = position, plan.parents[position]
+                record.slot = plan.slots.get(position, -1)
+            batch.append(record)
             size += len(body)
         if batch:
             yield batch
+
+    def _bodies(self, plan: Plan | None) -> Iterator[str]:
+        if plan is None:
+            for (body,) in self._db.execute("SELECT body FROM record ORDER BY number"):
+                yield body
+            return
+        for number in plan.order:
+            found = self._db.execute("SELECT body FROM record WHERE number = ?", [number])
+            yield found.fetchone()[0]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from loom.access import Actor
 from loom.models import Node, Tree, Workspace
+from loom.queries.lookup import path_ids, selected_versions
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.path import path_ids, selected_versions
 
 PAGE = 1000
 

@@ -18,7 +18,7 @@ from loom.models import Import, Link, Mark, Node, NodeSource, Tree
 from loom.queries.node_bodies import event_bodies, without_text
 from loom.queries.node_rows import row_of
 from loom.queries.trees import measured
-from loom.rules import hashes, ids
+from loom.rules import identity
 from loom.transfer import records
 from loom.transfer.authors import Addressing, Authors, Ledger
 from loom.transfer.records import Record, Report
@@ -98,7 +98,7 @@ class Growing:
         above = record.parent + self.shift if record.parent >= 0 else int(ordinal > 1)
         edited = record.edited_from + self.shift if record.edited_from >= 0 else 0
         slot = ledger.slot(record.slot + self.shift) if record.slot >= 0 else ordinal
-        local_id = record.local_id or ids.draw_new(ordinal, ledger.names, self._dice.choice)
+        local_id = record.local_id or identity.draw_new(ordinal, ledger.names, self._dice.choice)
         author = self.authors.of(record.author, record.author_kind)
         foreign = record.proof_author if record.proof_author != author.uid else ""
         node = Node(
@@ -134,8 +134,8 @@ class Growing:
 
     def _hash(self, record: Record, node: Node, edited: str) -> str:
         """The hash in the file, which can show that the node was changed; else the node's own."""
-        own = hashes.sha256(
-            hashes.proof(
+        own = identity.sha256(
+            identity.proof(
                 author=record.proof_author or node.author.uid,
                 call=node.call_uid,
                 configuration=node.configuration,
@@ -241,8 +241,9 @@ def _made_at(given: str, growing: Growing) -> datetime:
     return datetime.fromisoformat(given) if given else growing.now
 
 
-def show(growing: Growing, row: Import, beat: Beat) -> None:
-    """Makes the tree visible, with the event `import.finished`; the import is done."""
+def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) -> None:
+    """Makes the tree visible, with the event `import.finished`; `done` records it in the same
+    transaction."""
     report = growing.report.body()
     tree = growing.tree
     with transaction.atomic():
@@ -253,6 +254,4 @@ def show(growing: Growing, row: Import, beat: Beat) -> None:
         writer.sized(measured(tree.pk))
         writer.flush()
         Tree.objects.filter(pk=tree.pk).update(erasing_at=None, touched_at=timezone.now())
-        Import.objects.filter(pk=row.pk).update(
-            status="done", done=row.total, report=report, error=None, leased_until=None
-        )
+        done()

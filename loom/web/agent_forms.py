@@ -16,7 +16,7 @@ from loom.rules import budgets
 from loom.rules.errors import CommandError
 from loom.rules.permissions import NEEDS, PRESETS, Permission, preset_of
 from loom.rules.prices import NAMES as PRICE_NAMES
-from loom.rules.prices import listed, table
+from loom.rules.prices import listed, source
 from loom.rules.provider_kinds import CHECKS, WAYS
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
 
@@ -130,7 +130,7 @@ def price_form(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
         ],
         "caches_from": request.POST.get("caches_from", "") if sent else own.get("caches_from", ""),
         "parallel": request.POST.get("parallel", "") if sent else one.parallel if one else 12,
-        "price_table": table(),
+        "price_source": source(),
     }
 
 

@@ -7,7 +7,9 @@ from django.utils.translation import gettext, gettext_noop
 
 from loom.access import Actor
 from loom.models import Grove, Participant
+from loom.rules.names import TAG_COLOURS
 from loom.rules.permissions import LOOM
+from loom.rules.provider_kinds import LOCAL, samplers_of
 
 WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),
@@ -17,6 +19,8 @@ WORDS = (
     *(gettext_noop("human"), gettext_noop("model")),
     *(gettext_noop("collaborator"), gettext_noop("analysis"), gettext_noop("subject")),
     *(gettext_noop("editor"), gettext_noop("auditor")),
+    *(gettext_noop("ink"), gettext_noop("blue"), gettext_noop("teal"), gettext_noop("rust")),
+    *(gettext_noop("green"), gettext_noop("plum"), gettext_noop("amber"), gettext_noop("rose")),
     *(gettext_noop("quick"), gettext_noop("standard"), gettext_noop("thorough")),
 )
 
@@ -25,18 +29,7 @@ WORDS = (
 # owner chose one.
 
 
-COLOURS = 8
-# The colour names of the style sheet, in its order.
-TAG_COLOURS = (
-    gettext_noop("ink"),
-    gettext_noop("blue"),
-    gettext_noop("teal"),
-    gettext_noop("rust"),
-    gettext_noop("green"),
-    gettext_noop("plum"),
-    gettext_noop("amber"),
-    gettext_noop("rose"),
-)
+COLOURS = 20  # of the style sheet: static/src/css/tokens.css
 
 
 @dataclass(frozen=True)
@@ -52,6 +45,8 @@ class Who:
     model: str
     is_archived: bool
     is_agent: bool  # may be asked for a turn
+    samplers: str  # those that its endpoint takes, with blanks between
+    is_toy: bool  # the embedded model, which is for trying things out
     budget: str
     length: int | None = None  # tokens of an answer at most, of those who write at all
 
@@ -91,11 +86,19 @@ def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who
             model=one.model_ref,
             is_archived=one.archived_at is not None,
             is_agent=one.kind == "model" and LOOM in one.permissions,
+            samplers=_samplers(one),
+            is_toy=one.kind == "model" and one.model_ref.partition(":")[0] == LOCAL,
             budget=one.budget,
             length=one.max_tokens,
         )
         for place, one in enumerate(everybody)
     }
+
+
+def _samplers(one: Participant) -> str:
+    if one.kind != "model":
+        return ""
+    return " ".join(sorted(samplers_of(one.model_ref, one.probe.get("found") or {})))
 
 
 def tag_colour(grove: Grove, tag: str) -> int | None:

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpResponse, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
@@ -24,13 +25,15 @@ from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
 from loom.models import Generation, Node, Participant, Tree, VersionChoice, Workspace
-from loom.queries.lookup import NEAREST, Asked, asked_on
+from loom.queries.authorship import pieces_of, writers_of
+from loom.queries.lookup import NEAREST, Asked, asked_on, path_ids
 from loom.queries.node_context import Around
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.path import path_ids
 from loom.rules.errors import CommandError
+from loom.rules.identity import Pieces
+from loom.rules.samplers import written
 from loom.web.avatars import Who
-from loom.web.node_parts import age_of, broken_reason
+from loom.web.node_parts import age_of, broken_reason, painted
 from loom.web.requests import PersonRequest, person, text_of
 
 _COMMAND = re.compile(r" {0,2}(→|->)")
@@ -110,9 +113,11 @@ MAX_CARD_TEXT = 700
 class Card:
     """One continuation: a node, or a generation that is still coming (`generation` set)."""
 
-    who: Who
+    who: Who  # who wrote most of it
     text: str
     is_cut: bool
+    others: tuple[Who, ...] = ()  # who wrote the rest
+    spans: SafeString | None = None  # the text by author, where there are several
     key: int = 0
     id: str = ""
     generation: str = ""
@@ -187,6 +192,7 @@ class Hanging:
     children: Mapping[int, int]
     begun: Mapping[int, Generation]
     coming: Sequence[Generation]
+    pieces: Mapping[int, Pieces] | None = None  # who wrote the rows, where that was read already
 
 
 def woven(
@@ -197,16 +203,17 @@ def woven(
     asked: dict[str, Asked] | None = None,
     asked_here: bool = False,
 ) -> Weave:
-    """The weave, in the order in which it was begun. One query where something waits, two where
-    a text was split.
+    """The weave, in the order in which it was begun. One query where something waits, and one
+    where a text was edited or split.
 
     A candidate keeps its place, and so its key, when it ends before one asked for earlier.
     """
     begun, coming = hanging.begun, hanging.coming
+    pieces = pieces_of(hanging.rows) if hanging.pieces is None else hanging.pieces
     rests = _rests(hanging)
     cards = []
     for row in hanging.rows:
-        card = _card(row, cast, hanging.children.get(row.slot_id, 0), begun)
+        card = _card(row, cast, begun, pieces[row.id], hanging.children)
         cards.append((_order(row, begun), replace(card, **rests.get(row.id, {}))))
     before = places(one for one in coming if one.status == "queued")
     cards += [
@@ -345,15 +352,24 @@ def _order(row: NodeRow, begun: Mapping[int, Generation]) -> tuple[datetime, int
     return generation.created_at, generation.pk
 
 
-def _card(row: NodeRow, cast: dict[str, Who], below: int, begun: Mapping[int, Generation]) -> Card:
+def _card(
+    row: NodeRow,
+    cast: dict[str, Who],
+    begun: Mapping[int, Generation],
+    pieces: Pieces,
+    children: Mapping[int, int],
+) -> Card:
     generation = begun.get(row.slot_id)
+    who, *others = (cast[uid] for uid in writers_of(row, pieces))
     return Card(
-        who=cast[row.author_uid],
+        who=who,
+        others=tuple(others),
+        spans=painted(row.text[:MAX_CARD_TEXT], pieces, cast) if others else None,
         text=row.text[:MAX_CARD_TEXT],
         is_cut=row.length > MAX_CARD_TEXT,
         id=row.local_id,
         age=age_of(row.created_at),
-        children=below,
+        children=children.get(row.slot_id, 0),
         broken=broken_reason(row.finish),
         note=generation.note if generation else "",
         is_excluded=bool(row.excluded),
@@ -371,16 +387,19 @@ def _lost(one: Generation, cast: dict[str, Who]) -> Card:
         generation=one.uid,
         failed=str(error.get("message") or gettext("The model returned no text.")),
         hint=str(error.get("hint") or ""),
-        again=_again(one) if pays else "",
+        again=again(one) if pays else "",
     )
 
 
-def _again(one: Generation) -> str:
-    """The line that asks the same participant for one more, with the same settings."""
+def again(one: Generation, point: str = "") -> str:
+    """The line that asks the same participant for one more, with the same settings; below the node
+    `point`."""
     name = one.participant.name.replace("\\", "\\\\").replace('"', '\\"')
     tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
     temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
-    return f'continue n:1{tokens}{temperature} using agent:"{name}"'
+    settings = f" settings:{quoted(written(one.settings))}" if one.settings else ""
+    below = f" from {point}" if point else ""
+    return f'continue{below} n:1{tokens}{temperature}{settings} using agent:"{name}"'
 
 
 def _stream(one: Generation, cast: dict[str, Who], before: int) -> Card:
@@ -405,6 +424,8 @@ def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
             "model": who.model,
             "colour": who.colour,
             "length": who.length,
+            "is_toy": who.is_toy,
+            "samplers": who.samplers,
         }
         for who in cast.values()
         if who.kind == "model" and not who.is_archived

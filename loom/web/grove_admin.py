@@ -14,14 +14,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from loom import access
 from loom.access import Actor
-from loom.commands import groves
+from loom.commands import groves, tags
 from loom.models import Grove, Invitation, Mark, Membership
 from loom.queries import usage
+from loom.queries.trees import tags_in
 from loom.queries.usage import limit_of, today
 from loom.rules.errors import CommandError
-from loom.rules.permissions import ROLES
+from loom.rules.names import TAG_COLOURS
+from loom.rules.permissions import ROLES, WRITE
 from loom.rules.prices import NANO, dollars
-from loom.web.avatars import TAG_COLOURS, cast_of
+from loom.web.avatars import cast_of
 from loom.web.groves import frame
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
 
@@ -69,6 +71,35 @@ def _given(request: PersonRequest) -> dict[str, Any]:
         )
     limit = number_of(request, "limit") if word_of(request, "limit") else 0
     return {"tag_colours": colours, "daily_budget_usd": limit}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def tags_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The tags of the grove; a POST renames or colours one, or removes it everywhere."""
+    actor, grove = access.get_grove(request.user, uid)
+    if request.method == "POST":
+        try:
+            messages.success(request, _tag_changed(request, actor))
+        except CommandError as refused:
+            messages.error(request, f"{refused.message} {refused.hint}".strip())
+        return HttpResponseRedirect(f"/groves/{grove.uid}/tags")
+    context = {
+        **frame(request, actor, "trees"),
+        "tags": tags_in(actor),
+        "may_write": WRITE in actor.permissions,
+        "colours": [(name, gettext(name)) for name in TAG_COLOURS],
+    }
+    return render(request, "pages/tags.html", context)
+
+
+def _tag_changed(request: PersonRequest, actor: Actor) -> str:
+    tag, name = text_of(request, "tag"), word_of(request, "name")
+    if request.POST.get("remove"):
+        tags.remove_tag(actor, tag)
+        return gettext("The tag #%(tag)s has been removed everywhere.") % {"tag": tag}
+    tags.change_tag(actor, tag, name="" if name == tag else name, colour=word_of(request, "colour"))
+    return gettext("Saved.")
 
 
 # Members of a grove: roles and invitations.

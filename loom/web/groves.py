@@ -3,20 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
 from loom.access import Actor, visible_groves
+from loom.commands import saved
 from loom.commands import trees as tree_commands
-from loom.events.announce import present
+from loom.events.streams import present
 from loom.models import ORDINAL_BITS, Mark, Node, Stream, Tree
+from loom.queries import trees as tag_queries
 from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
-from loom.rules import addresses
 from loom.rules.errors import CommandError
 from loom.rules.permissions import WRITE
 from loom.web.avatars import Who, cast_of
@@ -65,7 +68,7 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
     counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
     openings = [(tree.pk << ORDINAL_BITS) + 2 for tree in trees]
     firsts = dict(Node.objects.filter(pk__in=openings).values_list("tree_id", "text"))
-    tags = _tags_by_tree(trees)
+    tags = tag_queries.tags_on(actor, trees)
     here = viewers_by_tree(actor, trees)
     return [
         TreeShown(
@@ -83,18 +86,9 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
     ]
 
 
-def tags_on(tree: Tree) -> tuple[str, ...]:
+def tags_on(actor: Actor, tree: Tree) -> tuple[str, ...]:
     """The tags on the tree itself, by name."""
-    return _tags_by_tree([tree]).get(tree.pk, ())
-
-
-def _tags_by_tree(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
-    items = [addresses.of_tree(tree.pk) for tree in trees]
-    marks = Mark.objects.filter(item__in=items, kind="tag", removed_at__isnull=True)
-    found: dict[int, tuple[str, ...]] = {}
-    for key, label in marks.order_by("label").values_list("tree_id", "label"):
-        found[key] = (*found.get(key, ()), label)
-    return found
+    return tag_queries.tags_on(actor, [tree]).get(tree.pk, ())
 
 
 def viewers_by_tree(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:
@@ -184,6 +178,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "before": max(0, offset - PAGE) if offset else None,
         "may_write": WRITE in actor.permissions,
         "cast": list(cast_of(actor).values()),
+        "saved": saved.saved_by(actor, "search"),
         **_found(request, actor),
     }
     return render(request, "pages/grove.html", context)
@@ -201,11 +196,12 @@ def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, objec
 
 def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
     """The results of `?q=` in the trees of the grove."""
-    query = request.GET.get("q", "")
-    if not query.strip():
+    query, only = request.GET.get("q", ""), _only(request)
+    if not query.strip() and not (only.tag and "q" in request.GET):
         return {}
-    only = _only(request)
-    found = find_in_grove(actor, query, limit=MAX_HITS, only=only)
+    asked = request.GET.get("from", "")
+    offset = int(asked) if asked.isdecimal() and len(asked) < 7 else 0
+    found = find_in_grove(actor, query, limit=MAX_HITS, offset=offset, only=only)
     hits = [
         {
             "tree": hit.tree,
@@ -215,7 +211,17 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
         }
         for hit in found.hits
     ]
-    return {"query": query, "hits": hits, "total": found.total, "only": only}
+    given = {name: value for name in saved.SEARCH if (value := request.GET.get(name, ""))}
+    return {
+        "query": query,
+        "hits": hits,
+        "total": found.total,
+        "only": only,
+        "search": given,
+        "address": urlencode(given),
+        "next": offset + MAX_HITS if found.total > offset + MAX_HITS else 0,
+        "before": max(0, offset - MAX_HITS) if offset else None,
+    }
 
 
 def _only(request: PersonRequest) -> Filters:
@@ -231,6 +237,24 @@ def _only(request: PersonRequest) -> Filters:
         archived={"yes": True, "no": False}.get(given.get("in", "")),
         sort=sort if sort in get_args(Sort) else "best",  # type: ignore[arg-type]
     )
+
+
+@require_POST
+@person
+def save_search(request: PersonRequest, uid: str) -> HttpResponse:
+    """Keeps the search that the page shows under a name; or removes a kept one."""
+    actor, grove = access.get_grove(request.user, uid)
+    given = {name: value for name in saved.SEARCH if (value := text_of(request, name))}
+    try:
+        if request.POST.get("remove"):
+            saved.remove(actor, text_of(request, "remove"))
+            messages.success(request, gettext("The search has been removed."))
+        else:
+            saved.save_own(actor, "search", text_of(request, "name") or given.get("q", ""), given)
+            messages.success(request, gettext("The search has been saved."))
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+    return HttpResponseRedirect(f"/groves/{grove.uid}?{urlencode(given)}")
 
 
 @require_POST

@@ -1,5 +1,6 @@
 """What was done in a tree: the history panel and the time slider."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,15 +21,14 @@ from loom.models import Event, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN
 from loom.queries import event_log
 from loom.queries.node_rows import NodeRow
-from loom.queries.turns import turns
+from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 from loom.web import markdown
 from loom.web.avatars import Who, cast_of
 from loom.web.candidates import quoted
 from loom.web.node_parts import MAX_SHOWN, age_of
-from loom.web.places import known_node
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, known_node, person
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,9 @@ _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "node.flagged": _flagged,
     "mark.added": _marked,
     "mark.removed": _unmarked,
+    "tag.renamed": lambda p: (gettext("renamed a tag"), "", f"#{p['tags'][0]} → #{p['name']}"),
+    "tag.removed": lambda p: (gettext("removed a tag everywhere"), "", f"#{p['tags'][0]}"),
+    "settings.pinned": lambda p: (gettext("pinned settings at"), p["node"], ""),
     "annotation.resolved": lambda p: (gettext("resolved the annotation"), p["node"], ""),
     "annotation.reopened": lambda p: (gettext("reopened the annotation"), p["node"], ""),
     "link.added": lambda _: (gettext("linked two items"), "", ""),
@@ -125,16 +128,58 @@ def sentence_of(event: Event, cast: dict[str, Who]) -> Sentence | None:
 MAX_HISTORY = 40
 MAX_TURNS = 20
 MAX_WORDS = 90
+MAX_EXCERPT = 60
 
 
 @dataclass(frozen=True)
 class Action:
-    """A step, or a whole turn, and the line that takes it back; empty: it is undone."""
+    """A step, or a whole turn, and the line that takes it back; empty: it is undone. `line` is
+    the exact line, where `words` are plainer than it."""
 
     who: Who
     words: str
     age: str
     undo: str
+    text: str = ""
+    line: str = ""
+
+
+PLAIN_WORDS = {
+    "accept": gettext_noop("Accepted a suggestion"),
+    "annotate": gettext_noop("Added a note"),
+    "bookmark": gettext_noop("Added a bookmark"),
+    "continue": gettext_noop("Asked for continuations"),
+    "edit": gettext_noop("Saved a new version"),
+    "exclude": gettext_noop("Excluded a text from models"),
+    "include": gettext_noop("Included a text for models again"),
+    "link": gettext_noop("Added a link"),
+    "prune": gettext_noop("Pruned a text"),
+    "reject": gettext_noop("Rejected a suggestion"),
+    "replace": gettext_noop("Replaced words"),
+    "resolve": gettext_noop("Resolved a note"),
+    "respond": gettext_noop("Added a text"),
+    "restore": gettext_noop("Restored a text"),
+    "split": gettext_noop("Split a text in two"),
+    "suggest": gettext_noop("Suggested a change"),
+    "tag": gettext_noop("Added a tag"),
+    "unbookmark": gettext_noop("Removed a bookmark"),
+    "unlink": gettext_noop("Removed a link"),
+    "untag": gettext_noop("Removed a tag"),
+}
+
+
+def _plain(step: Step) -> tuple[str, str]:
+    """What a step did in plain words, and the beginning of its text; the line, where there are
+    no plainer words."""
+    line = step.canonical.removeprefix("→").strip()
+    verb = line.split(maxsplit=1)[0] if line else ""
+    if verb not in PLAIN_WORDS:
+        return step.canonical[:MAX_WORDS], ""
+    words = gettext(PLAIN_WORDS[verb])
+    if verb == "edit" and "created branch" in step.message:
+        words = gettext("Saved a new branch")
+    text = re.split(r'["\n]', line, maxsplit=1)[1:]
+    return words, " ".join(text[0].split()).rstrip('"')[:MAX_EXCERPT] if text else ""
 
 
 @require_GET
@@ -167,14 +212,17 @@ def _steps(tree: Tree) -> QuerySet[Step]:
 
 
 def _deeds(rows: QuerySet[Step], cast: dict[str, Who]) -> list[Action]:
+    plain = ((step, *_plain(step)) for step in rows[:MAX_HISTORY])
     return [
         Action(
             who=cast[step.actor.uid],
-            words=step.canonical[:MAX_WORDS],
+            words=words,
+            text=text,
+            line=step.canonical,
             age=age_of(step.at),
             undo="" if step.is_undone else _line(step, cast[step.actor.uid]),
         )
-        for step in rows[:MAX_HISTORY]
+        for step, words, text in plain
     ]
 
 

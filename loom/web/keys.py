@@ -14,7 +14,10 @@ from loom.web.avatars import tag_colour
 from loom.web.pages import script_catalogue
 
 GROUPS = (
-    (gettext_noop("Anywhere"), ("command", "keys", "send", "stop", "undo", "redo")),
+    (
+        gettext_noop("Anywhere"),
+        ("command", "keys", "send", "stop", "undo", "redo", "focus", "read"),
+    ),
     (
         gettext_noop("Navigation"),
         (
@@ -42,6 +45,8 @@ WORDS = {
     "stop": gettext_noop("stop generating, close dialogs"),
     "undo": gettext_noop("undo your last change"),
     "redo": gettext_noop("redo"),
+    "focus": gettext_noop("focus mode: only the text and the composer"),
+    "read": gettext_noop("reading mode: only the text"),
     "parent": gettext_noop("parent"),
     "child": gettext_noop("the child last visited"),
     "sibling-before": gettext_noop("previous sibling"),

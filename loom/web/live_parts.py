@@ -23,8 +23,7 @@ from loom.rules.errors import not_found
 from loom.web.avatars import Who, cast_from, cast_of
 from loom.web.candidates import MAX_CARDS, Hanging, begun_and_coming, woven
 from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
-from loom.web.places import known_node
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, known_node, person
 
 MOST_NODES = 6  # drawn at once: 7 kB each. Pages count siblings, and fetch others they show
 MOST_POINTS = 4
@@ -142,11 +141,13 @@ class _Named:
 
 
 def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
-    """What the nodes and weaves are drawn from. Four queries for nodes, two for weaves."""
+    """What the nodes and weaves are drawn from. Four queries for nodes, two for weaves, and one
+    where a text was edited."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
     cards = [around.newest(one).id for slots in shown.values() for one in slots]
     found = found_for(named.tree, named.spots, cast, around=around, also=cards)
+    found.find_pieces([*(spot.id for spot in named.spots), *cards])
     begun, coming = begun_and_coming(
         [one for slots in shown.values() for one in slots],
         [one.id for slot in named.points for one in around.versions[slot]],
@@ -163,6 +164,7 @@ def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
             children=named.below,
             begun=begun,
             coming=running[slot],
+            pieces=found.pieces,
         )
         for slot in named.points
     ]

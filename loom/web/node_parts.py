@@ -24,11 +24,11 @@ from django.utils.translation import get_language, gettext, gettext_noop
 
 from loom.access import Actor
 from loom.models import Tree
-from loom.queries.authorship import pieces_of
+from loom.queries.authorship import pieces_of, writers_of
 from loom.queries.node_context import Around, Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import preferences
-from loom.rules.hashes import Pieces, digest
+from loom.rules.identity import Pieces, digest
 from loom.web import markdown
 from loom.web.avatars import Who, tag_colour
 from loom.web.keys import combo
@@ -75,7 +75,9 @@ class NodeShown:
     versions beside its own; empty: there is none."""
 
     id: str
-    who: Who
+    who: Who  # who wrote most of it
+    others: tuple[Who, ...]  # who wrote the rest
+    author: Who  # who made this node of it
     at: str
     body: SafeString
     length: int
@@ -111,13 +113,18 @@ def _pieces(row: NodeRow, pieces: Pieces, cast: dict[str, Who]) -> SafeString:
     """A text of a buffer: what somebody else than its author wrote is his."""
     if row.length > MAX_SHOWN or pieces == ((row.author_uid, row.length),):
         return _body(row.text, "buffer")
+    return format_html('<span class="plain">{}</span>', painted(row.text, pieces, cast))
+
+
+def painted(text: str, pieces: Pieces, cast: Mapping[str, Who]) -> SafeString:
+    """A text, or its beginning, with each piece in a span of who wrote it."""
     edges = [0, *accumulate(length for _, length in pieces)]
     parts = [
-        (cast[author].colour, cast[author].kind, row.text[start:end])
+        (cast[author].colour, cast[author].kind, cast[author].name, text[start:end])
         for (author, _), start, end in zip(pieces, edges, edges[1:], strict=False)
+        if start < len(text)
     ]
-    spans = format_html_join("", '<span data-who="{}" data-kind="{}">{}</span>', parts)
-    return format_html('<span class="plain">{}</span>', spans)
+    return format_html_join("", '<span data-who="{}" data-kind="{}" title="{}">{}</span>', parts)
 
 
 def _body(text: str, mode: str) -> SafeString:
@@ -152,7 +159,7 @@ def broken_reason(finish: str) -> str:
 @dataclass(frozen=True)
 class Found:
     """What nodes are drawn from, read for all of them at once: their rows and those of their
-    notes by row id, their margins, and who wrote which piece of a buffer's texts."""
+    notes by row id, their margins, and who wrote which piece of the texts."""
 
     tree: Tree
     cast: Mapping[str, Who]
@@ -161,10 +168,16 @@ class Found:
     pieces: dict[int, Pieces] = field(default_factory=dict)
 
     def find_pieces(self, keys: Iterable[int]) -> None:
-        """Reads who wrote which piece of a buffer's texts. At most one query for all."""
+        """Reads who wrote which piece of the texts. At most one query for all, none where none
+        of them is an edit."""
         missing = [self.rows[key] for key in keys if key not in self.pieces]
-        if missing and self.tree.mode == "buffer":
+        if missing:
             self.pieces.update(pieces_of(missing))
+
+    def writers(self, key: int) -> list[str]:
+        """Who wrote the text of a node, most characters first."""
+        self.find_pieces([key])
+        return writers_of(self.rows[key], self.pieces[key])
 
     def node(self, key: int) -> NodeShown:
         """The node of that row id."""
@@ -176,9 +189,12 @@ class Found:
         )
         known = row.local_id in margin.versions
         at = margin.versions.index(row.local_id) if known else len(margin.versions)
+        who, *others = (cast[uid] for uid in self.writers(key))
         return NodeShown(
             id=row.local_id,
-            who=cast[row.author_uid],
+            who=who,
+            others=tuple(others),
+            author=cast[row.author_uid],
             at=row.at,
             body=self._body(row, cast),
             length=row.length,
@@ -211,6 +227,8 @@ class Found:
         notes = [part.id for one in margin.notes for part in (one.wording, *one.replies)]
         drawn = [self.rows[one] for one in (key, *notes)]
         seen = {row.author_uid for row in drawn}
+        if self.rows[key].more.edited_from_id is not None:
+            seen |= self.cast.keys()  # any of them may have written a part of it
         made_of: list[Any] = [
             _drawn_by(),
             get_language(),
@@ -370,17 +388,19 @@ def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
 
 
 def _inside(found: Found, key: int) -> str:
+    """What is kept of a drawn node: the uid of who wrote most of it, a blank, and the markup."""
     node = found.node(key)
     if found.tree.mode == "buffer":
-        return str(node.body)
-    return render_to_string(
+        return f"{node.who.uid} {node.body}"
+    return f"{node.who.uid} " + render_to_string(
         "parts/node.html", {"node": node, "tree": found.tree, "grove": found.tree.grove}
     )
 
 
 def _drawn(found: Found, key: int, inside: str) -> Drawn:
     row, margin = found.rows[key], found.margins[key]
-    who = found.cast[row.author_uid]
+    writer, _, markup = inside.partition(" ")
+    who = found.cast[writer]
     is_run = found.tree.mode == "buffer"
     flags = {
         "excluded": row.excluded,
@@ -400,7 +420,7 @@ def _drawn(found: Found, key: int, inside: str) -> Drawn:
         wordings=margin.wordings,
         is_linked_out=margin.is_linked_out,
         key=key,
-        inside=inside,
+        inside=markup,
     )
 
 

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from loom import access
@@ -16,16 +17,17 @@ from loom.commands import node_writer
 from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
 from loom.queries.links import Portal, portals_of
+from loom.queries.lookup import selected_versions
 from loom.queries.node_context import Margin, Seen, Spot, links_of
-from loom.queries.path import selected_versions
 from loom.queries.provenance import call_of, provenance_of
 from loom.rules.errors import not_found
+from loom.rules.samplers import written
 from loom.web import markdown
 from loom.web.avatars import cast_of
+from loom.web.candidates import again
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, Drawn, age_of, found_for, personal, reader_of
-from loom.web.places import known_node
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, known_node, person
 
 MOST = 50
 
@@ -156,8 +158,10 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     ]
     found = found_for(tree, [Spot(node.pk, node.slot_id)], cast)
     me = actor.participant.uid
+    generation = Generation.objects.filter(uid=node.generation_uid).first()
     context = {
         "node": found.node(node.pk),
+        **_asked_with(generation, node),
         "margin": found.margins[node.pk],
         "is_bookmarked": any(by == me for _, by in found.margins[node.pk].bookmarks),
         "is_reworded": _is_reworded(found.margins[node.pk], node, workspace),
@@ -165,13 +169,25 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "is_root": node.parent_slot_id is None,
         "versions": versions,
         "links": node_context.links_of(actor, node),
-        "generation": Generation.objects.filter(uid=node.generation_uid).first(),
+        "generation": generation,
         "call": call_of(node),
         "tree": tree,
         "can": access.abilities(actor, tree),
     }
     drawn = render_to_string("parts/details.html", context, request)
     return HttpResponse(personal(drawn, reader_of(actor)))
+
+
+def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
+    """What a candidate was asked with, and the line that asks below it with the same."""
+    if generation is None or generation.round or generation.participant.archived_at is not None:
+        return {}
+    own = {"temperature": generation.temperature, "tokens": generation.tokens}
+    said = {name: value for name, value in own.items() if value is not None}
+    return {
+        "settings_said": written({**said, **generation.settings}) or gettext("the model's own"),
+        "settings_line": again(generation, node.local_id),
+    }
 
 
 def _is_reworded(margin: Margin, node: Node, workspace: Workspace) -> bool:

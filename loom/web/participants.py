@@ -19,7 +19,8 @@ from loom.commands import participants
 from loom.commands.participants import Changes, Listing, Source
 from loom.models import Participant
 from loom.rules.errors import CommandError
-from loom.rules.provider_kinds import KINDS, LOCAL, kind_of
+from loom.rules.provider_addresses import private_entry, why_refused
+from loom.rules.provider_kinds import DEFAULT_CONTEXT, KINDS, LOCAL, Kind, kind_of
 from loom.web import agent_forms
 from loom.web.avatars import cast_of
 from loom.web.groves import frame
@@ -38,13 +39,42 @@ gettext_noop("the embedded model")
 def ask(request: PersonRequest, uid: str) -> HttpResponse:
     """Asks a worker to list the available models; the part shows the progress. For owners."""
     actor, _ = access.get_grove(request.user, uid, role="owner")
-    given = (word_of(request, name) for name in ("kind", "base_url", "api_key"))
-    source = Source(*given)
+    source = _source_of(request, actor)
     try:
         listing = participants.ask_models(actor, source, again=bool(request.POST.get("anew")))
     except CommandError as refused:
-        return render(request, "parts/models_there.html", {"there_refused": refused})
+        context = {"there_refused": refused, **private_of(request, actor, source.url)}
+        return render(request, "parts/models_there.html", context)
     return _part(request, actor, listing)
+
+
+def _source_of(request: PersonRequest, actor: Actor) -> Source:
+    """Where the form asks for models. What is stored of the participant of the form counts where
+    the form leaves it out: its key, and that its private address is allowed."""
+    kind, base_url, api_key = (word_of(request, one) for one in ("kind", "base_url", "api_key"))
+    uid = word_of(request, "participant")
+    one = access.get_participant(request.user, uid, role="owner")[1] if uid else None
+    is_kept = one is not None and base_url in ("", one.base_url) and one.allow_private
+    own = base_url or (one.base_url if is_kept and one else "")
+    allowed = is_kept or _allows(request, own or kind_of(kind).url)
+    return Source(kind, own, api_key, allowed, one.uid if one and one.grove == actor.grove else "")
+
+
+def _allows(request: HttpRequest, url: str) -> bool:
+    """Whether the form allows this private address: the box names the address it is about."""
+    entry = private_entry(url)
+    return entry != "" and word_of(request, "allow_private") == entry
+
+
+def private_of(request: HttpRequest, actor: Actor, url: str) -> dict[str, Any]:
+    """What a form says about a private address that is not allowed yet; nothing for others."""
+    refused = why_refused(url, settings.PROVIDER_ALLOW) if url else ""
+    if not refused:
+        return {}
+    why = participants.why_not_allowed_by(actor)
+    is_plain = "it is not https" in refused
+    shown = {"entry": private_entry(url), "is_plain": is_plain, "may": not why, "why": why}
+    return {"private": shown}
 
 
 @never_cache
@@ -62,6 +92,8 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
     context = {
         "grove": actor.grove,
         "listing": listing,
+        "offered": [(name, listing["contexts"].get(name)) for name in listing["models"]],
+        "allowed": private_entry(listing["base_url"]) if listing["allow_private"] else "",
         "is_late": is_late,
         "waits": listing["status"] == "queued" and not is_late,
         "age": age_of(at),
@@ -70,26 +102,32 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
 
 
 def kinds_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
-    """The provider kinds that the form for a new participant offers; empty for an existing one."""
-    if one is not None:
-        return {}
-    shown = [kind for kind in KINDS if kind.name != LOCAL or settings.LOCAL_MODEL_URL]
+    """The provider kinds that the form offers. A participant whose provider is none of them keeps
+    it: it is offered by its own name."""
+    own = one.model_ref.partition(":")[0] if one else ""
+    has_local = bool(settings.LOCAL_MODEL_URL) or own == LOCAL
+    shown = [kind for kind in KINDS if kind.name != LOCAL or has_local]
+    if own and own not in {kind.name for kind in shown}:
+        shown.insert(0, Kind(own, own, model="model"))
     return {
         "kinds": [{"kind": kind, "title": gettext(kind.title)} for kind in shown],
-        "chosen": request.POST.get("kind", "openai"),
+        "chosen": request.POST.get("kind") or own or "openai",
     }
 
 
-def address_of(request: HttpRequest) -> dict[str, str]:
+def address_of(request: HttpRequest, one: Participant | None = None) -> dict[str, str]:
     """The model_ref and base_url of the form: from a kind and a name, or as they were entered."""
     written, base_url = word_of(request, "model_ref"), word_of(request, "base_url")
     if written:
         return {"model_ref": written, "base_url": base_url}
-    kind, name = kind_of(word_of(request, "kind")), word_of(request, "model")
+    given, name = word_of(request, "kind"), word_of(request, "model")
     if not name:
         raise CommandError(
             "INVALID_SYNTAX", "The model is missing.", hint="Choose a model or enter its name."
         )
+    kind = kind_of(given)
+    if one is not None and given and given == one.model_ref.partition(":")[0] != kind.name:
+        kind = Kind(given, given)
     default = "" if kind.own else kind.url
     if not (base_url or default or kind.own):
         raise CommandError("INVALID_SYNTAX", "The base URL is missing.", hint="Enter the base URL.")
@@ -156,6 +194,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
         "one": one,
         "endpoints": ENDPOINTS,
         "given": _shown(one),
+        "default_context": DEFAULT_CONTEXT,
         **agent_forms.permission_form(request, one),
         **agent_forms.price_form(request, one),
         **agent_forms.probe_form(request, one),
@@ -168,6 +207,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
             return HttpResponseRedirect(_next(request, actor, one, made))
         except CommandError as refused:
             context |= {"refused": refused, "given": request.POST}
+            context |= private_of(request, actor, _url_of(request))
     status = 400 if "refused" in context else 200
     return render(request, "pages/participant.html", context, status=status)
 
@@ -183,10 +223,11 @@ def _next(request: HttpRequest, actor: Actor, one: Participant | None, made: Par
 
 def _shown(one: Participant | None) -> dict[str, object]:
     if one is None:
-        return {"endpoint": "chat", "context_limit": 4096}
-    names = "name model_ref base_url endpoint persona temperature max_tokens context_limit".split()
+        return {"endpoint": "chat"}
+    names = "name base_url endpoint persona temperature max_tokens context_limit".split()
     return {
         **{name: getattr(one, name) for name in names},
+        "model": one.model_ref.partition(":")[2],
         "stop": "\n".join(str(stop).replace("\n", "\\n") for stop in one.stop),
     }
 
@@ -208,7 +249,7 @@ def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Parti
 def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
     endpoint = request.POST.get("endpoint", "chat")
     temperature = number_of(request, "temperature")
-    limit = whole_of(request, "context_limit") or 4096
+    limit = whole_of(request, "context_limit") or DEFAULT_CONTEXT
     most = whole_of(request, "max_tokens")
     if endpoint not in ENDPOINTS:
         raise CommandError(
@@ -219,11 +260,13 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
             "LIMIT_EXCEEDED", "The temperature must be between 0 and 2.", hint="try 0.9"
         )
     if not 256 <= limit <= 10_000_000 or (most is not None and not 1 <= most <= 1_000_000):
-        raise CommandError("LIMIT_EXCEEDED", "These token limits are out of range.", hint="4096")
+        raise CommandError("LIMIT_EXCEEDED", "These token limits are out of range.", hint="32768")
     stops = text_of(request, "stop").split("\n")
+    address = address_of(request, one)
     return {
         "name": word_of(request, "name"),
-        **address_of(request),
+        **address,
+        **_private_fields(request, one, address["base_url"]),
         "endpoint": endpoint,
         "persona": text_of(request, "persona"),
         "temperature": temperature,
@@ -232,3 +275,18 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
         "stop": [stop.replace("\\n", "\n") for stop in stops if stop],
         "capabilities": agent_forms.capabilities_of(request, one),
     }
+
+
+def _url_of(request: HttpRequest) -> str:
+    return word_of(request, "base_url") or kind_of(word_of(request, "kind")).url
+
+
+def _private_fields(
+    request: HttpRequest, one: Participant | None, base_url: str
+) -> dict[str, object]:
+    """That the form allows this private address, where it says so; a change of something else
+    leaves what was allowed."""
+    if _allows(request, base_url):
+        return {"allow_private": True}
+    is_new = one is None or one.base_url != base_url
+    return {"allow_private": False} if is_new else {}

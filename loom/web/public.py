@@ -17,15 +17,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
 from loom.access import Actor
+from loom.commands import groves
 from loom.commands import trees as tree_commands
 from loom.models import Tree
 from loom.queries import public
 from loom.queries.node_context import Margin
 from loom.queries.node_rows import NodeRow
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest
-from loom.rules.ids import looks_like_id
+from loom.rules.identity import digest, looks_like_id
 from loom.web import markdown
+from loom.web.avatars import COLOURS
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, age_of
 from loom.web.requests import PersonRequest, anybody, number_of, person, word_of
@@ -34,7 +35,6 @@ log = logging.getLogger("heddle.web")
 
 A_MINUTE = 120
 EXCERPT = 160
-COLOURS = 8
 MOST_INDENT = 12
 
 
@@ -142,6 +142,15 @@ def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, obje
     return {**frame(request, actor, "trees"), "tree": tree, "links": links}
 
 
+def _invite(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
+    """The page with an invitation that leads to the tree; its link is shown only this once."""
+    role, days = request.POST.get("role", ""), number_of(request, "days")
+    given = 7 if days is None else days
+    _made, secret = groves.make_invitation(actor, role=role, days=given, uses=1)
+    link = request.build_absolute_uri(f"/invitations/{secret}?tree={tree.uid}")
+    return render(request, "pages/share.html", {**_context(request, actor, tree), "invited": link})
+
+
 @never_cache
 @require_POST
 @person
@@ -157,6 +166,8 @@ def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
             shown = request.build_absolute_uri(f"/public/{secret}")
             context = {**_context(request, actor, tree), "fresh": shown}
             return render(request, "pages/share.html", context)
+        if deed == "invite":
+            return _invite(request, actor, tree)
         if deed != "revoke":
             raise CommandError(
                 "NOT_FOUND", _("This form does not exist."), hint=_("Reload the page.")

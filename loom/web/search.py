@@ -2,28 +2,43 @@
 
 from typing import Any
 
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpResponse, JsonResponse
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.commands import node_writer
-from loom.models import Node, Tree
-from loom.queries.authorship import pieces_of
+from loom.models import Mark, Node, Participant, Tree, Workspace
+from loom.queries.authorship import pieces_of, writers_of
+from loom.queries.lookup import path_of
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.path import path_of
 from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
-from loom.rules.hashes import Pieces
-from loom.rules.ids import looks_like_id
+from loom.rules.identity import Pieces, looks_like_id
 from loom.web.avatars import cast_of
-from loom.web.places import place_of
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, person, place_of
 
 MAX_HITS = 20
 MAX_LIT = 5000
 MAX_EXCERPTS = 100
 EXCERPT = 120
 AROUND = 40
+GROVE_PAGES = (
+    ("", gettext_noop("Trees")),
+    ("/participants", gettext_noop("Participants")),
+    ("/money", gettext_noop("Money")),
+    ("/people", gettext_noop("People and invitations")),
+    ("/settings", gettext_noop("Settings of the grove")),
+)
+OWN_PAGES = (
+    ("/settings", gettext_noop("Name, theme, language, password")),
+    ("/settings/look", gettext_noop("Appearance and writing: typeface, size, line width")),
+    ("/settings/keys", gettext_noop("Keyboard shortcuts")),
+    ("/settings/access", gettext_noop("API keys and browsers")),
+    ("/guide", gettext_noop("Guide")),
+    ("/about", gettext_noop("About Heddle")),
+)
 
 
 @require_GET
@@ -63,17 +78,75 @@ def around(hit: Hit) -> str:
 @require_GET
 @person
 def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{id: first words}` of the nodes `?ids=a,b`, at most 100."""
+    """`{id: first words}` of the nodes `?ids=a,b`, at most 100; `by` has who wrote most of
+    those that were edited or split, as `{id: participant}`."""
     _, tree = access.get_tree(request.user, uid)
     ids = [
         one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)
     ]
     found = Node.objects.filter(tree=tree, local_id__in=ids)
-    words = {
+    words: dict[str, Any] = {
         local_id: " ".join(text[: EXCERPT * 2].split())[:EXCERPT]
         for local_id, text in found.values_list("local_id", "text")
     }
-    return JsonResponse(words)
+    edited = rows_of(list(found.filter(edited_from__isnull=False).values_list("id", flat=True)))
+    pieces = pieces_of(edited) if edited else {}
+    by = {row.local_id: writers_of(row, pieces[row.id])[0] for row in edited}
+    return JsonResponse({**words, **({"by": by} if by else {})})
+
+
+MAX_TREES = 8
+MAX_PEOPLE = 60
+
+
+@require_GET
+@person
+def palette(request: PersonRequest) -> HttpResponse:
+    """`{trees: [{words, soft, href, uid}], places: [{words, soft, href}]}`: what the command bar
+    leads to besides nodes. Trees of all groves of the person whose title or tags contain `?q=`,
+    those that they opened first; places only without `q`, because they are always the same."""
+    query = request.GET.get("q", "").strip().replace("\0", "")
+    trees = [
+        {
+            "uid": tree.uid,
+            "words": tree.title or gettext("Untitled tree"),
+            "soft": tree.grove.name,
+            "href": f"/trees/{tree.uid}",
+        }
+        for tree in _trees(request, query)
+    ]
+    return JsonResponse({"trees": trees, "places": [] if query else _places(request)})
+
+
+def _trees(request: PersonRequest, query: str) -> QuerySet[Tree]:
+    rows = access.visible_trees(request.user).filter(archived_at__isnull=True)
+    if query:
+        tagged = Mark.objects.filter(
+            kind="tag", removed_at__isnull=True, item__kind="tree", label__icontains=query
+        )
+        rows = rows.filter(Q(title__icontains=query) | Q(pk__in=tagged.values("tree_id")))
+    opened = Workspace.objects.filter(tree=OuterRef("pk"), participant__user=request.user)
+    rows = rows.annotate(is_opened=Exists(opened)).order_by("-is_opened", "-touched_at", "-id")
+    return rows.select_related("grove")[:MAX_TREES]
+
+
+def _places(request: PersonRequest) -> list[dict[str, str]]:
+    """Pages of the groves, their participants, and the person's settings."""
+    groves = list(access.visible_groves(request.user))
+    found = [
+        {"words": f"{gettext(words)}", "soft": grove.name, "href": f"/groves/{grove.uid}{path}"}
+        for grove in groves
+        for path, words in GROVE_PAGES
+    ]
+    people = Participant.objects.filter(grove__in=groves, archived_at__isnull=True)
+    for one in people.select_related("grove").order_by("id")[:MAX_PEOPLE]:
+        page = f"participants/{one.uid}" if one.kind == "model" else "people"
+        soft = one.model_ref if one.kind == "model" else one.grove.name
+        found.append({"words": one.name, "soft": soft, "href": f"/groves/{one.grove.uid}/{page}"})
+    own = gettext("Settings")
+    return found + [
+        {"words": gettext(words), "soft": own, "href": path} for path, words in OWN_PAGES
+    ]
 
 
 @require_GET

@@ -21,10 +21,17 @@ from loom.rules.preferences import CHOICES
 from loom.web import keys
 from loom.web.requests import PersonRequest, number_of, person, text_of, word_of
 
-LOOK = ("prose", "size", "width", "nodes")
+LOOK = ("prose", "size", "width", "leading", "align", "nodes")
 LABELS = {
     "serif": gettext_noop("Serif"),
     "sans": gettext_noop("Sans serif"),
+    "mono": gettext_noop("Monospaced"),
+    "tight": gettext_noop("tight"),
+    "loose": gettext_noop("loose"),
+    "start": gettext_noop("ragged"),
+    "justified": gettext_noop("justified"),
+    "plain text": gettext_noop("plain text"),
+    "markdown": gettext_noop("Markdown"),
     "small": gettext_noop("small"),
     "medium": gettext_noop("medium"),
     "large": gettext_noop("large"),
@@ -43,23 +50,31 @@ LABELS = {
 def choices() -> dict[str, list[tuple[str, str]]]:
     """The values of each choice with their words, in order."""
     return {
-        name: [(value, gettext(LABELS[value])) for value in values]
+        name: [(value, gettext(LABELS[_label(name, value)])) for value in values]
         for name, values in CHOICES.items()
     }
 
 
+def _label(name: str, value: str) -> str:
+    """The word for a value; "plain" means another thing of a paste than of nodes."""
+    return "plain text" if (name, value) == ("paste", "plain") else value
+
+
 def look(request: PersonRequest) -> str:
     """Fonts, sizes and nodes."""
-    people.prefer(request.user, {name: word_of(request, name) for name in LOOK})
+    given = {name: value for name in LOOK if (value := word_of(request, name))}
+    people.prefer(request.user, given)
     return gettext("Saved.")
 
 
 def writing(request: PersonRequest) -> str:
-    """What edits are saved as, the temperature, and how much an error shows."""
+    """What edits are saved as, the temperature, pasting, Markdown, and how much an error shows."""
     given: dict[str, Any] = {
         "edits": word_of(request, "edits"),
         "temperature": number_of(request, "temperature"),
         "verbose": word_of(request, "verbose") == "1",
+        "styled": word_of(request, "styled") == "1",
+        "paste": word_of(request, "paste") or "plain",
     }
     people.prefer(request.user, given)
     return gettext("Saved.")

@@ -12,10 +12,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from loom.commands import groves, people
-from loom.models import User
+from loom import access
+from loom.commands import groves, participants, people
+from loom.commands.participants import Changes
+from loom.models import Tree, User
 from loom.rules.errors import CommandError, not_found
-from loom.rules.hashes import digest
+from loom.rules.identity import digest
 from loom.web.requests import anybody, text_of, word_of
 
 log = logging.getLogger("heddle.web")
@@ -136,14 +138,30 @@ def _known(request: HttpRequest) -> User:
 @require_http_methods(["GET", "POST"])
 @anybody
 def by_link(request: HttpRequest, secret: str) -> HttpResponse:
-    """A one-time link: its button signs the user in and uses it up."""
-    if request.method == "POST":
-        people.sign_in(request, people.redeem_signin(secret))
-        return HttpResponseRedirect("/")
+    """A one-time link: its button signs the user in and uses it up. Who has no name yet is asked
+    for one."""
     link = people.find_signin_link(secret)
     if link is None:
         raise not_found("This sign-in link", "Ask for another one; each works once, for a day.")
-    return render(request, "pages/signin_link.html", {"name": str(link.user)})
+    context: dict[str, object] = {"name": str(link.user), "is_new": not link.user.display_name}
+    if request.method == "POST":
+        try:
+            if context["is_new"] and (name := word_of(request, "display_name")):
+                _name(link.user, name)
+            people.sign_in(request, people.redeem_signin(secret))
+            return HttpResponseRedirect("/")
+        except CommandError as refused:
+            context |= {"refused": refused, "given": word_of(request, "display_name")}
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/signin_link.html", context, status=status)
+
+
+def _name(user: User, name: str) -> None:
+    """Calls a user by a name, also in the groves that are theirs."""
+    people.show_as(user, name=name)
+    for membership in user.memberships.filter(role="owner").select_related("grove"):
+        actor = access.get_actor(user, membership.grove)
+        participants.change_participant(actor, actor.person, Changes(fields={"name": name}))
 
 
 @never_cache
@@ -155,11 +173,19 @@ def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
     found = groves.find_invitation(secret)
     if found is None:
         raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
-    context: dict[str, object] = {"grove": found.grove.name, "role": found.role}
+    trees = Tree.objects.filter(grove=found.grove, erasing_at__isnull=True)
+    tree = trees.filter(uid=word_of(request, "tree") or request.GET.get("tree", "")).first()
+    context: dict[str, object] = {
+        "grove": found.grove.name,
+        "role": found.role,
+        "by": found.made_by.name,
+        "tree": tree,
+    }
     if request.method == "POST":
         try:
             _accept(request, secret)
-            return HttpResponseRedirect(f"/groves/{found.grove.uid}")
+            home = f"/trees/{tree.uid}" if tree else f"/groves/{found.grove.uid}"
+            return HttpResponseRedirect(home)
         except CommandError as refused:
             context |= {"refused": refused, "name": word_of(request, "username")}
     status = 400 if "refused" in context else 200

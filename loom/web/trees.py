@@ -23,14 +23,14 @@ from loom.queries.trees import head_of, size_of
 from loom.queries.workspaces import text_at
 from loom.rules.budgets import PRESETS
 from loom.rules.errors import CommandError
+from loom.rules.samplers import SAMPLERS
 from loom.web import keys
 from loom.web.avatars import Who, cast_of
 from loom.web.candidates import Weave, agents_of, weave_of
 from loom.web.groves import frame, tags_on
 from loom.web.node_parts import Drawn, drawn_of, reader_of
 from loom.web.panels import portals_out
-from loom.web.places import Place, Stretch, place_of, stretch_of
-from loom.web.requests import PersonRequest, person, text_of
+from loom.web.requests import PersonRequest, Place, Stretch, person, place_of, stretch_of, text_of
 
 PAGE_NODES = 60
 
@@ -55,10 +55,8 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
     context = {
         **_path_context(place, cast, stretch, around),
         "weave": _weave(place, cast, stretch, around),
-        "cast": list(cast.values()),
+        **_menus(place, cast),
         "me": cast[place.actor.participant.uid],
-        "agents": agents_of(cast),
-        "actors": [one for one in cast.values() if one.is_agent and not one.is_archived],
         "budgets": tuple(PRESETS),
         "settings": {
             **_settings(place, cast, seq),
@@ -66,6 +64,8 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
             "edits": request.user.likes.edits,
         },
         "shares": place.actor.is_owner,
+        "samplers": SAMPLERS,
+        "tree_tags": tags_on(place.actor, place.tree),
         "tail": text_at(place.workspace, place.node, "buffer"),
     }
     return render(request, "pages/tree.html", context)
@@ -85,17 +85,44 @@ def _settings(place: Place, cast: dict[str, Who], seq: int) -> dict[str, Any]:
         "me": place.actor.participant.uid,
         "can": access.abilities(place.actor, place.tree),
         "versions": _choices(place.workspace),
-        "cast": [
-            {
-                "id": who.uid,
-                "name": who.name,
-                "kind": who.kind,
-                "colour": who.colour,
-                "initials": who.initials,
-            }
-            for who in cast.values()
-        ],
+        "cast": _cast_shown(cast),
     }
+
+
+def _cast_shown(cast: dict[str, Who]) -> list[dict[str, Any]]:
+    """The participants as the page's scripts know them."""
+    names = ("name", "kind", "colour", "initials")
+    return [
+        {"id": who.uid, **{name: getattr(who, name) for name in names}} for who in cast.values()
+    ]
+
+
+def _menus(place: Place, cast: dict[str, Who]) -> dict[str, Any]:
+    """Who can be asked to continue or to act, and who takes part."""
+    agents = agents_of(cast)
+    actors = [one for one in cast.values() if one.is_agent and not one.is_archived]
+    return {
+        "cast": list(cast.values()),
+        "agents": agents,
+        "only_toys": all(one["is_toy"] for one in agents),
+        "actors": actors,
+        "toy_actors": any(one.is_toy for one in actors),
+        "is_owner": place.actor.is_owner,
+    }
+
+
+@require_GET
+@person
+def cast(request: PersonRequest, uid: str) -> HttpResponse:
+    """Who can be asked and who takes part, for a page that was opened before."""
+    place = _place(request, uid)
+    everybody = cast_of(place.actor)
+    context = {
+        **_menus(place, everybody),
+        "grove": place.actor.grove,
+        "settings": _cast_shown(everybody),
+    }
+    return render(request, "parts/cast.html", context)
 
 
 def _choices(workspace: Workspace) -> dict[str, str]:
@@ -147,6 +174,15 @@ def _elements(place: Place, drawn: Sequence[Drawn], above: int) -> list[SafeStri
         one.element(reader, above=before, portals=out.get(one.id, ""))
         for one, before in zip(drawn, [over, *(one.id for one in drawn)], strict=False)
     ]
+
+
+@require_GET
+@person
+def tags(request: PersonRequest, uid: str) -> HttpResponse:
+    """The tags of the tree itself, as its bar shows them."""
+    actor, tree = access.get_tree(request.user, uid)
+    context = {"tree": tree, "grove": actor.grove, "tree_tags": tags_on(actor, tree)}
+    return render(request, "parts/bar_tags.html", context)
 
 
 @require_GET
@@ -203,7 +239,7 @@ def about_page(request: PersonRequest, uid: str) -> HttpResponse:
         "tree": tree,
         "size": size_of(actor, tree),
         "can": access.abilities(actor, tree),
-        "tags": ", ".join(tags_on(tree)),
+        "tags": ", ".join(tags_on(actor, tree)),
     }
     return render(request, "pages/about.html", context)
 
@@ -246,7 +282,7 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
 def _retag(actor: Actor, tree: Tree, given: str) -> str:
     """Makes the tree's tags those that were given, with commas between, as lines of the person."""
     names = {name.casefold(): name for part in given.split(",") if (name := _tag_of(part))}
-    before = {tag.casefold(): tag for tag in tags_on(tree)}
+    before = {tag.casefold(): tag for tag in tags_on(actor, tree)}
     for run, wanted, others in ((tag, names, before), (untag, before, names)):
         fresh = tuple(name for key, name in wanted.items() if key not in others)
         if fresh:

@@ -20,18 +20,16 @@ from loom.commands import node_writer, registry
 from loom.commands.continuing import outcome_of
 from loom.events import streams
 from loom.grammar.batches import prose_of, segments_of
-from loom.grammar.lines import read
-from loom.grammar.printing import without_name
+from loom.grammar.lines import read, without_name
 from loom.grammar.tokens import ParseError
 from loom.models import OPEN_TURN, Generation, Node, Step, Tree, Turn
-from loom.queries.turns import budget_of, lines_of, spent_of, texts_of
-from loom.queries.turns import turns as all_turns
+from loom.queries.workspaces import budget_of, lines_of, spent_of, texts_of
+from loom.queries.workspaces import turns as all_turns
 from loom.rules import budgets
 from loom.rules.permissions import GENERATE, WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of
-from loom.web.places import place_of
-from loom.web.requests import PersonRequest, person
+from loom.web.requests import PersonRequest, person, place_of
 
 MAX_TEXT = 20_000
 

@@ -9,7 +9,7 @@ import { LoomProvider } from "./js/elements/loom-provider.js";
 import { LoomToast } from "./js/elements/loom-toast.js";
 import { csrfToken } from "./js/live/api.js";
 import { keepOfflinePage, leaveWhenBack } from "./js/offline.js";
-import { rememberPlaces, showAges } from "./js/pages.js";
+import { copyOnClick, rememberPlaces, showAges } from "./js/pages.js";
 
 document.addEventListener("htmx:configRequest", (event) => {
   /** @type {CustomEvent} */ (event).detail.headers["X-CSRFToken"] = csrfToken();
@@ -23,6 +23,7 @@ customElements.define("loom-allowing", LoomAllowing);
 customElements.define("loom-provider", LoomProvider);
 rememberPlaces();
 showAges();
+copyOnClick();
 keepOfflinePage();
 leaveWhenBack();
 document.addEventListener("htmx:afterSettle", () => {

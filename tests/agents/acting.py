@@ -6,8 +6,8 @@ from loom.access import Actor
 from loom.commands import turn_lifecycle
 from loom.models import Generation, Participant, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN
-from loom.queries.turns import lines_of
-from loom.queries.turns import turns as rows
+from loom.queries.workspaces import lines_of
+from loom.queries.workspaces import turns as rows
 
 MOST = 400  # states of a turn: more mean that it does not end
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from pytest_django import Settings
 
-from agents import lease, worker
+from agents import persistence, worker
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree
@@ -46,7 +46,7 @@ def model(grove: Grove, provider: ScriptedProvider) -> Participant:
 @pytest.fixture(autouse=True)
 def _a_fresh_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier test's sweeper saw of a busy database says nothing here."""
-    monkeypatch.setattr(lease, "watch", lease.Watch())
+    monkeypatch.setattr(persistence, "watch", persistence.Watch())
 
 
 AGENT = ["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree"]

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from loom.commands import generation_lifecycle
 from loom.commands.generation_lifecycle import Received
-from loom.commands.provider_keys import seal
+from loom.commands.money import seal
 from loom.models import Call, Generation, Participant, Tree, User
 from tests.agents.conftest import Running, Say, again, run
 from tests.agents.watching import Watcher
@@ -104,7 +104,9 @@ def landed(generation: Generation) -> Generation:
     generation_lifecycle.take(generation.uid, lease="x", seconds=60)
     call = Call(tree=generation.tree, participant=generation.participant, provider="openai")
     generation_lifecycle.begin_call(generation, call)
-    generation_lifecycle.land(generation.uid, lease="x", text="She", chunk=1, finish="complete")
+    generation_lifecycle.end_generation(
+        generation.uid, lease="x", text="She", chunk=1, finish="complete"
+    )
     generation_lifecycle.seal(call, Received(b"data", status=200))
     return again(generation)
 

@@ -7,7 +7,7 @@ import pytest
 from agents.context.agent_request import assemble, results, threshold_of
 from agents.context.truncation import TooLong, count
 from agents.context.values import Aware, Near, Request, Round, Stop, Syntax, Told, View
-from loom.grammar.printing import parts_of
+from loom.grammar.lines import parts_of
 from loom.rules.framing import escaped
 
 VIEW = View(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agents.context.agent_request import Sent, assemble
 from agents.context.values import Round, Stop, Told
 from agents.providers.anthropic import Anthropic
-from agents.providers.stream_events import Ask, Blocks
+from agents.providers.attempt import Ask, Blocks
 from tests.agents.test_aware import AWARE
 
 TEXT = st.text(max_size=40).filter(bool)

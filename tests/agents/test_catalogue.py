@@ -10,7 +10,7 @@ from django.core.cache import cache
 from agents import probes
 from loom.access import Actor
 from loom.commands import participants
-from loom.commands.participants import Source, ask_models, listing_of
+from loom.commands.participants import Changes, Source, ask_models, listing_of
 from loom.rules.errors import CommandError
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, raw
@@ -46,6 +46,66 @@ def test_an_address_says_which_models_it_has(actor: Actor, provider: ScriptedPro
     (seen,) = provider.seen
     assert (seen.method, seen.path) == ("GET", "/v1/models")
     assert seen.header("authorization") == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens"),
+    [
+        ({"context_length": 131_072}, 131_072),
+        ({"max_model_len": 8192}, 8192),
+        ({"meta": {"n_ctx": 4096, "n_ctx_train": 32_768}}, 4096),
+        ({"context_window": 16_384}, 16_384),
+        ({"context_length": "many"}, None),
+        ({"context_length": -1}, None),
+        ({}, None),
+    ],
+)
+def test_a_list_says_how_much_a_model_reads(
+    actor: Actor, provider: ScriptedProvider, said: dict[str, Any], tokens: int | None
+) -> None:
+    body = json.dumps({"data": [{"id": "m-1", **said}]}).encode()
+    provider.script(raw(body, kind="application/json"))
+    told = found(actor, Source("custom", provider.url))
+    assert (told["models"], told["contexts"].get("m-1")) == (["m-1"], tokens)
+
+
+def test_a_list_is_asked_for_with_the_key_of_its_participant(
+    actor: Actor, provider: ScriptedProvider
+) -> None:
+    one = participants.make_participant(
+        actor,
+        Changes(
+            fields={"name": "Muse", "model_ref": "custom:m", "base_url": provider.url}, api_key=KEY
+        ),
+    )
+    provider.script(lists("m-1"), lists("m-2"))
+    source = Source("custom", provider.url, participant=one.uid)
+    assert KEY not in json.dumps(ask_models(actor, source))
+    assert found(actor, source)["models"] == ["m-1"]
+    assert provider.seen[0].header("authorization") == f"Bearer {KEY}"
+    other = Source("openrouter", provider.url, participant=one.uid)
+    assert found(actor, other)["models"] == ["m-2"]
+    assert provider.seen[1].header("authorization") == ""
+
+
+def test_a_private_address_is_called_once_an_operator_allows_it(
+    actor: Actor, provider: ScriptedProvider, settings: Any
+) -> None:
+    settings.PROVIDER_ALLOW = ()
+    allowed = Source("custom", provider.url, allow_private=True)
+    with pytest.raises(CommandError) as refused:
+        ask_models(actor, allowed)
+    assert refused.value.code == "PERMISSION_DENIED"
+    actor.user.is_operator = True
+    with pytest.raises(CommandError) as refused:
+        ask_models(actor, Source("custom", provider.url))
+    assert refused.value.hint == "allow it here"
+    provider.script(lists("m-1"))
+    assert found(actor, allowed)["models"] == ["m-1"]
+    settings.PRIVATE_ADDRESSES = "nobody"
+    with pytest.raises(CommandError) as refused:
+        ask_models(actor, allowed, again=True)
+    assert refused.value.code == "PERMISSION_DENIED"
 
 
 def test_what_was_found_is_kept_until_somebody_asks_anew(
@@ -101,7 +161,7 @@ def test_what_cannot_or_must_not_be_asked_is_refused(
 
 def test_a_list_of_another_grove_is_not_there(actor: Actor, provider: ScriptedProvider) -> None:
     told = ask_models(actor, Source("custom", provider.url))
-    participants.note_models({**told, "grove": "another"}, ["m"], None)
+    participants.note_models({**told, "grove": "another"}, {"m": 0}, None)
     with pytest.raises(CommandError):
         listing_of(actor, told["id"])
     with pytest.raises(CommandError):

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from agents.context.sections import BY_EXAMPLE
-from agents.output_grammar import grammar_for
+from agents.providers.attempt import Ask
 from agents.providers.exchange import Failure
 from agents.providers.openai import OpenAI
 from agents.providers.registry import EMBEDDED, provider_of
-from agents.providers.stream_events import Ask
+from agents.subject_prompt import grammar_for
 from loom.access import Actor
 from loom.models import Participant
 from loom.rules.permissions import named

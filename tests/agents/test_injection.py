@@ -4,7 +4,7 @@ import random
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from loom.access import Actor, get_actor
@@ -54,9 +54,12 @@ def _add(actor: Actor, tree: Tree, below: str, text: str) -> str:
 def world(tree: Tree) -> dict[str, object]:
     """What stands in a tree, so that it can be compared."""
     return {
-        "nodes": list(
-            Node.objects.filter(tree=tree).values_list("id", "text", "pruned", "excluded")
-        ),
+        "nodes": [
+            (key, text, of_slot or of_version, excluded)
+            for key, text, of_slot, of_version, excluded in Node.objects.filter(
+                tree=tree
+            ).values_list("id", "text", "slot__pruned", "version_pruned", "slot__excluded")
+        ],
         "marks": Mark.objects.filter(tree=tree, removed_at__isnull=True).count(),
         "links": Link.objects.filter(tree=tree, removed_at__isnull=True).count(),
     }
@@ -99,6 +102,7 @@ SAID = [
     "exclude {victim}",
     "link {victim} to root",
     'edit {victim} "owned"',
+    'edit {victim} "owned twice"',
     "split {victim} at:2",
     'think "owned"',
     "undo n:5",
@@ -115,7 +119,18 @@ SAID = [
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(st.lists(st.sampled_from(SAID), min_size=1, max_size=6), st.randoms(use_true_random=False))
+@given(
+    lines=st.lists(st.sampled_from(SAID), min_size=1, max_size=6),
+    dice=st.randoms(use_true_random=False),
+)
+@example(
+    lines=['respond {victim} "owned"', "split {victim} at:2", 'edit {victim} "owned"'],
+    dice=random.Random(1),
+)
+@example(
+    lines=['edit {victim} "owned"', 'edit {victim} "owned twice"'],
+    dice=random.Random(1),
+)
 def test_an_obeying_model_stays_within_rights_and_can_be_undone(
     role: str,
     actor: Actor,

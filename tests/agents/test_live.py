@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from agents import sweeper, worker
 from agents.event_loop import the_loop
-from agents.lease import take
+from agents.persistence import take
 from loom.commands import generation_lifecycle
 from loom.models import Event, Generation, Tree
 from tests.agents.conftest import Running, Say, a_moment, again, run
@@ -151,7 +151,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the sweeper sends to the broker."""
     uids: list[str] = []
     monkeypatch.setattr(
-        "loom.events.announce.enqueue", lambda task, args, queue: uids.append(args[0])
+        "loom.events.streams.enqueue", lambda task, args, queue: uids.append(args[0])
     )
     return uids
 

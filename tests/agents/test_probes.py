@@ -80,7 +80,9 @@ def test_the_models_that_are_listed_are_kept(
         json.dumps({"data": [{"id": "m-1"}, {"id": ""}, {"x": 1}, {"id": "m-2"}]}).encode(),
         kind="application/json",
     )
-    provider.script(*[tokens(2)] * (len(CHECKS) + 1), listed)
+    found(model)
+    posts = sum(one.method == "POST" for one in provider.seen)
+    provider.script(*[tokens(2)] * posts, listed)
     assert found(model)["models"] == ["m-1", "m-2"]
 
 
@@ -101,3 +103,30 @@ def test_an_anthropic_shaped_server_has_no_completion(
     provider.default = says("One, ", "two")
     seen = found(model)["found"]
     assert seen["chat"] and seen["system"] and not seen["completion"] and not seen["n"]
+
+
+def test_a_context_larger_than_the_model_has_is_lowered(model: Participant) -> None:
+    Participant.objects.filter(pk=model.pk).update(context_limit=32_768)
+    participants.note_probe(model, {"status": "done", "found": {}, "context": 8192})
+    model.refresh_from_db()
+    assert model.context_limit == 8192
+    participants.note_probe(model, {"status": "done", "found": {}, "context": 131_072})
+    model.refresh_from_db()
+    assert model.context_limit == 8192  # a longer one costs more: a person chooses it
+
+
+def test_a_sampler_is_found_where_the_server_refuses_what_is_no_number(
+    model: Participant, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.default = says("One, ", "two")
+    plain = provider._answer
+
+    async def answer(seen: Any, reader: Any, writer: Any) -> None:
+        if seen.method == "POST" and seen.json.get("top_k") == "heddle":
+            provider._queue.append(fails(400, "top_k: not a number"))
+        await plain(seen, reader, writer)
+
+    monkeypatch.setattr(provider, "_answer", answer)
+    seen = found(model)["found"]
+    assert seen["top_k"]
+    assert not seen["top_p"] and not seen["seed"] and not seen["logit_bias"]

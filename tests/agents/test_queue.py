@@ -3,7 +3,7 @@
 import pytest
 
 from agents import sweeper
-from agents.lease import begin
+from agents.persistence import begin_lane
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute_line
@@ -34,7 +34,9 @@ def order_of(lane: str) -> list[Generation]:
             return order
         for one in taken:
             order.append(one)
-            generation_lifecycle.land(one.uid, lease="x", text="", chunk=0, finish="complete")
+            generation_lifecycle.end_generation(
+                one.uid, lease="x", text="", chunk=0, finish="complete"
+            )
 
 
 def test_fifty_of_one_member_do_not_hold_up_the_one_of_another(
@@ -47,7 +49,9 @@ def test_fifty_of_one_member_do_not_hold_up_the_one_of_another(
     first = generation_lifecycle.begin(lane, lease="x", seconds=60)
     assert len(first) == 1
     own = execute_line(other, tree, Request("continue")).body["generations"]
-    generation_lifecycle.land(first[0].uid, lease="x", text="", chunk=0, finish="complete")
+    generation_lifecycle.end_generation(
+        first[0].uid, lease="x", text="", chunk=0, finish="complete"
+    )
     order = [one.uid for one in order_of(lane)]
     assert order.index(own[0]) <= 1
     assert len(order) == 50
@@ -140,13 +144,13 @@ def test_a_lane_goes_on_after_its_worker_was_killed(
     """The worker dies with one running and two waiting: the rows alone bring all to an end."""
     bears(model, 1)
     asked = ask("continue n:3")
-    assert len(begin(generation_lifecycle.lane_of(model))) == 1
-    assert begin(generation_lifecycle.lane_of(model)) == []
+    assert len(begin_lane(generation_lifecycle.lane_of(model))) == 1
+    assert begin_lane(generation_lifecycle.lane_of(model)) == []
     Generation.objects.filter(status="running").update(leased_until="2020-01-01T00:00:00Z")
     monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
     sent: list[str] = []
     monkeypatch.setattr(
-        "loom.events.announce.enqueue", lambda task, args, queue: sent.append(args[0])
+        "loom.events.streams.enqueue", lambda task, args, queue: sent.append(args[0])
     )
     sweeper.sweep()
     assert len(sent) == 1

@@ -9,7 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from agents import generations as running
-from agents.persistence import begin
+from agents.persistence import create_call
 from agents.providers.attempt import Attempt
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
@@ -215,6 +215,7 @@ def test_a_path_that_must_not_be_cut_is_refused(
 ) -> None:
     execute_line(actor, tree, Request(f'respond "{"word " * 4000}"'))
     Tree.objects.filter(pk=tree.pk).update(truncation="stopAtLimit")
+    Participant.objects.filter(pk=model.pk).update(context_limit=4096)
     row = run(ask()[0])
     assert row.error is not None
     assert row.error["code"] == "LIMIT_EXCEEDED"
@@ -222,8 +223,9 @@ def test_a_path_that_must_not_be_cut_is_refused(
 
 
 def test_a_long_path_is_cut_and_says_so(
-    ask: Say, tree: Tree, actor: Actor, provider: ScriptedProvider
+    ask: Say, tree: Tree, actor: Actor, model: Participant, provider: ScriptedProvider
 ) -> None:
+    Participant.objects.filter(pk=model.pk).update(context_limit=4096)
     for n in range(8):
         execute_line(actor, tree, Request(f'respond "{n} {"word " * 600}"'))
     row = run(ask()[0])
@@ -279,10 +281,10 @@ def test_a_call_began_before_its_first_text_however_late_its_row_is(
 
     def late(*given: Any) -> Call:
         assert heard.wait(10)
-        return begin(*given)
+        return create_call(*given)
 
     monkeypatch.setattr(Attempt, "_note", noted)
-    monkeypatch.setattr(running, "begin", late)
+    monkeypatch.setattr(running, "create_call", late)
     provider.script(says("She was cold."))
     call = run(ask()[0]).call
     assert call is not None

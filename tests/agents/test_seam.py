@@ -35,7 +35,7 @@ ANSWERS = st.one_of(
 def joined(text: str, way: str, *pieces: str) -> tuple[str, str]:
     """(what the new node holds, the note)."""
     seam = Seam(text, way)
-    said = "".join(seam.hear(piece) for piece in pieces)
+    said = "".join(seam.feed(piece) for piece in pieces)
     return said + seam.rest(), seam.note
 
 
@@ -101,15 +101,15 @@ def test_what_was_done_is_told() -> None:
 
 def test_an_answer_that_repeats_nothing_waits_for_nothing() -> None:
     seam = Seam(TEXT, "instruction")
-    assert seam.hear("Zebras") == " Zebras"
+    assert seam.feed("Zebras") == " Zebras"
     assert not seam.holds
 
 
 def test_a_long_text_that_is_said_again_is_shown_only_where_it_goes_on() -> None:
     text = "".join(f"Sentence number {n} stands here. " for n in range(500)).rstrip()
     seam = Seam(text, PLAIN)
-    assert all(not seam.hear(text[at : at + 9]) for at in range(0, len(text), 9))
-    assert seam.hear(" And") + seam.hear(" so on.") == " And so on."
+    assert all(not seam.feed(text[at : at + 9]) for at in range(0, len(text), 9))
+    assert seam.feed(" And") + seam.feed(" so on.") == " And so on."
 
 
 @given(TEXTS, st.sampled_from([PLAIN, *WAYS]), ANSWERS, st.lists(st.integers(0, 80), max_size=6))

@@ -9,8 +9,8 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from agents import lease, persistence, sweeper
-from agents.lease import EVERY_S, LEASE_S, STALL_S, Watch, begin
+from agents import persistence, sweeper
+from agents.persistence import EVERY_S, LEASE_S, STALL_S, Watch, begin_lane
 from agents.sweeper import sweep
 from loom.commands import generation_lifecycle
 from loom.models import Generation
@@ -36,8 +36,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     """The time of the watch, which has seen one write go through."""
     made = Clock()
-    monkeypatch.setattr(lease, "watch", Watch(made))
-    lease.watch.look(lambda: None)
+    monkeypatch.setattr(persistence, "watch", Watch(made))
+    persistence.watch.look(lambda: None)
     yield made
 
 
@@ -51,23 +51,23 @@ def _running(generation: Generation) -> Generation:
 
 
 def test_a_lease_says_nothing_while_writes_wait(clock: Clock) -> None:
-    assert lease.proves_loss("gone")
-    lease.watch.look(lambda: clock.passes(30))
-    assert not lease.proves_loss("gone")
+    assert persistence.proves_loss("gone")
+    persistence.watch.look(lambda: clock.passes(30))
+    assert not persistence.proves_loss("gone")
     for _ in range(LEASE_S // EVERY_S):
         clock.passes(EVERY_S)
-        assert not lease.proves_loss("gone")
-        lease.watch.look(lambda: None)
+        assert not persistence.proves_loss("gone")
+        persistence.watch.look(lambda: None)
     clock.passes(1)
-    assert lease.proves_loss("gone")
+    assert persistence.proves_loss("gone")
 
 
 def test_nor_while_a_write_is_being_tried(clock: Clock) -> None:
     def held() -> None:
         clock.passes(STALL_S + 1)
-        assert not lease.proves_loss("gone")
+        assert not persistence.proves_loss("gone")
 
-    lease.watch.look(held)
+    persistence.watch.look(held)
 
 
 def test_nor_where_writes_fail_or_nobody_could_try(clock: Clock) -> None:
@@ -75,20 +75,20 @@ def test_nor_where_writes_fail_or_nobody_could_try(clock: Clock) -> None:
         raise OperationalError("database is locked")
 
     with pytest.raises(OperationalError):
-        lease.watch.look(fails)
-    assert not lease.proves_loss("gone")
+        persistence.watch.look(fails)
+    assert not persistence.proves_loss("gone")
     clock.passes(EVERY_S + STALL_S + LEASE_S)
-    assert not lease.proves_loss("gone")
-    lease.watch.look(lambda: None)
-    assert not lease.proves_loss("gone")
+    assert not persistence.proves_loss("gone")
+    persistence.watch.look(lambda: None)
+    assert not persistence.proves_loss("gone")
 
 
 @pytest.mark.django_db
 def test_after_a_stall_nothing_that_may_be_alive_is_ended(ask: Say, clock: Clock) -> None:
     row = _running(ask()[0])
-    lease.watch.look(lambda: clock.passes(30))
+    persistence.watch.look(lambda: clock.passes(30))
     sweep()
-    assert begin(row.lane) == []
+    assert begin_lane(row.lane) == []
     assert again(row).status == "running"
     # Its worker comes back and holds it again.
     assert (
@@ -100,9 +100,9 @@ def test_after_a_stall_nothing_that_may_be_alive_is_ended(ask: Say, clock: Clock
 @pytest.mark.django_db
 def test_what_this_process_runs_is_not_lost(ask: Say) -> None:
     row = _running(ask()[0])
-    with lease.held("gone"):
+    with persistence.held("gone"):
         sweep()
-        assert begin(row.lane) == []
+        assert begin_lane(row.lane) == []
         assert again(row).status == "running"
     sweep()
     assert again(row).finish == "interrupted:worker lost"
@@ -143,9 +143,9 @@ def test_a_database_that_is_held_ends_no_running_generation(
 ) -> None:
     """Held by a stranger for several leases, while the sweeper looks and a text grows."""
     if HELD_S < 30:
-        for module in (lease, lease, persistence):
+        for module in (persistence, persistence, persistence):
             monkeypatch.setattr(module, "LEASE_S", 2)
-        monkeypatch.setattr(lease, "STALL_S", 0.5)
+        monkeypatch.setattr(persistence, "STALL_S", 0.5)
         monkeypatch.setattr(sweeper, "EVERY_S", 0.5)
     provider.script(holds("It was ", HOLD, "night."))
     row = ask()[0]
@@ -162,7 +162,7 @@ def test_a_database_that_is_held_ends_no_running_generation(
     stranger.execute("ROLLBACK")
     stranger.close()
     sweep()  # the sweeper of another moment, as soon as writes go through
-    assert begin(row.lane) == []
+    assert begin_lane(row.lane) == []
     assert again(row).status == "running"
     provider.release()
     ended = running.ended()

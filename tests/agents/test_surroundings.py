@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agents.context.agent_request import Sent, assemble
-from agents.context.sections import memory, outline, path, rendered
+from agents.context.sections import every, memory, outline, path, rendered, shrinking
 from agents.context.values import Action, Near, Stop, Twig, View
 from tests.agents.test_aware import ADA, AWARE, VIEW
 
@@ -31,13 +31,13 @@ NEAR = (
 
 
 def test_the_outline_says_what_is_open_folded_hit_and_where_the_reader_is() -> None:
-    assert outline(replace(VIEW, outline=TWIGS)) == (
+    assert outline.render(replace(VIEW, outline=TWIGS)) == (
         '- [r2d4]\n├─ + [a7x2] "Who is Marie?" [3+] ●\n└─ - [b3k9]* "Cold."\n   └─ · [d5n7] "Warm."'
     )
 
 
 def test_the_path_says_what_changes_about_nodes() -> None:
-    assert path(replace(VIEW, near=NEAR)) == (
+    assert path.render(replace(VIEW, near=NEAR)) == (
         "[a7x2] Ada (human) · 3m ago · 2 continuations · 1 annotation · bookmarked · #good\n"
         "[b3k9] Marie ---LOOM (model) · now"
     )
@@ -45,7 +45,9 @@ def test_the_path_says_what_changes_about_nodes() -> None:
 
 def test_the_path_says_which_nodes_have_no_line_and_names_those_of_a_buffer() -> None:
     last = replace(NEAR[0], skipped=("r2d4", "c4m2", "d5n7"), links=2, words='"Who is…"')
-    assert path(replace(VIEW, near=(replace(last, skipped=("r2d4",)), last))).split("\n") == [
+    assert path.render(replace(VIEW, near=(replace(last, skipped=("r2d4",)), last))).split(
+        "\n"
+    ) == [
         "… [r2d4]",
         '[a7x2] Ada (human) · "Who is…" · 3m ago · 2 continuations · 1 annotation · 2 links'
         " · bookmarked · #good",
@@ -56,7 +58,7 @@ def test_the_path_says_which_nodes_have_no_line_and_names_those_of_a_buffer() ->
 
 
 def test_memory_tells_neighbouring_deeds_together() -> None:
-    assert memory(replace(VIEW, actions=DEEDS)) == (
+    assert memory.render(replace(VIEW, actions=DEEDS)) == (
         "Recent actions: viewed a7x2, b3k9 · annotated b3k9 · continued from b3k9 (2) · "
         "searched · ✗ prune (PERMISSION_DENIED)"
     )
@@ -104,3 +106,14 @@ def test_earlier_grows_by_whole_steps_of_eight() -> None:
         if first.startswith("---EARLIER [a0–"):
             grown.add(int(first.partition("] ")[2].split()[0]))
     assert grown and all(nodes % 8 == 0 for nodes in grown)
+
+
+def test_a_section_is_one_object_with_its_collector_renderer_and_shrinker() -> None:
+    import agents.agent_prompt  # noqa: F401 - binds the collectors
+
+    found = {one.name: one for one in every()}
+    assert [*found] == ["STATUS", "OUTLINE", "PATH", "MEMORY", "NOTIFICATIONS", "LOOM"]
+    assert not [name for name, one in found.items() if one.collect is None]
+    assert [one.name for one in shrinking()] == ["OUTLINE", "MEMORY"]
+    with pytest.raises(AssertionError, match="MEMORY"):
+        found["MEMORY"].collector(lambda _: {})

@@ -13,7 +13,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
-from loom.events import announce
+from loom.events import streams
 from loom.models import Participant, Step, Tree, Turn
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
@@ -30,11 +30,11 @@ def test_the_request_says_where_people_are_and_forgets_who_left(
     turn = asked(actor, tree, agent, node=opening)
     place = place_of(access.acting_in(turn), turn)
     assert "active at" not in assembled(place).workspace
-    announce.tell_places(name, {me: opening})
+    streams.tell_places(name, {me: opening})
     assert f"Human active at [{opening}], depth:1" in assembled(place).workspace
     execute_line(actor, tree, Request(f"view {opening}"))  # one line each
     assert assembled(place).workspace.count("active at") == 1
-    announce.tell_places(name, {})
+    streams.tell_places(name, {})
     assert "active at" not in assembled(place).workspace
 
 

@@ -370,6 +370,19 @@ def test_two_edits_of_one_node_in_one_batch_build_on_each_other(
     assert (f"[{opening}] is now [{current}]" in last) is (mode == "buffer")
 
 
+def test_an_edit_after_a_split_in_one_batch_changes_the_node_it_names(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    edit = f'→ edit {opening} replace:"Who" with:"What"'
+    lines = f'→ respond {opening} "Somebody."\n→ split {opening} at:3\n{edit}\n'
+    provider.script(says(f"{lines}Done."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "ok", "ok"]
+    assert Node.objects.get(text="What is Marie?").edited_from == Node.objects.get(
+        tree=tree, local_id=opening
+    )
+
+
 def test_of_many_looks_in_one_batch_the_first_ten_run(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:

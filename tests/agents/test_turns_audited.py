@@ -13,7 +13,7 @@ from loom.commands import turn_lifecycle
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Membership, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
-from loom.queries.turns import turns as rows
+from loom.queries.workspaces import turns as rows
 from tests.agents.acting import asked, outcomes, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says

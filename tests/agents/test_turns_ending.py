@@ -14,7 +14,7 @@ from loom.commands import generation_lifecycle, turn_lifecycle
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.models.generations import ENDED_TURN
-from loom.queries.turns import turns as rows
+from loom.queries.workspaces import turns as rows
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.conftest import Running
 from tests.providers.scripted import ScriptedProvider

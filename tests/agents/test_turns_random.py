@@ -17,7 +17,7 @@ from loom.commands import turn_lifecycle
 from loom.commands.execute import Request, execute_line
 from loom.models import Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.models.generations import ENDED_TURN
-from loom.queries.turns import turns as rows
+from loom.queries.workspaces import turns as rows
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import CUT, STALL, Script, fails, nothing, says

@@ -10,7 +10,7 @@ from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
 from loom.models import Generation, Node, Participant, Tree, Turn
-from loom.queries.turns import turns as rows
+from loom.queries.workspaces import turns as rows
 from loom.rules.errors import CommandError
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Running

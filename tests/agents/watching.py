@@ -8,8 +8,7 @@ from typing import Any
 from channels.layers import get_channel_layer
 
 from agents.event_loop import the_loop
-from loom.events.announce import group_of
-from loom.events.streams import name_of
+from loom.events.streams import group_of, name_of
 from loom.models import Tree
 
 

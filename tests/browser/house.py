@@ -49,6 +49,12 @@ class Heddle:
         found: dict[str, object] = answer.json()
         return found
 
+    def archive(self, participant: dict[str, object]) -> None:
+        """Takes a participant out of the grove again."""
+        with self.client() as client:
+            answer = client.delete(f"/api/participants/{participant['id']}")
+        assert answer.is_success, answer.text
+
     def tree(self, title: str, *texts: str, mode: str = "dialogue") -> str:
         """A new tree holding a chain of texts; its id."""
         tree = str(self.post("trees", {"title": title, "mode": mode})["id"])

@@ -1,5 +1,6 @@
 """The grove's page with scripts: new trees, files of other programs, search."""
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.book import book, opened
 from tests.browser.conftest import Cookies, Heddle, Open
 from tests.browser.test_two_people import live
+from tests.transfer.test_chats import chatgpt
 
 
 def test_a_file_of_another_program_is_dropped_and_becomes_a_tree(
@@ -21,6 +23,40 @@ def test_a_file_of_another_program_is_dropped_and_becomes_a_tree(
     page.get_by_role("link", name="Open the tree").click()
     page.wait_for_url(re.compile("/trees/"))
     expect(page.locator("main")).to_contain_text("The lighthouse")
+
+
+def test_trees_of_an_archive_are_searched_and_chosen(
+    heddle: Heddle, visit: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "conversations.json"
+    titles = ["Rain in May", "Fog", "Rain in June"]
+    file.write_text(json.dumps([chatgpt(title) for title in titles]))
+    page = visit("/")
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    form = page.locator("loom-import form.choices")
+    expect(form.get_by_role("checkbox")).to_have_count(4)
+    page.get_by_role("searchbox", name="Search titles").fill("rain")
+    expect(form.get_by_role("checkbox")).to_have_count(3)
+    form.get_by_role("button", name="Import").click()
+    expect(form).to_contain_text("Choose at least one.")
+    form.get_by_role("checkbox", name="Rain in June").check()
+    form.get_by_role("button", name="Import").click()
+    report = page.locator("loom-import .report")
+    expect(report).to_contain_text("3 nodes in 1 tree.")
+    expect(report.locator("dl")).not_to_be_visible()
+    page.get_by_role("link", name="Open the tree").click()
+    page.wait_for_url(re.compile("/trees/"))
+    expect(page.locator("main")).to_contain_text("Why?")
+
+
+def test_how_a_text_is_split_is_asked(heddle: Heddle, visit: Open, tmp_path: Path) -> None:
+    file = tmp_path / "night.md"
+    file.write_text("# Night\n\nIt rained.\n\n# Day\n\nIt was dry.\n")
+    page = visit("/")
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    page.get_by_role("radio", name="A node for each paragraph").check()
+    page.locator("loom-import form.choices").get_by_role("button", name="Import").click()
+    expect(page.locator("loom-import .report")).to_contain_text("4 nodes in 1 tree.")
 
 
 def test_a_file_in_the_wrong_format_says_so(heddle: Heddle, visit: Open, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from loom import commands
 from loom.access import Actor, get_actor
 from loom.commands import command_reference, groves, participants, registry
 from loom.commands import trees as tree_commands
-from loom.commands.actions import actions, recorded
 from loom.commands.execute import execute
 from loom.commands.participants import Changes
+from loom.commands.registry import actions, recorded
 from loom.commands.trees import NewTree
 from loom.events import streams
 from loom.models import Event, Grove, Step, Tree, User
@@ -47,6 +47,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "change_grove",
         "change_member",
         "change_participant",
+        "change_tag",
         "change_tree",
         "erase_tree",
         "extend_turn",
@@ -56,10 +57,14 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "make_participant",
         "make_public_link",
         "make_tree",
+        "pin_settings",
         "probe_participant",
         "remove_member",
+        "remove_preset",
+        "remove_tag",
         "revoke_invitation",
         "revoke_public_link",
+        "save_preset",
         "start_turn",
     ]
     assert all(one.summary for one in actions().values())

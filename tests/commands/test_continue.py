@@ -94,7 +94,7 @@ def test_one_worker_takes_it_and_only_an_expired_lease_is_taken_over(taken: Gene
 
 def test_it_lands_once_as_a_node_below_its_point(taken: Generation, tree: Tree) -> None:
     for _ in range(2):
-        node = generation_lifecycle.land(
+        node = generation_lifecycle.end_generation(
             taken.uid, lease="me", text=" and then", chunk=3, finish="complete", usage={"out": 3}
         )
     assert node is not None
@@ -118,7 +118,7 @@ def test_a_stop_is_told_to_the_worker_and_keeps_the_text(taken: Generation) -> N
         generation_lifecycle.progress(taken.uid, lease="me", text="ab", chunk=2, seconds=15)
         == "stop"
     )
-    node = generation_lifecycle.land(
+    node = generation_lifecycle.end_generation(
         taken.uid, lease="me", text="ab", chunk=2, finish="interrupted:stopped"
     )
     assert node is not None
@@ -136,7 +136,7 @@ def test_what_nobody_began_stops_at_once_without_a_node(say: Say, muse: Particip
 def test_nothing_arrived_makes_no_node_but_tells_why(taken: Generation) -> None:
     error = {"code": "MODEL_ERROR", "reason": "network", "message": "It broke."}
     assert (
-        generation_lifecycle.land(
+        generation_lifecycle.end_generation(
             taken.uid, lease="me", text="", chunk=0, finish="interrupted:network", error=error
         )
         is None
@@ -147,7 +147,9 @@ def test_nothing_arrived_makes_no_node_but_tells_why(taken: Generation) -> None:
 
 def test_an_undone_continue_lands_pruned(say: Say, taken: Generation) -> None:
     say("undo")
-    node = generation_lifecycle.land(taken.uid, lease="me", text="late", chunk=1, finish="complete")
+    node = generation_lifecycle.end_generation(
+        taken.uid, lease="me", text="late", chunk=1, finish="complete"
+    )
     assert node is not None
     assert Node.objects.get(pk=node.pk).pruned
 
@@ -155,7 +157,9 @@ def test_an_undone_continue_lands_pruned(say: Say, taken: Generation) -> None:
 def test_a_sealed_call_holds_the_bytes_as_received(taken: Generation, tree: Tree) -> None:
     call = Call(tree=tree, participant=taken.participant, provider="openai", configuration="c")
     generation_lifecycle.begin_call(taken, call)
-    node = generation_lifecycle.land(taken.uid, lease="me", text="x", chunk=1, finish="complete")
+    node = generation_lifecycle.end_generation(
+        taken.uid, lease="me", text="x", chunk=1, finish="complete"
+    )
     assert node is not None
     body = b'data: {"x": "\xff"}\n\n'
     for _ in range(2):

@@ -3,7 +3,7 @@
 import pytest
 from django.test import override_settings
 
-from loom.commands.provider_keys import open_sealed, seal
+from loom.commands.money import open_sealed, seal
 from loom.rules.errors import CommandError
 
 

@@ -19,8 +19,7 @@ from loom.commands.nodes import Respond, Split, respond, split
 from loom.commands.registry import checked
 from loom.commands.view import View, view
 from loom.events import streams
-from loom.grammar.lines import read
-from loom.grammar.printing import STORED_WHOLE
+from loom.grammar.lines import STORED_WHOLE, read
 from loom.grammar.refs import Ref
 from loom.models import Event, Node, Step, Tree
 from loom.rules.errors import CommandError

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from loom.models import Generation, Link, Mark, Node, Participant, Step, User
+from loom.access import Actor
+from loom.commands.execute import Request, execute_line
+from loom.models import Generation, Link, Mark, Node, Participant, Step, Tree, User
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
@@ -177,3 +179,12 @@ def test_undoing_a_continue_stops_what_still_runs(say: Say, muse: Participant) -
     say("continue from root n:2")
     say("undo")
     assert all(g.stop_asked and g.discard for g in Generation.objects.all())
+
+
+def test_whoever_undoes_a_text_they_stand_in_stands_above_it(
+    write: Write, tree: Tree, actor: Actor
+) -> None:
+    above = write("Above.")
+    made = write("Below.", above)
+    answer = execute_line(actor, tree, Request("undo", at=made))
+    assert answer.body["position"] == above

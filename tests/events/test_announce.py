@@ -11,7 +11,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 
-from loom.events import announce
+from loom.events import streams
 
 STREAM = "tree:abc"
 PATIENCE_S = 10.0
@@ -20,7 +20,7 @@ PATIENCE_S = 10.0
 async def listening(layer: Any, stream: str = STREAM) -> str:
     """A new channel that has joined the stream's group."""
     channel: str = await layer.new_channel()
-    await layer.group_add(announce.group_of(stream), channel)
+    await layer.group_add(streams.group_of(stream), channel)
     return channel
 
 
@@ -32,7 +32,7 @@ def bell(seq: int) -> dict[str, Any]:
 async def test_both_ways_of_sending_reach_the_group() -> None:
     layer: Any = get_channel_layer()
     channel = await listening(layer)
-    for number, send in enumerate((sync_to_async(announce.send), announce.send_async)):
+    for number, send in enumerate((sync_to_async(streams.send), streams.send_async)):
         message = {**bell(number), "text": "é → 𝄞"}
         await send(STREAM, message)
         assert await asyncio.wait_for(layer.receive(channel), PATIENCE_S) == message
@@ -45,7 +45,7 @@ async def test_messages_of_a_stream_arrive_in_the_order_of_the_calls() -> None:
 
     def ring_all() -> None:
         for seq in range(200):  # one after another, but each from a thread of its own
-            one = threading.Thread(target=announce.send, args=(STREAM, bell(seq)))
+            one = threading.Thread(target=streams.send, args=(STREAM, bell(seq)))
             one.start()
             one.join()
 
@@ -58,13 +58,13 @@ async def test_messages_of_a_stream_arrive_in_the_order_of_the_calls() -> None:
 async def test_a_process_that_was_forked_sends_too() -> None:
     layer: Any = get_channel_layer()
     channel = await listening(layer)
-    await asyncio.to_thread(announce.send, STREAM, bell(1))
+    await asyncio.to_thread(streams.send, STREAM, bell(1))
     assert (await asyncio.wait_for(layer.receive(channel), PATIENCE_S))["seq"] == 1
     child = os.fork()
     if child == 0:
         try:
-            announce.send(STREAM, bell(2))
-            announce.flush(PATIENCE_S)
+            streams.send(STREAM, bell(2))
+            streams.flush(PATIENCE_S)
         finally:
             os._exit(0)
     assert (await asyncio.wait_for(layer.receive(channel), PATIENCE_S))["seq"] == 2
@@ -87,18 +87,18 @@ def _use_broker(settings: Any, url: str) -> None:
 
 def test_a_broker_that_is_away_is_no_error(settings: Any, caplog: Any) -> None:
     _use_broker(settings, "redis://127.0.0.1:1/0")
-    announce.send(STREAM, bell(1))
-    assert announce.flush(PATIENCE_S)
+    streams.send(STREAM, bell(1))
+    assert streams.flush(PATIENCE_S)
     assert "could not ring" in caplog.text
 
 
 def test_a_silent_broker_holds_nobody_up_and_what_waits_is_dropped(
     settings: Any, silent_broker: str, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    monkeypatch.setattr(announce, "SEND_S", 0.5)
+    monkeypatch.setattr(streams, "SEND_S", 0.5)
     _use_broker(settings, silent_broker)
     for seq in range(1000):
-        announce.send(STREAM, bell(seq))
-    assert not announce.flush(0.0)  # nothing is sent yet, and no call has waited for that
-    assert announce.flush(PATIENCE_S)
+        streams.send(STREAM, bell(seq))
+    assert not streams.flush(0.0)  # nothing is sent yet, and no call has waited for that
+    assert streams.flush(PATIENCE_S)
     assert caplog.text.count("could not ring") < 10

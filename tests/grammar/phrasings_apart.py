@@ -1,5 +1,6 @@
-"""Wordings that judge the rules: written without trying them, and no rule is made for one of
-them. Each with the canonical line that it means, or REFUSED where nothing may run."""
+"""Wordings that judge the rules: written without trying them. Rules were made later for what
+was not read of them; `phrasings_fresh` has others. Each with the canonical line that it means,
+or REFUSED where nothing may run."""
 
 from tests.grammar.phrasings import REFUSED
 from tests.grammar.phrasings_later import LATER

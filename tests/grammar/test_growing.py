@@ -2,7 +2,7 @@
 each of its lines once."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agents.reply import Cutter, Language, read_reply
@@ -39,11 +39,15 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 @settings(max_examples=600)
+@example(["→ view a7x2\n", "-", "-", '"'])
+@example(["→ view a7x2\n", "- ", "-", "x"])
+@example(["→ view a7x2\n", "=", "x"])
+@example(["→ view a7x2\n", "✓", "x"])
 def test_a_growing_reply_ends_where_the_whole_one_does(pieces: list[str]) -> None:
     cutter, text = Cutter(LANGUAGE), ""
     for piece in pieces:
         text += piece
-        ended = cutter.hear(piece)
+        ended = cutter.feed(piece)
         if piece.strip():
             assert ended == _has_ended(text), text
         if ended:
@@ -61,7 +65,7 @@ def test_a_line_is_read_once_however_it_comes(monkeypatch: pytest.MonkeyPatch) -
     cutter = Cutter(LANGUAGE)
     for number in range(300):
         for letter in f"→ frobnicate the {number} thing\n":
-            assert not cutter.hear(letter)
+            assert not cutter.feed(letter)
     # Once by itself, and once as it would be with lines below it.
     assert len(seen) <= 2 * MAX_COMMANDS
 
@@ -100,5 +104,5 @@ def test_a_reply_of_1_mib_of_anything_is_read(line: str) -> None:
     read_reply(text, LANGUAGE, finished=True)
     cutter = Cutter(LANGUAGE)
     for at in range(0, len(text), 9_973):
-        if cutter.hear(text[at : at + 9_973]):
+        if cutter.feed(text[at : at + 9_973]):
             return

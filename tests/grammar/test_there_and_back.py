@@ -6,8 +6,15 @@ from hypothesis import strategies as st
 
 from loom.commands import registry
 from loom.grammar.forms import Form
-from loom.grammar.lines import read, write
-from loom.grammar.printing import STORED_WHOLE, digest_named, digest_of, shortened, without_name
+from loom.grammar.lines import (
+    STORED_WHOLE,
+    digest_named,
+    digest_of,
+    read,
+    shortened,
+    without_name,
+    write,
+)
 from loom.grammar.refs import Ref, parse_ref, print_ref
 from loom.grammar.tokens import ParseError, quote, tokens_of, unescape
 from tests.grammar.strategies import refs, texts, values_of

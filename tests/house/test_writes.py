@@ -11,14 +11,13 @@ from tests.house.sources import ROOT, files, name_of
 ROOMS = ("loom/commands/", "loom/events/", "loom/transfer/", "loom/migrations/")
 # Writes elsewhere that change nothing that anybody else sees.
 ELSEWHERE = {
-    "agents/lease.py": "a write of nothing, to see whether writes go through",
+    "agents/persistence.py": "a write of nothing, to see whether writes go through",
     "agents/sweeper.py": "old receipts and ended sessions are deleted",
-    "loom/api/transfer.py": "the row of an import, which a worker then takes",
+    "loom/api/imports.py": "the row of an import, which a worker then takes",
     "loom/management/commands/firststart.py": "who set the installation up",
 }
 # Modules of commands that write and register nothing: what commands and workers are made of.
 PARTS = {
-    "actions": "runs an action and writes its step",
     "drafts": "what a person types, many times a minute; no step, no world",
     "execute": "runs a command",
     "generation_lifecycle": "a worker's generation is queued, begins, grows and ends",
@@ -26,6 +25,7 @@ PARTS = {
     "money": "what a generation reserves and spends",
     "node_writer": "how nodes are stored",
     "people": "accounts, which belong to no grove",
+    "registry": "runs an action and writes its step",
     "step_records": "writes steps, views and receipts",
 }
 ALWAYS = {

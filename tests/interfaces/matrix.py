@@ -26,6 +26,12 @@ GET    groves/{grove}                  200 200 200 404 401
 PATCH  groves/{grove}                  200 403 403 404 401  {"name": "Renamed"}
 GET    groves/{grove}/events           200 200 200 404 401
 GET    groves/{grove}/search?q=opening 200 200 200 404 401
+GET    groves/{grove}/tags             200 200 200 404 401
+PATCH  groves/{grove}/tags             200 200 403 404 401  {"tag": "kept", "name": "first"}
+DELETE groves/{grove}/tags             200 403 403 404 401  {"tag": "kept"}
+GET    groves/{grove}/saved?kind=search 200 200 200 404 401
+POST   groves/{grove}/saved 201 201 201 404 401 {"kind":"search","name":"a","body":{"q":"a"}}
+DELETE groves/{grove}/saved            404 404 404 404 401  {"id": "none"}
 GET    groves/{grove}/members          200 200 200 404 401
 POST   groves/{grove}/members          201 403 403 404 401  {"user": "outsider", "role": "reader"}
 PATCH  groves/{grove}/members          200 403 403 404 401  {"user": "reader", "role": "writer"}
@@ -44,6 +50,8 @@ POST   trees                           201 201 403 404 401  {"mode": "buffer", "
 GET    trees/{tree}                    200 200 200 404 401
 PATCH  trees/{tree}                    200 200 403 404 401  {"title": "Other"}
 DELETE trees/{archived}                200 403 403 404 401  {"title": "Old"}
+GET    trees/{tree}/settings?node={node} 200 200 200 404 401
+PUT    trees/{tree}/settings           200 200 403 404 401 {"node": "{node}", "settings": {}}
 POST   trees/{tree}/commands           200 200 403 404 401  {"line": "respond root \\"a\\""}
 GET    trees/{tree}/public-links       200 403 403 404 401
 POST   trees/{tree}/public-links       201 403 403 404 401  {"days": 7}
@@ -59,6 +67,7 @@ GET    trees/{tree}/usage              200 200 200 404 401
 GET    trees/{tree}/estimate           200 200 200 404 401
 GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
+GET    trees/{tree}/export/preview     200 200 200 404 401
 GET    commands                        200 200 200 200 401
 GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401
@@ -91,6 +100,8 @@ POST   import                          400 400 400 400 401
 GET    imports/{import}                200 200 200 404 401
 DELETE imports/{import}                200 200 403 404 401
 POST   imports/{import}/stop           200 200 403 404 401
+GET    imports/{import}/parts          200 200 200 404 401
+POST   imports/{import}/choose         409 409 403 404 401
 GET    schema/                         200 200 200 200 200
 GET    docs/                           200 200 200 200 200
 """

@@ -77,3 +77,13 @@ def test_by_time_they_come_in_the_order_of_writing(found: Callable[..., Any]) ->
 def test_what_cannot_be_asked_is_refused(found: Callable[..., Any], asked: dict[str, str]) -> None:
     answer = found(**asked)
     assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_SYNTAX")
+
+
+def test_pages_of_results_never_repeat_a_hit(found: Callable[..., Any]) -> None:
+    every = [(one["tree"], one["node"]) for one in found().json()["results"]]
+    for sort in ("best", "newest", "oldest"):
+        pages = [found(limit="1", offset=str(at), sort=sort).json() for at in range(len(every) + 1)]
+        single = [(one["tree"], one["node"]) for page in pages for one in page["results"]]
+        assert sorted(single, key=str) == sorted(every, key=str)
+        assert {page["count"] for page in pages} == {len(every)}
+        assert pages[-1]["results"] == []

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pygments.lexer import RegexLexer
 from pygments.token import Token
 
-from loom.api.bodies import MAX_BYTES, MAX_DEPTH, depth_of, read_json
+from loom.api.bodies import MAX_BYTES, MAX_DEPTH, read_json
 from loom.rules.errors import CommandError
 from loom.transfer import files
 from loom.transfer.files import demand_readable
@@ -42,17 +42,6 @@ def test_a_body_of_8_mib_of_anything_is_read_or_refused(before: str) -> None:
             assert refused.code in ("INVALID_SYNTAX", "LIMIT_EXCEEDED")
 
 
-_OLD = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL)
-
-
-def _old_depth(text: str) -> int:
-    depth = most = 0
-    for token in _OLD.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0][0], 0)
-        most = max(most, depth)
-    return most
-
-
 values = st.recursive(
     st.text('[]{}"\\a', max_size=6) | st.integers(),
     lambda inner: (
@@ -61,14 +50,8 @@ values = st.recursive(
 )
 
 
-@given(value=values, ascii_only=st.booleans())
-def test_levels_are_counted_as_the_parser_finds_them(value: object, ascii_only: bool) -> None:
-    text = json.dumps(value, ensure_ascii=ascii_only)
-    assert depth_of(text.encode()) == _old_depth(text)
-
-
 @given(st.lists(st.sampled_from(WORST), max_size=200).map("".join))
-def test_nothing_deep_reaches_the_parser(text: str) -> None:
+def test_what_one_reader_refuses_the_other_refuses_too(text: str) -> None:
     deep = text + "[" * 200
     try:
         json.loads(deep)
@@ -84,6 +67,29 @@ def test_a_body_one_level_too_deep_is_refused() -> None:
     assert read_json(nested(MAX_DEPTH))
     with pytest.raises(CommandError, match="64 levels"):
         read_json(nested(MAX_DEPTH + 1))
+    with pytest.raises(CommandError, match="64 levels"):
+        read_json(nested(100_000))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *(b"1e999", b'{"a": [-1.5E400]}', b"NaN", b"[Infinity]", b'"\xff"', b'"\\ud800"'),
+        *(
+            b'"\\ude00\\ud83d"',
+            b'{"\\u0000": 1}',
+            b'["a\\u0000"]',
+            b'"a\x00"',
+            b"1" * 5000,
+            b"[1,]",
+        ),
+        *(b"", b"{} {}", b"'a'", b"01", b"\xef\xbb\xbf{}"),
+    ],
+)
+def test_what_cannot_be_stored_or_is_no_json_is_refused(raw: bytes) -> None:
+    with pytest.raises(CommandError) as refused:
+        read_json(raw)
+    assert refused.value.code == "INVALID_SYNTAX"
 
 
 @pytest.mark.timeout(120)

@@ -208,7 +208,7 @@ def worker(muse: Participant, transactional_db: None) -> Iterator[Callable[..., 
                     held = generation_lifecycle.take(row.uid, lease="x", seconds=60)
                     assert held is not None
                     error = None if text else Failure("server", "it broke").error
-                    generation_lifecycle.land(
+                    generation_lifecycle.end_generation(
                         row.uid, lease="x", text=text, chunk=1, finish="complete", error=error
                     )
             finally:

@@ -10,7 +10,7 @@ from loom.commands.node_writer import make_items
 from loom.models import Link, Mark, Node, Participant, Tree
 from loom.queries.node_bodies import node_bodies
 from loom.queries.node_rows import rows_of
-from loom.rules import addresses
+from loom.rules import identity
 from tests.queries.growing import add, chain, flag, version
 
 STRANGE = '  "→"\\ \r\n\t\x01\x7f\u2028 👩‍🚀 </script> %s {0} '
@@ -19,7 +19,7 @@ STRANGE = '  "→"\\ \r\n\t\x01\x7f\u2028 👩‍🚀 </script> %s {0} '
 def _rich(tree: Tree, writer: Participant, muse: Participant) -> None:
     a, b, c = chain(tree, writer, STRANGE, "b", "c")
     second = version(writer, b, "b second")
-    sources = ((addresses.of_node(a.pk), "context", a.hash), (1, "instruction", ""))
+    sources = ((identity.of_node(a.pk), "context", a.hash), (1, "instruction", ""))
     add(
         tree,
         muse,
@@ -42,14 +42,14 @@ def _rich(tree: Tree, writer: Participant, muse: Participant) -> None:
             tree=tree,
             kind=kind,
             label=label,
-            item_id=addresses.of_node(a.pk),
+            item_id=identity.of_node(a.pk),
             participant=writer,
             at=timezone.now(),
         )
     Link.objects.create(
         tree=tree,
-        source_id=addresses.of_node(a.pk),
-        target_id=addresses.of_node(c.pk),
+        source_id=identity.of_node(a.pk),
+        target_id=identity.of_node(c.pk),
         by=writer,
         at=timezone.now(),
     )

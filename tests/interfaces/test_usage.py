@@ -31,7 +31,7 @@ def answered(actor: Actor, tree: Tree, line: str, text: str, **usage: int) -> st
     row = generation_lifecycle.take(uid, lease="x", seconds=60)
     assert row is not None
     generation_lifecycle.begin_call(row, Call(tree=tree, participant=row.participant, provider="p"))
-    node = generation_lifecycle.land(
+    node = generation_lifecycle.end_generation(
         uid, lease="x", text=text, chunk=1, finish="complete", usage=dict(usage)
     )
     assert node is not None

@@ -71,7 +71,7 @@ def _land(text: str) -> None:
     for row in Generation.objects.filter(status="queued"):
         generation_lifecycle.take(row.uid, lease="x", seconds=60)
         error = None if text else {"code": "MODEL_ERROR", "message": "It broke.", "hint": "wait"}
-        generation_lifecycle.land(
+        generation_lifecycle.end_generation(
             row.uid, lease="x", text=text, chunk=1, finish="complete", error=error
         )
 

@@ -15,7 +15,7 @@ from loom.events import streams
 from loom.live import consumers
 from loom.live.hub import hub
 from loom.models import ApiKey, Tree, User
-from loom.rules.hashes import digest
+from loom.rules.identity import digest
 
 ORIGIN = "http://testserver"
 Wire: Any = ApplicationCommunicator  # it has no types

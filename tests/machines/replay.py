@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from loom.models import Event, Generation, Link, Mark, Node, Tree
+from loom.models import BranchSettings, Event, Generation, Link, Mark, Node, Tree
 from loom.queries.event_log import event_body, hydrated
-from loom.rules import addresses
+from loom.rules import identity
 
 FIXED = ("kind", "form", "text", "parent", "slot", "edited_from", "hash", "finish", "created_at")
 
@@ -19,6 +19,7 @@ class Replayed:
     marks: dict[str, dict[str, Any]] = field(default_factory=dict)
     links: dict[str, dict[str, Any]] = field(default_factory=dict)
     generations: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def take(self, kind: str, payload: dict[str, Any]) -> None:
         """Applies one event; an unknown kind is an error."""
@@ -50,6 +51,21 @@ class Replayed:
 
     def on_mark_removed(self, payload: dict[str, Any]) -> None:
         del self.marks[payload["mark"]["id"]]
+
+    def on_tag_renamed(self, payload: dict[str, Any]) -> None:
+        for mark in self._tagged(payload):
+            mark["label"] = payload["name"]
+
+    def on_tag_removed(self, payload: dict[str, Any]) -> None:
+        for mark in self._tagged(payload):
+            del self.marks[mark["id"]]
+
+    def _tagged(self, payload: dict[str, Any]) -> list[dict[str, Any]]:
+        marks = [one for one in self.marks.values() if one["kind"] == "tag"]
+        return [one for one in marks if one["label"] in payload["tags"]]
+
+    def on_settings_pinned(self, payload: dict[str, Any]) -> None:
+        self.settings[payload["node"]] = payload["settings"]
 
     def on_link_added(self, payload: dict[str, Any]) -> None:
         self.links[payload["link"]["id"]] = payload["link"]
@@ -86,7 +102,7 @@ def events_of(tree: Tree) -> list[dict[str, Any]]:
 
 def stored(tree: Tree) -> Replayed:
     """The same state, read fresh from the rows."""
-    from loom.rules.hashes import instant
+    from loom.rules.identity import instant
 
     state = Replayed(title=Tree.objects.get(pk=tree.pk).title)
     rows = Node.objects.filter(tree=tree).select_related("slot", "parent_slot", "edited_from")
@@ -106,6 +122,8 @@ def stored(tree: Tree) -> Replayed:
             "excluded": node.excluded,
             "resolved": node.resolved_at is not None,
         }
+    for one in BranchSettings.objects.filter(tree=tree).select_related("slot"):
+        state.settings[one.slot.local_id] = one.settings
     for mark in Mark.objects.filter(tree=tree, removed_at=None).select_related("participant"):
         state.marks[mark.uid] = {
             "id": mark.uid,
@@ -131,7 +149,7 @@ def stored(tree: Tree) -> Replayed:
 
 
 def _shown(item: int) -> str:
-    node_id = addresses.node_id(item)
+    node_id = identity.node_id(item)
     if node_id is None:
-        return f"tree:{Tree.objects.get(pk=addresses.tree_id(item) or 0).uid}"
+        return f"tree:{Tree.objects.get(pk=identity.tree_id(item) or 0).uid}"
     return str(Node.objects.values_list("local_id", flat=True).get(pk=node_id))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from config.sqlite3.queue import Queue
+from config.sqlite3.base import Queue
 from loom.models import User
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.timeout(120)]
@@ -38,7 +38,7 @@ def test_threads_enter_in_the_order_in_which_they_came(tmp_path: Path) -> None:
 
 HOG = """
 import sys, time
-from config.sqlite3.queue import Queue
+from config.sqlite3.base import Queue
 queue, turns = Queue(sys.argv[1]), 0
 while True:
     assert queue.enter(60)

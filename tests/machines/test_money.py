@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 from pytest_django import Settings
 
 from agents import worker
-from agents.lease import begin, bury
+from agents.persistence import begin_lane, bury
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle, node_writer
 from loom.commands.execute import Request, execute_line
@@ -108,7 +108,7 @@ class Day(RuleBasedStateMachine):
     def lose_the_worker(self, text: str, times: int) -> None:
         """Whatever may begin is begun, and the worker is killed; and so is the next."""
         for _ in range(times):
-            for held in begin(self.lane):
+            for held in begin_lane(self.lane):
                 for one in held.generations:
                     call = Call(tree=self.tree, participant=self.model, provider="openai")
                     generation_lifecycle.begin_call(one, call)

@@ -13,7 +13,7 @@ from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.commands.node_writer import proof_of
 from loom.models import Event, Grove, Node, Participant, Tree, User
-from loom.rules import hashes
+from loom.rules import identity
 from loom.rules.errors import CommandError
 from tests.machines.replay import replayed, stored
 
@@ -100,7 +100,7 @@ class Loom(RuleBasedStateMachine):
             assert node.slot.slot_id == node.slot_id
             assert node.slot.parent_slot_id == node.parent_slot_id
             assert node.depth == (node.parent_slot.depth + 1 if node.parent_slot else 0)
-            assert node.hash == hashes.sha256(proof_of(node, node.author.uid))
+            assert node.hash == identity.sha256(proof_of(node, node.author.uid))
             assert Node.objects.filter(slot=node.slot_id, version_pruned=False).exists()
 
     def teardown(self) -> None:

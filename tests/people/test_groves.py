@@ -6,7 +6,7 @@ import pytest
 
 from loom.access import Actor, first_grove, get_actor, visible_groves
 from loom.commands import groves, people
-from loom.events import announce
+from loom.events import streams
 from loom.models import Event, Grove, Membership, Participant, User
 from loom.rules.errors import CommandError
 from tests.conftest import join
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What was announced to sockets."""
     told: list[Any] = []
-    monkeypatch.setattr(announce, "send", lambda stream, message: told.append((stream, message)))
+    monkeypatch.setattr(streams, "send", lambda stream, message: told.append((stream, message)))
     return told
 
 

@@ -21,7 +21,7 @@ from rest_framework.test import APIClient
 from config import health
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute_line
-from loom.commands.provider_keys import open_sealed
+from loom.commands.money import open_sealed
 from loom.management import archives, shell
 from loom.models import Event, Grove, Membership, Node, Participant, SigninLink, Tree, User
 from tests.triggers import triggers_aside

@@ -7,8 +7,8 @@ import pytest
 from agents.subject_prompt import configuration_of
 from loom.access import Actor
 from loom.commands import groves, participants
+from loom.commands.money import key_of, open_sealed
 from loom.commands.participants import Changes, participant_body
-from loom.commands.provider_keys import key_of, open_sealed
 from loom.models import Event, Participant, User
 from loom.rules.errors import CommandError
 from loom.rules.permissions import PRESETS, Permission, broken_rule, preset_of
@@ -31,6 +31,12 @@ def make(actor: Actor, **fields: Any) -> Participant:
 def change(actor: Actor, one: Participant, **changes: Any) -> Participant:
     """The participant after a change."""
     return participants.change_participant(actor, one, Changes(**changes))
+
+
+def operates(actor: Actor, *, really: bool = True) -> None:
+    """Makes the actor the operator of this Heddle, or no operator."""
+    User.objects.filter(pk=actor.user.pk).update(is_operator=really)
+    actor.user.is_operator = really
 
 
 def refused(deed: Any, *given: Any, **more: Any) -> CommandError:
@@ -298,3 +304,45 @@ def test_no_agent_is_called_like_a_member(actor: Actor, name: str) -> None:
         make(actor, name=name)
     assert refused.value.code in ("CONFLICT", "INVALID_SYNTAX")
     assert not Participant.objects.filter(grove=actor.grove, kind="model").exists()
+
+
+def test_an_owner_allows_a_private_address_where_the_environment_lets_them(
+    actor: Actor, settings: Any
+) -> None:
+    url, name = "http://127.0.0.1:11434/v1", {"name": "Muse", "model_ref": "ollama:m"}
+    given = {**name, "base_url": url, "allow_private": True}
+    assert refused(make, actor, **given).code == "PERMISSION_DENIED"
+    settings.PRIVATE_ADDRESSES = "nobody"
+    operates(actor)
+    assert refused(make, actor, **given).code == "PERMISSION_DENIED"
+    settings.PRIVATE_ADDRESSES = "operator"
+    assert "allow it here" in refused(make, actor, **name, base_url=url).hint
+    one = make(actor, **given)
+    assert participant_body(one)["allow_private"] is True
+    allowed = participants.allowed_addresses(url, allow_private=True)
+    assert allowed == (*settings.PROVIDER_ALLOW, "127.0.0.1:11434")
+    settings.PRIVATE_ADDRESSES = "nobody"
+    assert participants.allowed_addresses(url, allow_private=True) == settings.PROVIDER_ALLOW
+    settings.PRIVATE_ADDRESSES = "owners"
+    operates(actor, really=False)
+    one = change(actor, one, fields={"base_url": "http://10.0.0.7:80/v1", "allow_private": True})
+    assert one.allow_private
+    assert not change(actor, one, fields={"base_url": URL}).allow_private
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://169.254.169.254/v1",
+        "http://[fd00:ec2::254]/v1",
+        "http://100.100.100.200/v1",
+        "http://[::ffff:169.254.169.254]/v1",
+        "http://[64:ff9b::a9fe:a9fe]/v1",
+    ],
+)
+def test_nobody_opens_the_addresses_where_clouds_keep_keys(
+    url: str, actor: Actor, settings: Any
+) -> None:
+    settings.PRIVATE_ADDRESSES = "owners"
+    said = refused(make, actor, base_url=url, allow_private=True)
+    assert said.code == "REJECTED" and "add the line" in said.hint

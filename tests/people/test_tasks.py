@@ -10,7 +10,7 @@ from config.celery import app
 from loom import tasks
 from loom.access import Actor
 from loom.commands import trees as tree_commands
-from loom.events import announce
+from loom.events import streams
 from loom.models import Tree
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What the broker is handed."""
     found: list[Any] = []
     monkeypatch.setattr(
-        announce, "_send", lambda task, args, queue: found.append((task, args, queue))
+        streams, "_send", lambda task, args, queue: found.append((task, args, queue))
     )
     return found
 

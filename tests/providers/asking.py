@@ -2,10 +2,9 @@
 
 import httpx
 
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import Adapter, Ask, Attempt, Delta, Finished, StreamEvent
 from agents.providers.exchange import Failure, Limits
 from agents.providers.openai import OpenAI
-from agents.providers.stream_events import Adapter, Ask, Delta, Finished, StreamEvent
 from agents.providers.transport import CheckedTransport
 from tests.providers.scripted import ScriptedProvider
 
@@ -34,22 +33,22 @@ async def ask(
     adapter = adapter or OpenAI()
     attempt = Attempt(adapter, asked, adapter.body(asked))
     transport = transport or CheckedTransport((provider.entry,))
-    return [told async for told in attempt.told(transport, limits)], attempt
+    return [event async for event in attempt.events(transport, limits)], attempt
 
 
-def text_of(told: list[StreamEvent]) -> str:
+def text_of(events: list[StreamEvent]) -> str:
     """The text that was told."""
-    return "".join(one.text for one in told if isinstance(one, Delta))
+    return "".join(one.text for one in events if isinstance(one, Delta))
 
 
-def failure_of(told: list[StreamEvent]) -> Failure:
+def failure_of(events: list[StreamEvent]) -> Failure:
     """The failure, which must be the last thing told."""
-    assert isinstance(told[-1], Failure), told
-    return told[-1]
+    assert isinstance(events[-1], Failure), events
+    return events[-1]
 
 
-def is_whole(told: list[StreamEvent]) -> bool:
+def is_whole(events: list[StreamEvent]) -> bool:
     """Whether an end was told and no failure."""
-    return any(isinstance(one, Finished) for one in told) and not any(
-        isinstance(one, Failure) for one in told
+    return any(isinstance(one, Finished) for one in events) and not any(
+        isinstance(one, Failure) for one in events
     )

@@ -3,9 +3,8 @@
 import pytest
 
 from agents.providers.anthropic import Anthropic
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import Ask, Attempt, Finished, StreamEvent, Usage
 from agents.providers.exchange import Limits
-from agents.providers.stream_events import Ask, Finished, StreamEvent, Usage
 from tests.providers.asking import ask as asked_of
 from tests.providers.asking import chat, completion, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider

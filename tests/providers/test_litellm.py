@@ -5,10 +5,9 @@ import sys
 
 import pytest
 
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import Ask, Attempt, StreamEvent
 from agents.providers.exchange import Limits
 from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
-from agents.providers.stream_events import Ask, StreamEvent
 from tests.providers.asking import QUICK, ask, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (

@@ -29,7 +29,7 @@ sys.addaudithook(watch)
 from agents.providers.attempt import Attempt
 from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
 from agents.providers.exchange import Limits
-from agents.providers.stream_events import Ask
+from agents.providers.attempt import Ask
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import redirects, says
 
@@ -41,7 +41,7 @@ async def asked(name, server, base):
     said = ({"role": "user", "content": "x"},)
     ask = Ask(base, f"{name}/m", said, None, key="sk-own-key-of-it")
     attempt = Attempt(LiteLLM(), ask, LiteLLM().body(ask))
-    told = [str(one) async for one in attempt.told(LiteLLMTransport((server.entry,)), LIMITS)]
+    told = [str(one) async for one in attempt.events(LiteLLMTransport((server.entry,)), LIMITS)]
     heads = [one.head.decode("latin-1") + one.body.decode() for one in server.seen]
     return {"opened": list(opened), "heads": heads, "told": told}
 

@@ -2,11 +2,13 @@
 
 import gzip
 import json
+from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
+from agents.providers.attempt import Usage
 from agents.providers.exchange import Failure, Limits
-from agents.providers.stream_events import Usage
 from tests.providers.asking import ask, chat, completion, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (
@@ -292,6 +294,25 @@ async def test_a_key_in_the_text_of_a_model_stays_as_it_came(provider: ScriptedP
     told, attempt = await ask(provider, chat(provider, key=key))
     assert text_of(told) == f"It is {key}."
     assert key.encode() in attempt.received[0] and attempt.received[1]
+
+
+async def test_a_text_beside_an_empty_error_is_no_error(provider: ScriptedProvider) -> None:
+    key = "sk-secret-1-of-many"
+    chunk = {"error": None, "choices": [{"index": 0, "delta": {"content": key}}]}
+    provider.script(raw(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode()))
+    told, attempt = await ask(provider, chat(provider, key=key))
+    assert text_of(told) == key
+    assert key.encode() in attempt.received[0] and attempt.received[1]
+
+
+async def test_a_key_is_masked_in_the_address_that_is_kept(provider: ScriptedProvider) -> None:
+    key = "sk-secret/1 of many"
+    provider.script(says("Yes."))
+    asked = chat(provider, key=key)
+    asked = replace(asked, base_url=f"{asked.base_url}/keys/{quote(key, safe='')}")
+    _, attempt = await ask(provider, asked)
+    kept = repr(attempt.request)
+    assert "sk-secret" not in kept and "%2F1" not in kept
 
 
 async def test_a_short_key_is_masked_in_no_text(provider: ScriptedProvider) -> None:

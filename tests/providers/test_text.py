@@ -1,14 +1,14 @@
 """Events and clean text out of bytes cut anywhere."""
 
+import asyncio
 import json
-import re
+from collections.abc import AsyncIterator, Iterable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.providers import stream_events
-from agents.providers.stream_events import Cleaner, Events, TooLong
+from agents.providers.attempt import MOST_IN_EVENT, Cleaner, TooLong, data_of
 
 anything = st.text(alphabet=st.characters(exclude_categories=()))
 
@@ -18,10 +18,15 @@ def cut(data: bytes, at: list[int]) -> list[bytes]:
     return [data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)]
 
 
-def read(chunks: list[bytes]) -> list[str]:
-    events = Events()
-    found = [event for chunk in chunks for event in events.feed(chunk)]
-    return found + events.rest()
+def read(chunks: Iterable[bytes], limit: int = MOST_IN_EVENT) -> list[str]:
+    async def coming() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+
+    async def found() -> list[str]:
+        return [data async for data in data_of(coming(), limit)]
+
+    return asyncio.run(found())
 
 
 @given(
@@ -57,36 +62,17 @@ def test_text_is_clean_however_it_is_cut(text: str, places: list[int]) -> None:
     assert clean == once.clean(whole) + once.rest()
 
 
-class Watched:
-    """Splits lines as `pattern` does, and counts the characters it looked at."""
-
-    def __init__(self, pattern: re.Pattern[str]) -> None:
-        self._pattern, self.looked_at = pattern, 0
-
-    def split(self, given: str) -> list[str]:
-        self.looked_at += len(given)
-        return self._pattern.split(given)
-
-
-def test_a_line_that_comes_byte_by_byte_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(stream_events._LINES)
-    monkeypatch.setattr(stream_events, "_LINES", watched)
-    events, line = Events(), b"data: " + b"x" * 20_000
-    for at in range(len(line)):
-        assert events.feed(line[at : at + 1]) == []
-    assert events.feed(b"\n\n") == ["x" * 20_000]
-    assert watched.looked_at == len(line) + 2
+def test_what_a_stream_may_hold_besides_is_left_out() -> None:
+    body = b"\xef\xbb\xbfdata: a\r\ndata:b\n\n: here\n\nid: 7\nevent: x\n\n\ndata: \xff"
+    for cuts in ([], [*range(len(body))]):
+        assert read(cut(body, cuts)) == ["a\nb", "\ufffd"]
 
 
 @pytest.mark.parametrize("piece", [b"x", b"data:\n", b"data: xx\r", b"data: x\n: comment\n"])
 def test_what_never_ends_is_too_long(piece: bytes) -> None:
-    events = Events(limit=1000)
     with pytest.raises(TooLong):
-        for _ in range(2000):
-            events.feed(piece)
+        read((piece for _ in range(2000)), limit=1000)
 
 
 def test_comments_and_short_events_go_on_for_ever() -> None:
-    events = Events(limit=100)
-    found = [events.feed(b": still here\ndata: x\n\n") for _ in range(200)]
-    assert found == [["x"]] * 200
+    assert read((b": still here\ndata: x\n\n" for _ in range(200)), limit=100) == ["x"] * 200

@@ -2,14 +2,14 @@
 
 from loom.access import Actor
 from loom.models import Tree
-from loom.queries import lookup, path
+from loom.queries import lookup
 from tests.queries.growing import add, chain, flag, fresh
 
 
 def test_nothing_is_hidden_where_nothing_is_pruned(actor: Actor, tree: Tree) -> None:
     nodes = chain(tree, actor.participant, "a", "b")
-    assert path.hidden_slots(tree) == set()
-    assert path.below_pruned(tree.pk, [node.pk for node in nodes]) == set()
+    assert lookup.hidden_slots(tree) == set()
+    assert lookup.below_pruned(tree.pk, [node.pk for node in nodes]) == set()
 
 
 def test_a_pruned_slot_hides_itself_and_all_below(actor: Actor, tree: Tree) -> None:
@@ -17,10 +17,10 @@ def test_a_pruned_slot_hides_itself_and_all_below(actor: Actor, tree: Tree) -> N
     note = add(tree, actor.participant, "note", c, kind="annotation")
     beside = add(tree, actor.participant, "beside", a)
     flag(b, pruned=True)
-    assert path.hidden_slots(tree) == {b.pk, c.pk, d.pk, note.pk}
+    assert lookup.hidden_slots(tree) == {b.pk, c.pk, d.pk, note.pk}
     every = [node.pk for node in (a, b, c, d, note, beside)]
-    assert path.below_pruned(tree.pk, every) == {c.pk, d.pk, note.pk}
-    assert path.below_pruned(tree.pk, [d.pk]) == {d.pk}
+    assert lookup.below_pruned(tree.pk, every) == {c.pk, d.pk, note.pk}
+    assert lookup.below_pruned(tree.pk, [d.pk]) == {d.pk}
 
 
 def test_a_position_moves_to_the_nearest_node_that_is_seen(actor: Actor, tree: Tree) -> None:

@@ -8,7 +8,7 @@ from loom.access import Actor
 from loom.commands import node_writer
 from loom.models import Node, Tree, VersionChoice
 from loom.queries import lookup
-from loom.queries.path import NodeRow, path_ids, path_of
+from loom.queries.lookup import NodeRow, path_ids, path_of
 from tests.queries.growing import add, chain, flag, fresh, version
 from tests.triggers import triggers_aside
 

@@ -29,8 +29,8 @@ from loom.models import (
 from loom.models.base import new_uid
 from loom.queries.authorship import pieces_of
 from loom.queries.node_rows import rows_of
-from loom.rules.addresses import of_node
 from loom.rules.errors import CommandError
+from loom.rules.identity import of_node
 from loom.web.live_parts import parts_for
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, opening, provider  # noqa: F401 (fixtures)

@@ -16,7 +16,7 @@ from bench.storage import prose
 from loom.access import Actor
 from loom.commands import step_records
 from loom.commands.execute import Request, execute_line
-from loom.grammar.printing import digest_of, named
+from loom.grammar.lines import digest_of, named
 from loom.models import Event, Node, Receipt, Step, Tree, User
 from loom.queries.event_log import events_since
 from loom.rules.errors import CommandError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.hashes import Pieces, inherited
+from loom.rules.identity import Pieces, inherited
 
 
 def drawn(text: str, pieces: Pieces) -> str:

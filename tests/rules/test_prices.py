@@ -1,5 +1,8 @@
 """What tokens cost, exactly."""
 
+import sys
+from subprocess import run
+
 import pytest
 
 from loom.rules.prices import Counts, Prices, caches_from, counts_of, dollars, listed
@@ -52,6 +55,28 @@ def test_the_tables_prices_hold_at_the_provider_only() -> None:
     assert listed("local:smollm2", "") is None
     assert caches_from("anthropic:claude-sonnet-4-5") == 1024
     assert caches_from("local:smollm2") is None
+
+
+def test_the_listed_prices_are_those_of_litellm_which_is_not_imported() -> None:
+    script = """
+import os, sys
+from dataclasses import astuple
+from loom.rules.prices import listed
+found = {ref: astuple(listed(ref, "")) for ref in sys.argv[1:]}
+assert "litellm" not in sys.modules
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+import litellm
+for ref, prices in found.items():
+    provider, _, name = ref.partition(":")
+    cost = litellm.get_model_info(model=name, custom_llm_provider=provider)
+    known = [cost["input_cost_per_token"], cost["output_cost_per_token"]]
+    assert [round(one * 1e6, 6) for one in known] == list(prices[:2]), (ref, prices, known)
+print(len(found))
+"""
+    refs = ("openai:gpt-4o", "anthropic:claude-sonnet-4-5", "mistral:mistral-large-latest")
+    command = [sys.executable, "-c", script, *refs]
+    done = run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "3\n", done.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from loom.models import Import, Tree
 from loom.transfer import importing
 
 Bring = Callable[..., Import]
-SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples"
+_ABOVE = [one / "shared" / "samples" for one in Path(__file__).resolve().parents[3:5]]
+SAMPLES = next((one for one in _ABOVE if one.is_dir()), _ABOVE[0])
 
 
 def file_of(actor: Actor, content: Any, *, name: str = "file.json", format: str = "") -> Import:

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from loom import tasks
 from loom.access import Actor
-from loom.api import transfer
+from loom.api import imports
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.models import Import, Tree, User
@@ -95,12 +95,12 @@ def test_what_is_no_file_is_refused(
     answers = [
         (post("/api/import", {}, format="multipart"), 400),
         (post("/api/import", {"file": "text"}, format="multipart"), 400),
-        (sent(client, format="epub"), 400),
+        (sent(client, format="scroll"), 400),
         (post("/api/import", {"file": "x"}, format="json"), 415),
         (client.generic("POST", "/api/import", "--x", "multipart/form-data; boundary=y"), 400),
         (client.generic("POST", "/api/import", "", "multipart/form-data"), 400),
     ]
-    monkeypatch.setattr(transfer, "MAX_FILE", 10)
+    monkeypatch.setattr(imports, "MAX_FILE", 10)
     answers.append((sent(client), 413))
     for answer, status in answers:
         assert answer.status_code == status, answer.json()
@@ -180,9 +180,11 @@ def test_what_cannot_go_out_is_refused(
 ) -> None:
     address = f"/api/trees/{grown.uid}/export"
     for asked, status, code in (
-        ("format=epub", 400, "INVALID_SYNTAX"),
+        ("format=pdf", 400, "INVALID_SYNTAX"),
         ("format=", 400, "INVALID_SYNTAX"),
-        ("format=zip", 503, "UNAVAILABLE"),
+        ("format=epub&whole=1", 400, "INVALID_SYNTAX"),
+        ("format=zip&node=a2a2", 400, "INVALID_SYNTAX"),
+        ("format=text&calls=some", 400, "INVALID_SYNTAX"),
         ("format=heddle&node=a2a2", 400, "INVALID_SYNTAX"),
         ("format=text&node=z9z9z9z9", 404, "NOT_FOUND"),
     ):

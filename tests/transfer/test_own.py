@@ -12,8 +12,8 @@ from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.models import Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
-from loom.rules import addresses
-from loom.rules.addresses import of_tree
+from loom.rules import identity
+from loom.rules.identity import of_tree
 from loom.transfer import heddle_writer, importing
 from tests.machines.replay import Replayed, events_of, stored
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
@@ -69,8 +69,8 @@ def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
         generation_uid="g1",
         finish="interrupted:stopped",
         sources=(
-            (addresses.of_node(parent.pk), "primary", parent.hash),
-            (addresses.of_tree(tree.pk), "context", ""),
+            (identity.of_node(parent.pk), "primary", parent.hash),
+            (identity.of_tree(tree.pk), "context", ""),
         ),
     )
     with transaction.atomic():

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from loom.access import Actor
 from loom.commands import node_writer
@@ -25,8 +26,6 @@ def say(actor: Actor, tree: Tree, line: str) -> list[str]:
 @pytest.fixture
 def by_model(buffer: Tree, muse: Participant) -> Node:
     """A model's text below the root."""
-    from django.db import transaction
-
     with transaction.atomic():
         writer = streams.lock(buffer, actor=muse.uid)
         new = NewNode("It seemed to watch her.", parent=lookup.root_of(buffer))
@@ -66,6 +65,42 @@ def test_a_models_words_stay_its_own_through_versions_and_splits(
     assert [one["by"] for one in found] == [[[muse.uid, 13]], [[me, 4], [muse.uid, 5]]]
     (whole,) = nodes(visitor, owner, buffer, f"?node={version}")
     assert (whole["slot"], whole["by"][1]) == (by_model.local_id, [me, 4])
+
+
+def test_every_pane_shows_who_wrote_what_was_split_and_edited(
+    actor: Actor, owner: User, muse: Participant, buffer: Tree, visitor: Visitor, by_model: Node
+) -> None:
+    (version,) = say(actor, buffer, f'edit {by_model.local_id} "It seemed to hold her."')
+    root = lookup.root_of(buffer).local_id
+    client = visitor(owner)
+    card = client.get(f"/trees/{buffer.uid}/weave?node={root}").content.decode()
+    assert f'<b class="by" data-by="{muse.uid}">Muse</b>' in card
+    assert 'data-kind="human" title="Owner">hold</span>' in card
+    assert 'data-kind="model" title="Muse">It seemed to </span>' in card
+    head, tail = say(actor, buffer, f"split {version} at:13")
+    card = client.get(f"/trees/{buffer.uid}/weave?node={root}").content.decode()
+    assert 'aria-label="Candidate 1, Muse"' in card and "You" not in card
+    pane = client.get(f"/trees/{buffer.uid}/nodes/{head}").content.decode()
+    assert f'<b class="by" data-by="{muse.uid}">Muse</b>' in pane
+    assert "<dt>Edited or split by</dt><dd>Owner</dd>" in pane
+    pane = client.get(f"/trees/{buffer.uid}/nodes/{tail}").content.decode()
+    assert f'with <b class="by" data-who="0" data-by="{actor.participant.uid}">You</b>' in pane
+    words = client.get(f"/trees/{buffer.uid}/excerpts?ids={head},{root}").json()
+    assert words["by"] == {head: muse.uid}
+
+
+def test_a_dialogue_names_all_who_wrote_a_text(
+    actor: Actor, owner: User, muse: Participant, tree: Tree, visitor: Visitor
+) -> None:
+    with transaction.atomic():
+        writer = streams.lock(tree, actor=muse.uid)
+        new = NewNode("It seemed to watch her.", parent=lookup.root_of(tree))
+        made = node_writer.add_node(writer, tree, muse, new)
+        writer.flush()
+    (version,) = say(actor, tree, f'edit {made.local_id} "It seemed to hold her." as:version')
+    page = visitor(owner).get(f"/trees/{tree.uid}/path?node={version}").content.decode()
+    assert f'aria-label="{version}, Muse"' in page
+    assert f'data-by="{actor.participant.uid}">You</b>' in page
 
 
 def test_nodes_are_asked_for_by_name(

@@ -1,13 +1,15 @@
 """Coming in: password, one-time link, invitation; and going out."""
 
+import re
+
 import pytest
 from django.conf import settings
 from django.test import Client
 
 from config.logs import Masked, masked
-from loom.access import Actor
-from loom.commands import groves, people
-from loom.models import Grove, Membership, User, UserSession
+from loom.access import Actor, get_actor
+from loom.commands import groves, people, trees
+from loom.models import Grove, Membership, Tree, User, UserSession
 from loom.web import sign_in
 from tests.conftest import make_user
 from tests.web.conftest import Visitor
@@ -155,7 +157,7 @@ def test_who_opens_an_invitation_chooses_name_and_password_and_is_a_member(
 ) -> None:
     _, secret = groves.make_invitation(actor, role="writer", days=1, uses=1)
     client = visitor()
-    assert "invited as writer" in client.get(f"/invitations/{secret}").content.decode()
+    assert "Owner invites you, as writer" in client.get(f"/invitations/{secret}").content.decode()
     form = {"username": "ada", "password": "walks the tall grass"}
     assert client.post(f"/invitations/{secret}", form)["Location"] == f"/groves/{grove.uid}"
     assert Membership.objects.get(user__username="ada").role == "writer"
@@ -184,3 +186,41 @@ def test_somebody_with_an_account_joins_with_it(
     _, secret = groves.make_invitation(actor, role="reader", days=1, uses=1)
     visitor(user).post(f"/invitations/{secret}")
     assert Membership.objects.get(grove=grove, user=user).role == "reader"
+
+
+def test_the_first_sign_in_asks_for_a_name(owner: User, actor: Actor, visitor: Visitor) -> None:
+    link = f"/signin/{people.make_signin_link(owner)}"
+    client = visitor()
+    assert 'name="display_name"' in client.get(link).content.decode()
+    refused = client.post(link, {"display_name": "Ada\u202eLovelace"})
+    assert refused.status_code == 400 and not signed_in(client)
+    assert client.post(link, {"display_name": "Ada Lovelace"}).status_code == 302
+    actor.participant.refresh_from_db()
+    owner.refresh_from_db()
+    assert (actor.participant.name, owner.display_name) == ("Ada Lovelace", "Ada Lovelace")
+    again = f"/signin/{people.make_signin_link(owner)}"
+    assert 'name="display_name"' not in visitor().get(again).content.decode()
+
+
+def test_an_invitation_names_tree_and_inviter_and_leads_to_the_tree(
+    owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    page = visitor(owner).post(f"/trees/{tree.uid}/share/invite", {"role": "reader", "days": "7"})
+    link = re.search(r"/invitations/[^<]+", page.content.decode())
+    assert link is not None
+    client = visitor()
+    shown = client.get(link[0]).content.decode()
+    assert "Owner invites you to “Marie”, as reader of this grove." in shown
+    form = {"username": "bea", "password": "bea walks the tall grass", "tree": tree.uid}
+    assert client.post(link[0], form)["Location"] == f"/trees/{tree.uid}"
+    assert client.get(f"/trees/{tree.uid}").status_code == 200
+
+
+def test_an_invitation_names_no_tree_of_another_grove(
+    actor: Actor, outsider: User, visitor: Visitor
+) -> None:
+    elsewhere = get_actor(outsider, groves.make_grove(outsider, "Elsewhere"))
+    other = trees.make_tree(elsewhere, trees.NewTree(title="Secret plans", mode="dialogue"))
+    _, secret = groves.make_invitation(actor, role="reader", days=7, uses=1)
+    page = visitor().get(f"/invitations/{secret}?tree={other.uid}").content.decode()
+    assert "Secret plans" not in page and "invites you, as reader" in page

@@ -3,6 +3,7 @@
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Tree, User
+from tests.two_groves import TwoGroves
 from tests.web.conftest import Visitor
 
 
@@ -22,3 +23,22 @@ def test_the_best_are_told_in_words_and_all_are_lit(
     assert sorted(found["lit"]) == sorted(made)
     none = visitor(owner).get(f"/trees/{tree.uid}/search?q=nowhere").json()
     assert none == {"hits": [], "lit": [], "total": 0}
+
+
+def test_the_command_bar_leads_only_to_what_its_person_may_see(two_groves: TwoGroves) -> None:
+    left, right = two_groves.left, two_groves.right
+    left.run(two_groves.only_left, f"tag tree:{left.tree.uid} #aviary")
+
+    def found(user: User, query: str) -> list[str]:
+        answer = two_groves.client(user).get("/palette", {"q": query})
+        return [one["uid"] for one in answer.json()["trees"]]
+
+    assert found(two_groves.only_left, "kestrel") == []
+    assert found(two_groves.only_right, "KESTREL") == [right.tree.uid]
+    assert found(two_groves.both, "kestrel") == [right.tree.uid]
+    assert found(two_groves.only_left, "aviar") == [left.tree.uid]
+    assert found(two_groves.only_right, "aviar") == []
+    places = two_groves.client(two_groves.only_left).get("/palette").json()["places"]
+    assert not [one for one in places if right.grove.uid in one["href"]]
+    assert [one for one in places if one["href"] == f"/groves/{left.grove.uid}/people"]
+    assert two_groves.client(two_groves.nobody).get("/palette").json()["trees"] == []

@@ -5,8 +5,8 @@ from django.core.cache import cache
 
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
-from loom.events import announce
-from loom.models import Participant, Tree, User
+from loom.events import streams
+from loom.models import Grove, Participant, Tree, User
 from tests.web.conftest import Visitor
 
 
@@ -49,12 +49,12 @@ def test_who_has_a_tree_open_is_shown_but_not_oneself(
     owner: User, actor: Actor, tree: Tree, writer: User, visitor: Visitor
 ) -> None:
     uid = Participant.objects.get(user=writer).uid
-    announce.set_present(f"tree:{tree.uid}", [actor.participant.uid, uid, "nobodyknown"])
+    streams.set_present(f"tree:{tree.uid}", [actor.participant.uid, uid, "nobodyknown"])
     assert "Here now: Writer</span>" in " ".join(listed(visitor, owner).split())
     part = visitor(owner).get(f"/groves/{tree.grove.uid}/here").content.decode()
     assert f'id="here-{tree.uid}"' in part and "Writer is here now" in part
     assert "Owner" not in part
-    announce.set_present(f"tree:{tree.uid}", [])
+    streams.set_present(f"tree:{tree.uid}", [])
     assert "is here now" not in listed(visitor, owner)
 
 
@@ -70,10 +70,44 @@ def test_the_list_is_there_without_the_broker(
 
     monkeypatch.setattr(cache, "get_many", down, raising=False)
     monkeypatch.setattr(cache, "set", down, raising=False)
-    announce.set_present(f"tree:{tree.uid}", ["one"])
+    streams.set_present(f"tree:{tree.uid}", ["one"])
     assert tree.title in listed(visitor, owner)
 
 
 def test_an_outsider_may_not_tag(tree: Tree, outsider: User, visitor: Visitor) -> None:
     answer = visitor(outsider).post(f"/trees/{tree.uid}/about/tags", {"tags": "mine"})
     assert answer.status_code == 404
+
+
+def test_tags_are_renamed_coloured_and_removed_on_their_page(
+    owner: User, reader: User, actor: Actor, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    execute_line(actor, tree, Request(f"tag tree:{tree.uid} #draft"))
+    client, at = visitor(owner), f"/groves/{grove.uid}/tags"
+    client.post(at, {"tag": "draft", "name": "first draft", "colour": "teal"})
+    page = client.get(at).content.decode()
+    assert "#first draft" in page
+    assert "Remove everywhere" in page
+    assert "#first draft" in client.get(f"/trees/{tree.uid}").content.decode()
+    assert '<option value="teal" selected>' in page
+    assert "Remove everywhere" not in visitor(reader).get(at).content.decode()
+    assert visitor(reader).post(at, {"tag": "first draft", "name": "x"}).status_code == 302
+    assert "#first draft" in client.get(at).content.decode()
+    client.post(at, {"tag": "first draft", "remove": "1"})
+    assert "No tags yet" in client.get(at).content.decode()
+
+
+def test_a_search_is_kept_by_name_and_its_results_have_pages(
+    owner: User, writer: User, actor: Actor, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    for n in range(31):
+        execute_line(actor, tree, Request(f'respond root "needle {n}"'))
+    client, at = visitor(owner), f"/groves/{grove.uid}"
+    first = client.get(at, {"q": "needle"}).content.decode()
+    assert "More results" in first
+    rest = client.get(at, {"q": "needle", "from": "30"}).content.decode()
+    assert rest.count('class="tree-row"') == 1
+    assert "More results" not in rest
+    client.post(f"{at}/searches", {"q": "needle", "sort": "newest", "name": "All needles"})
+    assert "All needles" in client.get(at).content.decode()
+    assert "All needles" not in visitor(writer).get(at).content.decode()

@@ -5,10 +5,12 @@ from django.core.cache import cache
 
 from loom.commands import participants
 from loom.commands.participants import Source
-from loom.models import Grove, Participant, User
+from loom.models import Grove, Participant, Tree, User
+from loom.rules.permissions import LOOM
 from tests.web.conftest import Visitor
 
 pytestmark = pytest.mark.django_db
+ELSEWHERE = "https://models.example.com/v1"
 FORM = {"name": "Muse", "endpoint": "chat", "context_limit": "8192"}
 
 
@@ -46,6 +48,7 @@ def test_a_kind_and_a_name_become_a_model(
     made = Participant.objects.get(name="Muse")
     assert answer.headers["location"] == f"/groves/{grove.uid}/participants"
     assert (made.model_ref, made.base_url, made.probe) == (model_ref, base_url, {})
+    assert made.context_limit == 8192
 
 
 def test_a_new_model_is_probed_where_that_is_ticked(
@@ -78,9 +81,13 @@ def test_only_owners_ask_for_lists_and_see_their_own(
     uid = page.split("participants/models/")[1].split('"')[0]
     found = participants.asked(uid)
     assert found is not None and found[0] == Source("custom", sent["base_url"], "sk-secret")
-    participants.note_models(found[1], ["m-1", "<b>"], None)
+    participants.note_models(found[1], {"m-1": 131_072, "<b>": 0}, None)
     shown = visitor(owner).get(f"{address}/{uid}").content.decode()
-    assert "2 models available" in shown and "<option>m-1</option>" in shown and "<b>" not in shown
+    assert (
+        "2 models available" in shown
+        and '<option data-context="131072">m-1</option>' in shown
+        and "<b>" not in shown
+    )
     assert visitor(writer).get(f"{address}/{uid}").status_code == 403
     assert visitor(writer).post(address, sent).status_code == 403
 
@@ -89,5 +96,85 @@ def test_a_list_that_cannot_be_asked_for_says_why(
     owner: User, grove: Grove, visitor: Visitor
 ) -> None:
     sent = {"kind": "ollama", "base_url": "", "api_key": ""}
-    page = visitor(owner).post(f"/groves/{grove.uid}/participants/models", sent)
-    assert "HEDDLE_PROVIDER_ALLOW" in page.content.decode()
+    page = visitor(owner).post(f"/groves/{grove.uid}/participants/models", sent).content.decode()
+    assert "HEDDLE_PROVIDER_ALLOW" in page
+    assert "Only the operator of this Heddle can allow private addresses." in page
+    assert 'name="allow_private"' not in page
+    User.objects.filter(pk=owner.pk).update(is_operator=True)
+    page = visitor(owner).post(f"/groves/{grove.uid}/participants/models", sent).content.decode()
+    assert 'name="allow_private" value="127.0.0.1:11434"' in page
+    assert "not on the internet" in page
+
+
+def test_an_operator_allows_a_private_address_in_the_form(
+    owner: User, grove: Grove, visitor: Visitor
+) -> None:
+    User.objects.filter(pk=owner.pk).update(is_operator=True)
+    address = f"/groves/{grove.uid}/participants/new"
+    sent = {"name": "Muse", "kind": "ollama", "model": "llama3.2"}
+    refused = visitor(owner).post(address, sent)
+    assert refused.status_code == 400
+    assert 'name="allow_private" value="127.0.0.1:11434"' in refused.content.decode()
+    other = visitor(owner).post(address, {**sent, "allow_private": "127.0.0.1:22"})
+    assert other.status_code == 400  # the box was about another address
+    visitor(owner).post(address, {**sent, "allow_private": "127.0.0.1:11434"})
+    made = Participant.objects.get(name="Muse")
+    assert (made.base_url, made.allow_private) == ("http://127.0.0.1:11434/v1", True)
+    changed = {**sent, "name": "Bard", "base_url": made.base_url, "participant": made.uid}
+    visitor(owner).post(f"/groves/{grove.uid}/participants/{made.uid}", changed)
+    made.refresh_from_db()
+    assert (made.name, made.allow_private) == ("Bard", True)
+
+
+def test_a_model_has_a_context_that_no_small_default_cuts(
+    owner: User, grove: Grove, visitor: Visitor
+) -> None:
+    sent = {"name": "Muse", "kind": "openai", "model": "gpt-4o"}
+    visitor(owner).post(f"/groves/{grove.uid}/participants/new", sent)
+    assert Participant.objects.get(name="Muse").context_limit == 32_768
+
+
+def test_the_model_of_a_participant_is_changed_in_the_same_form(
+    owner: User, grove: Grove, visitor: Visitor
+) -> None:
+    one = Participant.objects.create(
+        grove=grove, kind="model", name="Muse", model_ref="mine:small", base_url=ELSEWHERE
+    )
+    address = f"/groves/{grove.uid}/participants/{one.uid}"
+    page = visitor(owner).get(address).content.decode()
+    assert '<option value="mine" data-url="" data-model="model" data-lists selected>' in page
+    sent = {"name": "Muse", "kind": "mine", "model": "large", "base_url": ELSEWHERE}
+    visitor(owner).post(address, sent)
+    one.refresh_from_db()
+    assert (one.model_ref, one.base_url) == ("mine:large", ELSEWHERE)
+    visitor(owner).post(address, {"name": "Muse", "kind": "openai", "model": "gpt-4o"})
+    one.refresh_from_db()
+    assert (one.model_ref, one.base_url) == ("openai:gpt-4o", "")
+
+
+def test_the_embedded_model_says_that_it_is_a_toy(
+    owner: User, grove: Grove, visitor: Visitor, tree: Tree
+) -> None:
+    one = Participant.objects.create(
+        grove=grove, kind="model", name="Analyst", model_ref="local:smollm2", permissions=[LOOM]
+    )
+    page = visitor(owner).get(f"/groves/{grove.uid}/participants").content.decode()
+    assert "The embedded model is a toy" in page
+    assert f'/participants/{one.uid}">Give Analyst a larger model' in page
+    here = visitor(owner).get(f"/trees/{tree.uid}").content.decode()
+    assert "a toy: too small for real work" in here
+    assert "Give this agent a larger model" in here
+    Participant.objects.filter(pk=one.pk).update(model_ref="openai:gpt-4o")
+    here = visitor(owner).get(f"/trees/{tree.uid}").content.decode()
+    assert "toy" not in here
+
+
+def test_a_page_that_is_open_can_read_who_takes_part_now(
+    owner: User, writer: User, grove: Grove, visitor: Visitor, tree: Tree
+) -> None:
+    address = f"/trees/{tree.uid}/cast"
+    assert "There are no models yet." in visitor(writer).get(address).content.decode()
+    Participant.objects.create(grove=grove, kind="model", name="Bard", model_ref="openai:gpt-4o")
+    page = visitor(writer).get(address).content.decode()
+    assert 'name="using" value="Bard"' in page and 'data-part="people"' in page
+    assert visitor().get(address).status_code == 302

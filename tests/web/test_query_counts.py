@@ -15,18 +15,19 @@ from loom.commands.trees import make_public_link
 from loom.models import Grove, Participant, Tree, User, Workspace
 from loom.web import node_parts
 from loom.web.avatars import cast_of
-from loom.web.places import place_of, stretch_of
+from loom.web.requests import place_of, stretch_of
 from tests.conftest import join, make_user
 from tests.web.conftest import Visitor
 
-# Who asks (session, user, tree, membership, workspace, node) is six of each.
+# Who asks (session, user, tree, membership, workspace, node) is six of each; one reads who wrote
+# texts that were edited.
 PARTS = {
-    "page": ("?node={at}", 17),
-    "path": ("/path?node={at}", 14),
-    "below": ("/path?node={at}&after={above}", 16),
+    "page": ("?node={at}", 18),
+    "path": ("/path?node={at}", 15),
+    "below": ("/path?node={at}&after={above}", 17),
     "weave": ("/weave?node={at}", 11),
-    "drawn node": ("/nodes/{at}/drawn", 10),
-    "details": ("/nodes/{at}", 18),
+    "drawn node": ("/nodes/{at}/drawn", 11),
+    "details": ("/nodes/{at}", 19),
     "turns": ("/turns?node={at}", 11),
     "whole text": ("/nodes/{at}/text", 5),
     "bookmarks": ("/bookmarks", 7),
@@ -37,6 +38,7 @@ PARTS = {
     "search": ("/search?q=text", 13),
     "about": ("/about", 7),
     "share": ("/share", 6),
+    "export": ("/export?node={at}", 24),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
@@ -83,14 +85,14 @@ def at_most(count: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("length", [4, 40])
-def test_a_path_is_drawn_with_five_queries_whatever_hangs_at_it(
+def test_a_path_is_drawn_with_six_queries_whatever_hangs_at_it(
     actor: Actor, tree: Tree, length: int
 ) -> None:
     ids = grow(actor, tree, length)
     workspace = Workspace.objects.get(participant=actor.participant, tree=tree)
     place = place_of(actor, tree, workspace, ids[-1])
     cast = cast_of(actor)
-    with at_most(5):
+    with at_most(6):
         stretch = stretch_of(place, after="", before="", limit=60)
         drawn = node_parts.drawn_of(tree, stretch.spots, cast)
     assert len(drawn) == length

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from loom.management import archives
 from loom.management.shell import StartedCommand
-from loom.rules.hashes import instant
+from loom.rules.identity import instant
 
 
 class Command(StartedCommand):

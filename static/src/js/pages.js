@@ -36,6 +36,23 @@ export function showAges() {
   clock ||= setInterval(draw, 30_000);
 }
 
+/** A button beside a link that is shown once copies it. */
+export function copyOnClick() {
+  document.addEventListener("click", async (event) => {
+    const button = /** @type {Element} */ (event.target).closest("[data-copy]");
+    const secret = button?.parentElement?.querySelector("[data-secret]");
+    if (!button || !secret) return;
+    try {
+      await navigator.clipboard.writeText(secret.textContent ?? "");
+      button.textContent = t("Copied");
+    } catch {
+      // Without https there is no clipboard: the link is selected, to be copied by hand.
+      getSelection()?.selectAllChildren(secret);
+      button.textContent = t("Selected; press Ctrl or ⌘ C");
+    }
+  });
+}
+
 /** A tree opens where this browser left it. */
 export function rememberPlaces() {
   for (const link of document.querySelectorAll("a[data-tree]")) {

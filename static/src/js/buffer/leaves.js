@@ -69,7 +69,7 @@ export class Leaves {
     if (!leaf || !store || slot === null || slot === undefined) return leaf;
     const parent = store.parents[slot];
     const fork = parent !== null && store.childrenOf(parent).length > 1;
-    return { ...leaf, fork, excluded: (store.flags[slot] & EXCLUDED) !== 0, noted: store.isNoted(slot) };
+    return { ...leaf, fork, excluded: (store.flags[slot] & EXCLUDED) !== 0, pruned: store.isPruned(slot), noted: store.isNoted(slot) };
   }
 
   /** A version this page has made stands from now on. @param {Leaf} leaf */

@@ -85,6 +85,7 @@ function heardBy(host, page) {
     continue: () => void host.go("continue"),
     save: () => void host.saving?.edits(),
     take: () => host.wheel?.take(),
+    pasted: (what) => host.writing?.tell(what),
     pick: (step) => host.wheel?.pick(step),
     isComing: () => document.querySelector("loom-weave .card.coming") !== null,
     reached: () => host.wheel?.showKeys(),

@@ -6,7 +6,8 @@ import { t } from "../t.js";
 
 /**
  * @typedef {{kind: "id" | "line" | "excerpt" | "soft" | "by", text: string}} Part
- * @typedef {{parts: Part[], go?: string, complete?: string, colour?: number}} Choice
+ * @typedef {{parts: Part[], go?: string, complete?: string, href?: string, run?: () => unknown, group?: string, colour?: number}} Choice
+ * @typedef {{atFirst: () => Promise<Choice[]>, besides: (query: string, known: Command[], signal: AbortSignal) => Promise<{best: Choice[], rest: Choice[]}>}} More what is found besides nodes
  * @typedef {{verb: string, syntax: string, help: string, group: string, aliases: string[], allowed: boolean}} Command
  */
 
@@ -50,16 +51,17 @@ function lineChoices(page, known, line) {
   return [...forms, ...wordChoices(syntaxes, line, nearby)];
 }
 
-/** @param {import("../tree/page.js").TreePage} page @param {string} text @param {string} search @param {AbortSignal} signal @returns {Promise<{choices: Choice[], lit: string[]}>} `lit`: the nodes that match, for the map */
-export async function choicesFor(page, text, search, signal) {
+/** @param {import("../tree/page.js").TreePage} page @param {string} text @param {string} search @param {AbortSignal} signal @param {More} more @returns {Promise<{choices: Choice[], lit: string[], query: string}>} `lit`: the nodes that match, for the map; `query`: what is marked in the choices */
+export async function choicesFor(page, text, search, signal, more) {
   const arrow = /^\s*(→|->|>)\s*(.*)$/s.exec(text);
-  if (arrow) return { choices: lineChoices(page, await commands(), arrow[2]), lit: [] };
+  if (arrow) return { choices: lineChoices(page, await commands(), arrow[2]), lit: [], query: "" };
   const query = text.trim();
-  if (!query) return { choices: [], lit: [] };
+  if (!query) return { choices: await more.atFirst(), lit: [], query };
   const direct = /^\[?([a-z]\d[a-z]\d(?:[a-z\d]{0,4}))\]?$/i.exec(query);
-  const found = await json(`${search}?q=${encodeURIComponent(query)}`, { signal });
+  const [found, { best, rest }] = await Promise.all([json(`${search}?q=${encodeURIComponent(query)}`, { signal }), commands().then((known) => more.besides(query, known, signal))]);
   const hits = found.hits.map((/** @type {any} */ hit) => ({
     go: hit.id,
+    group: t("In this tree"),
     colour: hit.colour,
     parts: [
       { kind: "id", text: hit.id },
@@ -71,8 +73,9 @@ export async function choicesFor(page, text, search, signal) {
     const id = direct[1].toLowerCase();
     hits.unshift({ go: id, parts: [{ kind: "id", text: id }, { kind: "excerpt", text: t("go to this node") }] });
   }
-  const none = { parts: [{ kind: "soft", text: t("No results. Type → for commands.") }] };
-  return { choices: hits.length ? hits : [none], lit: found.lit };
+  const none = /** @type {Choice} */ ({ parts: [{ kind: "soft", text: t("No results. Type → for commands.") }] });
+  const choices = [...best, ...hits, ...rest];
+  return { choices: choices.length ? choices : [none], lit: found.lit, query };
 }
 
 // What may come next in a line: refs, options and their values, by the syntax of its forms.

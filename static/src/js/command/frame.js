@@ -3,12 +3,13 @@
 
 import { make } from "../tree/forms.js";
 import { t } from "../t.js";
+import { spansOf } from "./match.js";
 
 
 
 export function frame() {
   const input = /** @type {HTMLInputElement} */ (
-    make("input", { type: "text", autocomplete: "off", spellcheck: false, placeholder: t("Search this tree, or type → for a command") })
+    make("input", { type: "text", autocomplete: "off", spellcheck: false, placeholder: t("Search, or type → for a command") })
   );
   const attributes = {
     role: "combobox",
@@ -30,9 +31,19 @@ export function frame() {
   return { dialog, input, list, said };
 }
 
-/** One suggestion. @param {import("./choices.js").Choice} choice @param {number} index */
-export function option(choice, index) {
-  const parts = choice.parts.map(({ kind, text }) => make(kind === "id" ? "code" : "span", { className: kind, textContent: text }));
+/** A text with what was looked for marked. @param {string} text @param {string} query @returns {(Node | string)[]} */
+function marked(text, query) {
+  const spans = query ? (spansOf(text, query) ?? []) : [];
+  const ends = [0, ...spans.flat(), text.length];
+  return ends.slice(1).map((end, at) => {
+    const words = text.slice(ends[at], end);
+    return at % 2 ? make("mark", { textContent: words }) : words;
+  });
+}
+
+/** One suggestion. @param {import("./choices.js").Choice} choice @param {number} index @param {string} [query] what is marked in it */
+export function option(choice, index, query = "") {
+  const parts = choice.parts.filter(({ text }) => text).map(({ kind, text }) => make(kind === "id" ? "code" : "span", { className: kind }, ...marked(text, query)));
   const made = make("div", { id: `choice-${index}` }, ...parts);
   made.setAttribute("role", "option");
   if (choice.colour !== undefined) made.dataset.who = String(choice.colour);

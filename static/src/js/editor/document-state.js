@@ -6,8 +6,8 @@ import { Facet, StateEffect, StateField, Transaction } from "@codemirror/state";
 import { cut, joined, leastChange, repainted, stretched } from "./runs.js";
 
 /** @typedef {import("./runs.js").Piece} Piece */
-/** @typedef {{id: string, slot: string, text: string, by: [string, number][], at?: string, excluded?: boolean, fork?: boolean, noted?: boolean}} Leaf a node as the server tells it */
-/** @typedef {{id: string, slot: string, excluded: boolean, fork: boolean, noted: boolean}} Bound a node of which only the place is known here */
+/** @typedef {{id: string, slot: string, text: string, by: [string, number][], at?: string, excluded?: boolean, pruned?: boolean, fork?: boolean, noted?: boolean}} Leaf a node as the server tells it */
+/** @typedef {{id: string, slot: string, excluded: boolean, pruned?: boolean, fork: boolean, noted: boolean}} Bound a node of which only the place is known here */
 /** @typedef {{nodes: Bound[], lengths: number[], pieces: Piece[], dirty: Set<string>}} Book dirty: slots whose text was touched */
 /** @typedef {import("@codemirror/state").EditorState} EditorState */
 /** @typedef {import("@codemirror/view").EditorView} EditorView */
@@ -58,7 +58,7 @@ export function starts({ lengths }) {
 }
 
 /** @param {Leaf} leaf */
-const bound = ({ id, slot, excluded = false, fork = false, noted = false }) => ({ id, slot, excluded, fork, noted });
+const bound = ({ id, slot, excluded = false, pruned = false, fork = false, noted = false }) => ({ id, slot, excluded, pruned, fork, noted });
 /** @param {[string, number][]} by @returns {Piece[]} */
 const settled = (by) => by.map(([who, length]) => ({ who, length, fresh: false }));
 

@@ -9,6 +9,7 @@ import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
 import { painter } from "./paint.js";
 import { passage, saidAt } from "./passage.js";
 import { codePoints, cut, joined, leastChange } from "./runs.js";
+import { formatted, setReading, writing } from "./writing.js";
 
 /** @typedef {import("./document-state.js").Leaf} Leaf */
 /**
@@ -16,7 +17,7 @@ import { codePoints, cut, joined, leastChange } from "./runs.js";
  * `reached`: whether the caret is at the ghost may be another; `isComing`: a candidate is;
  * `follow`: go to this node; `undo`, `redo`: where nothing that was typed is left for it;
  * `continue`, `save`: the keys for it; `take`, `pick`: at a ghost.
- * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, isComing: () => boolean, reached: () => void}} Heard
+ * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void}} Heard
  * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
@@ -78,6 +79,7 @@ export class BufferEditor {
         painter(cast),
         this.past.of(history()),
         undoesBook,
+        writing(heard.pasted),
         ghostKeys(heard),
         keymap.of([
           ...historyKeys(heard),
@@ -320,6 +322,16 @@ export class BufferEditor {
         if (drawn) done(drawn.top - from - top);
       }),
     });
+  }
+
+  /** @param {boolean} isRead */
+  setReading(isRead) {
+    setReading(this.view, isRead);
+  }
+
+  /** Puts the Markdown where its plain text was pasted. @param {import("./writing.js").Pasted} pasted @param {string} plain */
+  formatPasted(pasted, plain) {
+    return formatted(this.view, pasted, plain);
   }
 
   focus() {

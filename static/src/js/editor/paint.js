@@ -15,6 +15,7 @@ const MOST_BLANKS = 80;
 const BOUND = Decoration.mark({ class: "bound" });
 const FORK = Decoration.mark({ class: "bound fork" });
 const NOTED = Decoration.mark({ class: "marked" });
+const PRUNED = Decoration.mark({ class: "pruned" });
 const LEFT_OUT = Decoration.mark({ class: "excluded" });
 
 /** Stands where a node holds no text: there is nothing else to press. */
@@ -100,13 +101,16 @@ function marks(view, markOf) {
 function addNodes(view, range, found) {
   const { nodes, lengths } = view.state.field(book);
   let at = 0;
+  let isHidden = false; // at or below something pruned
   for (let place = 0; place < lengths.length && at <= range.to; place += 1) {
     const end = at + lengths[place];
     const node = nodes[place];
+    isHidden ||= node?.pruned === true;
     if (node?.id && end === at && at >= range.from) found.push(Decoration.widget({ widget: new Hollow(node.id), side: -1 }).range(at));
     if (end >= range.from && end > at) {
       if (at > 0) addBound(view, at, end, node?.fork ? FORK : BOUND, found);
       const [from, to] = [Math.max(at, range.from), Math.min(end, range.to)];
+      if (isHidden && node?.id && to > from) found.push(PRUNED.range(from, to));
       if (node?.excluded && to > from) found.push(LEFT_OUT.range(from, to));
       if (node?.noted && to > from) found.push(NOTED.range(from, to));
     }

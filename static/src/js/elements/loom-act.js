@@ -11,9 +11,9 @@ export class LoomAct extends HTMLElement {
     this.page = pageOf();
     this.stop = new AbortController();
     const { signal } = this.stop;
-    this.hidden = false;
     this.querySelector("[data-start]")?.addEventListener("click", () => this.start(), { signal });
     this.addEventListener("change", () => this.shape(), { signal });
+    document.addEventListener("cast", () => this.shape(), { signal });
     this.shape();
   }
 
@@ -31,8 +31,9 @@ export class LoomAct extends HTMLElement {
     };
   }
 
-  /** The budget left to the agent is named by its own. */
+  /** Shown where somebody can be asked; the budget left to the agent is named by its own. */
   shape() {
+    this.hidden = !this.querySelector('[name="actor"]');
     const own = this.querySelector('[name="actor"]:checked')?.getAttribute("data-budget");
     const option = this.querySelector('[name="act_budget"] option[value=""]');
     if (option) option.textContent = t("default: {name}", { name: own ?? "standard" });

@@ -10,6 +10,7 @@ import { Saving } from "../buffer/saving.js";
 import { takePlace } from "../buffer/mount.js";
 import { Takes } from "../buffer/takes.js";
 import { Shadows } from "../buffer/remote-drafts.js";
+import { Writing } from "../buffer/writing.js";
 import { Wheel } from "../buffer/candidate-preview.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { editorModule } from "../tree/editor-loader.js";
@@ -63,6 +64,7 @@ export class LoomBuffer extends HTMLElement {
     const { signal } = /** @type {AbortController} */ (this.stop);
     const editor = (this.editor = takePlace(this, page, Editor, leaves));
     this.bar = new EditBar(this, editor);
+    this.writing = new Writing(this, editor, signal);
     this.saving = new Saving(this, page, editor);
     this.wheel = new Wheel(this, page, editor, signal);
     this.shadows = new Shadows(this, page, signal);
@@ -108,6 +110,7 @@ export class LoomBuffer extends HTMLElement {
   typed() {
     this.takes?.forget();
     this.wheel?.show();
+    this.writing?.soon();
     if (!this.typing) this.typing = setTimeout(() => this.keep(), SOON_MS);
   }
 
@@ -143,6 +146,7 @@ export class LoomBuffer extends HTMLElement {
 
   /** The caret stands elsewhere: an edit that it has left is saved. */
   placed() {
+    this.writing?.soon();
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => {
       if (this.typing) this.keep();
@@ -206,6 +210,8 @@ export class LoomBuffer extends HTMLElement {
     const { editor, page, leaves } = this;
     // While the past is looked at, the text waits as it is.
     if (!editor || !page || !leaves || page.isPast || this.saving?.isBusy) return;
+    // A letter that an input method is still making would be lost.
+    if (editor.view.composing) return this.soon();
     if (this.typing) this.keep();
     const position = page.position;
     // A node of this page's own making: the event that tells its place is on its way.
@@ -232,6 +238,7 @@ export class LoomBuffer extends HTMLElement {
       }
       this.tell();
       this.wheel?.show();
+      this.writing?.soon();
       this.shown = position;
       page.emit("text");
     } catch (error) {

@@ -5,7 +5,10 @@ import { Refused } from "../live/api.js";
 import { choicesFor } from "../command/choices.js";
 import { frame, option } from "../command/frame.js";
 import { History } from "../command/history.js";
+import { Visited } from "../command/match.js";
+import { atFirst, besides } from "../command/palette.js";
 import { bare } from "../tree/asking.js";
+import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { speak } from "../tree/feedback.js";
 
@@ -21,6 +24,9 @@ export class LoomCommand extends HTMLElement {
     this.stop = new AbortController();
     const { signal } = this.stop;
     this.history = new History(localStorage, `heddle.lines.${this.page.settings.me}`);
+    this.visited = new Visited(localStorage, `heddle.visited.${this.page.settings.tree}`);
+    this.page.addEventListener("moved", (event) => this.visited?.add(/** @type {CustomEvent} */ (event).detail.from), { signal });
+    this.page.excerpts.addEventListener("excerpts", () => this.dialog?.open && !this.input?.value && this.suggest(), { signal });
     this.build();
     document.addEventListener("click", (event) => {
       if (/** @type {Element} */ (event.target).closest("[data-command-open]")) this.open();
@@ -75,10 +81,15 @@ export class LoomCommand extends HTMLElement {
     this.asking?.abort();
     const asking = (this.asking = new AbortController());
     const text = this.input?.value ?? "";
+    const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    const more = {
+      atFirst: () => atFirst(page, this.visited?.ids ?? []),
+      besides: (/** @type {string} */ query, /** @type {import("../command/choices.js").Command[]} */ known, /** @type {AbortSignal} */ signal) => besides(page, query, known, signal),
+    };
     try {
-      const { choices, lit } = await choicesFor(/** @type {import("../tree/page.js").TreePage} */ (this.page), text, this.dataset.search ?? "", asking.signal);
+      const { choices, lit, query } = await choicesFor(page, text, this.dataset.search ?? "", asking.signal, more);
       if (asking.signal.aborted) return;
-      this.draw(choices);
+      this.draw(choices, query);
       if (this.isCommand) await this.preview(text, asking.signal);
       else this.page?.emit("hits", lit);
     } catch (error) {
@@ -100,17 +111,26 @@ export class LoomCommand extends HTMLElement {
     }
   }
 
-  /** @param {Choice[]} choices */
-  draw(choices) {
+  /** @param {Choice[]} choices @param {string} [query] */
+  draw(choices, query = "") {
+    const before = this.choices[this.active];
     this.choices = choices;
-    this.list?.replaceChildren(...choices.map(option));
-    this.choose(choices.length && !this.isCommand ? 0 : -1);
+    this.list?.replaceChildren(
+      ...choices.flatMap((choice, index) => {
+        const made = option(choice, index, query);
+        const isNew = choice.group && choice.group !== choices[index - 1]?.group;
+        return isNew ? [make("div", { className: "command-group", ariaHidden: "true", textContent: choice.group }), made] : [made];
+      }),
+    );
+    // The same list drawn again, with words that have come since, keeps its choice.
+    if (!query && before?.go && choices[this.active]?.go === before.go) this.choose(this.active);
+    else this.choose(choices.length && !this.isCommand ? 0 : -1);
   }
 
   /** @param {number} index */
   choose(index) {
     this.active = index;
-    [...(this.list?.children ?? [])].forEach((option, at) => {
+    [...(this.list?.querySelectorAll('[role="option"]') ?? [])].forEach((option, at) => {
       option.setAttribute("aria-selected", String(at === index));
       if (at === index) option.scrollIntoView({ block: "nearest" });
     });
@@ -122,7 +142,7 @@ export class LoomCommand extends HTMLElement {
   pressed(event) {
     event.stopPropagation();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step && !this.input?.value && this.history) this.recall(step);
+    if (step === -1 && !this.input?.value && this.active <= 0 && this.history) this.recall(step);
     else if (step) this.choose(Math.max(-1, Math.min(this.choices.length - 1, this.active + step)));
     else if (event.key === "Tab" && !event.shiftKey && this.complete()) event.preventDefault();
     else if (event.key === "Enter" && !event.isComposing) this.enter();
@@ -161,6 +181,12 @@ export class LoomCommand extends HTMLElement {
     if (choice?.go) {
       this.dialog?.close();
       return this.page?.go(choice.go);
+    }
+    if (choice?.href) return location.assign(choice.href);
+    if (choice?.run) {
+      this.dialog?.close();
+      // What was done is about the page below, which has the focus again by then.
+      return void requestAnimationFrame(() => choice.run?.());
     }
     if (choice?.complete) return void this.complete();
     const text = this.input?.value.trim() ?? "";

@@ -26,6 +26,8 @@ export class LoomComposer extends HTMLElement {
     this.form.addEventListener("change", () => this.changed(), { signal });
     this.querySelector("[data-offer]")?.addEventListener("click", () => this.accept(), { signal });
     this.page.addEventListener("moved", () => this.moved(), { signal });
+    document.addEventListener("cast", () => this.asks?.show(this.asks.read()), { signal });
+    document.addEventListener("cast", () => this.weigh(), { signal });
     this.place = placeAt(this.page, "buffer");
     this.page.drafts.addEventListener("draft", (event) => this.isAt(event) && this.loadDraft(), { signal });
     askWhich(this.page.drafts, this.form, (place) => nameOf(place) === this.name, signal);

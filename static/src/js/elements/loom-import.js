@@ -1,9 +1,10 @@
 // @ts-check
-// Bringing a tree in: drop a file anywhere on the page or choose one; progress, stop, report.
+// Bringing trees in: drop files anywhere on the page or choose them; progress, stop, what to choose, report.
 
 import { json, Refused, send } from "../live/api.js";
 import { make } from "../tree/forms.js";
-import { language, t } from "../t.js";
+import { language, t, tn } from "../t.js";
+import { chooser } from "./import-choices.js";
 
 const ENDED = new Set(["done", "failed", "stopped"]);
 
@@ -36,19 +37,19 @@ export class LoomImport extends HTMLElement {
 
   /** @param {FileList | null | undefined} files */
   async take(files) {
-    const file = files?.[0];
-    if (!file || this.busy) return;
+    if (!files?.length || this.busy) return;
     this.busy = true;
-    this.draw(make("span", { textContent: t("Sending {name}", { name: file.name }) }), make("progress"));
+    const name = files.length === 1 ? files[0].name : tn("{n} file", "{n} files", files.length);
+    this.draw(make("span", { textContent: t("Sending {name}", { name }) }), make("progress"));
     const form = new FormData();
-    form.append("file", file);
+    for (const file of files) form.append("file", file);
     form.append("grove", this.dataset.grove ?? "");
     try {
       const { id } = await send("/api/import", form);
-      await this.watch(id, file.name);
+      await this.watch(id, name);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.refuse(file.name, error.message, error.hint);
+      this.refuse(name, error.message, error.hint);
     } finally {
       this.busy = false;
       if (this.input) this.input.value = "";
@@ -63,30 +64,50 @@ export class LoomImport extends HTMLElement {
     const stop = make("button", { type: "button", className: "button small", textContent: t("Stop") });
     stop.addEventListener("click", () => void json(`/api/imports/${id}/stop`, { method: "POST", body: {} }).catch(() => {}));
     this.draw(words, bar, stop);
-    for (;;) {
+    for (let wait = 60; ; wait = Math.min(400, wait * 1.5)) {
       const state = await json(`/api/imports/${id}`);
       if (state.total) bar.value = state.done / state.total;
       if (state.done) words.textContent = state.total ? t("{name}: {done} of {total}", { name, done: state.done.toLocaleString(language()), total: state.total.toLocaleString(language()) }) : `${name}: ${state.done.toLocaleString(language())}`;
+      if (state.status === "waiting") return this.choose(state, name);
       if (ENDED.has(state.status)) return this.ended(state, name);
-      await new Promise((done) => (this.timer = setTimeout(done, 400)));
+      await new Promise((done) => (this.timer = setTimeout(done, wait)));
     }
+  }
+
+  /** Shows what has to be chosen, and goes on with it. @param {any} state @param {string} name */
+  async choose(state, name) {
+    const choice = chooser(state, name);
+    this.draw(choice.element);
+    choice.focus();
+    const chosen = await choice.made;
+    const address = `/api/imports/${state.id}/${chosen ? "choose" : "stop"}`;
+    await json(address, { method: "POST", body: chosen ?? {} });
+    if (chosen) await this.watch(state.id, name);
+    else this.draw();
   }
 
   /** @param {any} state @param {string} name */
   ended(state, name) {
     if (state.status !== "done") return this.refuse(name, state.error?.message ?? t("The import was stopped, and nothing was added."), state.error?.hint ?? "");
     const report = state.report ?? {};
-    const facts = make("dl", {}, ...this.facts(report));
-    const open = make("a", { className: "button primary", href: `/trees/${state.tree}`, textContent: t("Open the tree") });
-    this.draw(make("div", { className: "report" }, make("b", { textContent: t("{name} has been imported", { name }) }), facts, open));
+    const open = state.tree ? make("a", { className: "button primary", href: `/trees/${state.tree}`, textContent: t("Open the tree") }) : make("a", { className: "button primary", href: "", textContent: t("Show the trees") });
+    this.draw(make("div", { className: "report" }, make("b", { textContent: t("{name} has been imported", { name }) }), this.sentences(report), this.details(report), open));
     open.focus();
   }
 
-  /** The report as pairs. @param {any} report */
-  facts(report) {
-    const listed = (/** @type {any} */ value) => (Array.isArray(value) ? value.join(", ") : value && typeof value === "object" ? Object.entries(value).map(([key, count]) => `${key} ${count}`).join(", ") : String(value ?? ""));
-    const rows = [[t("Format"), report.format], [t("Nodes"), report.nodes?.toLocaleString?.(language())], [t("Kept"), report.kept], [t("Kept as extra data"), report.unknown], [t("Left out"), report.dropped], [t("Notes"), report.warnings]];
-    return rows.filter(([, value]) => listed(value)).flatMap(([label, value]) => [make("dt", { className: "soft", textContent: String(label) }), make("dd", { textContent: listed(value) })]);
+  /** What came, what is kept beside it, what was left out, and warnings. @param {any} report */
+  sentences(report) {
+    const said = report.says ?? {};
+    const all = [...(said.came ?? []), ...(report.warnings ?? []), ...(said.beside ?? []), ...(said.left_out ?? [])];
+    return make("ul", {}, ...all.map((textContent) => make("li", { textContent })));
+  }
+
+  /** The fields of the file by name, for those who want to know. @param {any} report */
+  details(report) {
+    const listed = (/** @type {Record<string, number>} */ value) => Object.entries(value ?? {}).map(([key, count]) => `${key} ${count}`).join(", ");
+    const rows = [[t("Format"), report.format], [t("Kept"), listed(report.kept)], [t("Kept as extra data"), listed(report.unknown)], [t("Left out"), listed(report.dropped)]];
+    const facts = rows.filter(([, value]) => value).flatMap(([label, value]) => [make("dt", { className: "soft", textContent: label }), make("dd", { textContent: value })]);
+    return make("details", {}, make("summary", { textContent: t("Details") }), make("dl", {}, ...facts));
   }
 
   /** @param {string} name @param {string} message @param {string} hint */

@@ -3,11 +3,13 @@
 
 import { perform } from "../tree/actions.js";
 import "../tree/compare.js";
+import { keepCast } from "../tree/cast.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";
 import { listenForKeys } from "../tree/keys.js";
 import { keepExports, keepMenusInSight, listenForPortals, shutAround } from "../tree/menus.js";
+import { followModes } from "../tree/modes.js";
 import { TreePage } from "../tree/page.js";
 import { t } from "../t.js";
 
@@ -23,11 +25,14 @@ export class LoomTree extends HTMLElement {
     this.page.addEventListener("moved", () => this.show("thread"), { signal });
     this.page.addEventListener("details", (event) => this.details(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("tree.changed", ({ payload }) => this.rename(payload));
+    this.page.marks.addEventListener("tree-tags", () => document.body.dispatchEvent(new Event("tree-tags")), { signal });
     giveFeedback(this.page, signal);
     listenForKeys(this.page, signal);
     listenForPortals(signal);
     keepExports(this.page, signal);
     keepMenusInSight(signal);
+    keepCast(this.page, signal);
+    followModes(signal);
     this.page.start();
   }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // The weave: continuations of the position side by side, those still coming among them.
 
-import { json, Refused } from "../live/api.js";
+import { json, part, Refused } from "../live/api.js";
 import { isTyping } from "../tree/typing.js";
 import { hintFor } from "../tree/combos.js";
 import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/asking.js";
@@ -98,6 +98,7 @@ export class LoomWeave extends HTMLElement {
     if (this.cards().some(isSilent)) this.looking = setTimeout(() => this.page?.emit("redraw-weave"), 4000);
     this.page?.emit("weave", madeOf(this));
     this.light();
+    this.offerAll();
   }
 
   /** Says which keys work now. */
@@ -161,6 +162,7 @@ export class LoomWeave extends HTMLElement {
     if (act === "compare") return this.compare();
     if (act === "stop-all") return this.halt();
     if (act === "more") return this.more();
+    if (act === "expand") return void this.expand(/** @type {Element} */ (event.target));
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
     if (act === "stop") this.halt([card]);
@@ -175,6 +177,29 @@ export class LoomWeave extends HTMLElement {
 
   compare() {
     compare(this.cards().map((card) => card.getAttribute("data-id") ?? "").filter(Boolean));
+  }
+
+  /** Shows a candidate whole, or its beginning again. @param {Element} button */
+  async expand(button) {
+    const card = /** @type {Element} */ (button.closest(".card"));
+    const isOpen = card.classList.toggle("open");
+    button.setAttribute("aria-expanded", String(isOpen));
+    button.textContent = isOpen ? t("Show less") : t("Show all");
+    if (!isOpen || !button.hasAttribute("data-cut")) return;
+    const link = card.querySelector(".card-text a");
+    const text = await part(`${this.page?.web}/nodes/${card.getAttribute("data-id")}/text`);
+    button.removeAttribute("data-cut");
+    if (link) link.textContent = text;
+  }
+
+  /** A candidate that does not fit its card can be opened. */
+  offerAll() {
+    for (const card of this.querySelectorAll(".card:not(.coming, .failed)")) {
+      const text = card.querySelector(".card-text");
+      const button = /** @type {HTMLElement | null} */ (card.querySelector(".expand"));
+      if (!text || !button || card.classList.contains("open")) continue;
+      button.hidden = !button.hasAttribute("data-cut") && text.scrollHeight <= text.clientHeight + 2;
+    }
   }
 
   /** @param {Element} card */

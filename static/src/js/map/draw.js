@@ -17,6 +17,7 @@ import { cells, eachIn, eachLeaving, eachRow } from "./seen.js";
  * @typedef {{pen: CanvasRenderingContext2D, scene: Scene, camera: Camera, facts: Facts, ink: Ink, frame: {width: number, height: number}}} Sight
  */
 
+const COLOURS = 20; // of authors, in the style sheet
 const FAR = 0.3; // below this zoom, dots and straight lines
 const TINY = 2.5; // a dot's radius below which it is a square
 const LABELS = 0.72;
@@ -212,7 +213,7 @@ export function inkOf(element) {
     rule: resolved("rule"),
     edge: resolved("edge"),
     link: resolved("link"),
-    threads: [0, 1, 2, 3, 4, 5, 6, 7].map((place) => resolved(`thread-${place}`)),
+    threads: Array.from({ length: COLOURS }, (_, place) => resolved(`thread-${place}`)),
     font: getComputedStyle(element).fontFamily,
   };
   probe.remove();

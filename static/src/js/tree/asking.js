@@ -3,10 +3,10 @@
 // choice of a person is kept for the tree, wherever they go in it; what was asked on a path is
 // offered there, and never chosen by itself.
 
-import { t, tn } from "../t.js";
+import { language, t, tn } from "../t.js";
 
 /** @typedef {import("./asking.js").ContinueFields} Fields */
-/** @typedef {{n: number, tokens: number | null, temperature: number | null}} Asked what one participant was asked for */
+/** @typedef {{n: number, tokens: number | null, temperature: number | null, settings: string}} Asked what one participant was asked for */
 
 export class Asking {
   /** @param {HTMLFormElement} form @param {string} tree */
@@ -33,7 +33,7 @@ export class Asking {
     const of = (/** @type {string} */ name) => this.field(name)?.value.trim() ?? "";
     const using = this.boxes().filter((box) => box.checked).map((box) => box.value);
     const counts = Object.fromEntries(using.map((name) => [name, of(`n:${name}`)]).filter(([, count]) => count));
-    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), using, counts };
+    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), settings: of("settings"), using, counts };
   }
 
   keep() {
@@ -155,12 +155,12 @@ export function linesOf(weave) {
 /** @param {Record<string, Asked>} asked by name */
 export function linesAgain(asked) {
   const lines = new Set();
-  const alike = (/** @type {Asked} */ one, /** @type {Asked} */ other) => one.tokens === other.tokens && one.temperature === other.temperature;
+  const alike = (/** @type {Asked} */ one, /** @type {Asked} */ other) => one.tokens === other.tokens && one.temperature === other.temperature && one.settings === other.settings;
   for (const one of Object.values(asked)) {
     const names = Object.keys(asked).filter((name) => alike(asked[name], one));
     const counts = Object.fromEntries(names.map((name) => [name, String(Math.min(asked[name].n, 10))]));
     const [tokens, temperature] = [one.tokens, one.temperature].map((value) => (value === null ? "" : String(value)));
-    for (const line of continueLines({ tokens, temperature, using: names, counts })) lines.add(line);
+    for (const line of continueLines({ tokens, temperature, settings: one.settings, using: names, counts })) lines.add(line);
   }
   return lines.size ? [...lines] : continueLines({ n: "3" });
 }
@@ -175,9 +175,9 @@ export function keysOf(card) {
 
 /**
  * @typedef {{input: number, output: number, cached?: number}} Prices USD per million tokens
- * @typedef {{name: string, tokens: number, how: string, length: number, prices: Prices | null, caches_from: number | null}} ToRead
+ * @typedef {{name: string, tokens: number, whole?: number, limit?: number, how: string, length: number, prices: Prices | null, caches_from: number | null}} ToRead
  * @typedef {{money: {left_usd: number | null}, participants: ToRead[]}} Estimate
- * @typedef {{tokens: number, how: string, usd: number | null, left: number | null, over: boolean}} Cost
+ * @typedef {{tokens: number, how: string, usd: number | null, left: number | null, over: boolean, cut: ToRead | null}} Cost
  */
 
 /**
@@ -200,7 +200,8 @@ export function costOf(estimate, { n = "", tokens = "", using = [], counts = {} 
   }
   const longest = asked.reduce((most, one) => (one.tokens > most.tokens ? one : most), { tokens: 0, how: "counted" });
   const left = estimate.money.left_usd;
-  return { tokens: longest.tokens + more, how: more ? "estimated" : longest.how, usd, left, over: usd !== null && left !== null && usd > left };
+  const cut = asked.find(({ whole = 0, limit = Infinity }) => whole + more > limit) ?? null;
+  return { tokens: longest.tokens + more, how: more ? "estimated" : longest.how, usd, left, over: usd !== null && left !== null && usd > left, cut: cut && { ...cut, whole: (cut.whole ?? 0) + more } };
 }
 
 /** An amount with two figures that count. @param {number} usd */
@@ -214,11 +215,12 @@ export function dollars(usd) {
 }
 
 /** @param {Cost} cost */
-export function inWords({ tokens, how, usd, left, over }) {
+export function inWords({ tokens, how, usd, left, over, cut }) {
   const parts = [how === "counted" ? tn("{n} input token", "{n} input tokens", tokens) : tn("about {n} input token", "about {n} input tokens", tokens)];
   if (usd !== null) parts.push(t("at most {money}", { money: dollars(usd) }));
   if (usd !== null && left !== null) parts.push(t("{money} left today", { money: dollars(left) }));
   if (over) parts.push(t("answers stop at this limit"));
+  if (cut) parts.push(t("cut: {name} reads {limit} of about {all} tokens", { name: cut.name, limit: (cut.limit ?? 0).toLocaleString(language()), all: (cut.whole ?? 0).toLocaleString(language()) }));
   return parts.join(" · ");
 }
 
@@ -236,16 +238,17 @@ export function withText(head, text) {
 }
 
 /**
- * @typedef {{n?: string, tokens?: string, temperature?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
+ * @typedef {{n?: string, tokens?: string, temperature?: string, settings?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
  * `counts`: how many those give who do not give n.
  * @param {string} from a ref, or "" for here @param {ContinueFields} asking
  */
-export function continueLine(from, { n = "", tokens = "", temperature = "", using = [] }) {
+export function continueLine(from, { n = "", tokens = "", temperature = "", settings = "", using = [] }) {
   const parts = ["continue"];
   if (from) parts.push(`from ${from}`);
   if (n) parts.push(`n:${n}`);
   if (tokens) parts.push(`tokens:${tokens}`);
   if (temperature) parts.push(`temperature:${temperature}`);
+  if (settings) parts.push(`settings:${quoted(settings)}`);
   if (using.length) parts.push("using", ...using.map((name) => `agent:${quoted(name)}`));
   return parts.join(" ");
 }

@@ -82,13 +82,13 @@ test("who gives the same number stands on one line", () => {
 
 test("more of the same repeats every setting, each participant's own", () => {
   const asked = {
-    Muse: { n: 2, tokens: 120, temperature: 0.7 },
-    Keeper: { n: 1, tokens: null, temperature: null },
-    Scribe: { n: 2, tokens: 120, temperature: 0.7 },
+    Muse: { n: 2, tokens: 120, temperature: 0.7, settings: "" },
+    Keeper: { n: 1, tokens: null, temperature: null, settings: "min_p=0.1" },
+    Scribe: { n: 2, tokens: 120, temperature: 0.7, settings: "" },
   };
   assert.deepEqual(linesAgain(asked), [
     'continue n:2 tokens:120 temperature:0.7 using agent:"Muse" agent:"Scribe"',
-    'continue n:1 using agent:"Keeper"',
+    'continue n:1 settings:"min_p=0.1" using agent:"Keeper"',
   ]);
   assert.deepEqual(linesAgain({}), ["continue n:3"]);
 });

@@ -14,6 +14,8 @@ export class Excerpts extends EventTarget {
     this.fetch = fetch;
     /** @type {Map<string, string>} */
     this.known = new Map();
+    /** @type {Map<string, string>} who wrote most of a text that was edited or split */
+    this.authors = new Map();
     /** @type {Set<string>} */
     this.wanted = new Set();
     this.timer = 0;
@@ -36,6 +38,7 @@ export class Excerpts extends EventTarget {
     try {
       const found = await this.fetch(`${this.url}?ids=${ids.join(",")}`);
       for (const id of ids) this.known.set(id, found[id] ?? "");
+      for (const [id, author] of Object.entries(found.by ?? {})) this.authors.set(id, author);
       this.dispatchEvent(new Event("excerpts"));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

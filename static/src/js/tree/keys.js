@@ -4,6 +4,7 @@
 import { composer, perform } from "./actions.js";
 import { comboOf } from "./combos.js";
 import { shut } from "./menus.js";
+import { toggleMode } from "./modes.js";
 import { MOVES, moveBy } from "./moves.js";
 import { isTyping, wantsText } from "./typing.js";
 
@@ -47,6 +48,8 @@ export const ACTIONS = {
   ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
   compare: (page) => !isEmpty() && perform("compare", subject(page)),
   bookmark: toggleBookmark,
+  focus: () => toggleMode("focus"),
+  read: () => toggleMode("read"),
   more: (page) => page.can.write && !isEmpty() && weave()?.more() === undefined,
   ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`take-${number}`, () => weave()?.takeKey(number) ?? false])),
 };

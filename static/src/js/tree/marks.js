@@ -33,13 +33,35 @@ export class Marks extends EventTarget {
   /** Follows the events of a tree. @param {import("../live/socket.js").Events} events */
   follow(events) {
     events.on("mark.added", ({ payload: { mark } }) => {
+      this.tell([mark.item]);
       if (mark.kind === "bookmark" || mark.kind === "tag") this.all.set(mark.id, mark);
       this.changed();
     });
     events.on("mark.removed", ({ payload: { mark } }) => {
+      this.tell([mark.item ?? ""]);
       this.all.delete(mark.id);
       this.changed();
     });
+    events.on("tag.renamed", ({ payload: { tags, name, items } }) => {
+      this.tell(items);
+      for (const [id, mark] of this.tagged(tags)) this.all.set(id, { ...mark, label: name });
+      this.changed();
+    });
+    events.on("tag.removed", ({ payload: { tags, items } }) => {
+      this.tell(items);
+      for (const [id] of this.tagged(tags)) this.all.delete(id);
+      this.changed();
+    });
+  }
+
+  /** Says so where the tags of the tree itself are other ones. @param {string[]} items */
+  tell(items) {
+    if (items.some((item) => item.startsWith("tree:"))) this.dispatchEvent(new Event("tree-tags"));
+  }
+
+  /** Marks of a tag, in any of its spellings. @param {string[]} tags @returns {[string, Mark][]} */
+  tagged(tags) {
+    return [...this.all].filter(([, mark]) => mark.kind === "tag" && tags.includes(mark.label));
   }
 
   changed() {

@@ -46,6 +46,8 @@ export class TreePage extends EventTarget {
     this.present = null;
     this.folds = new Folds(settings.tree, localStorage);
     this.excerpts = new Excerpts(`${this.web}/excerpts`);
+    // First of all who listen: what they draw has the right colours.
+    this.excerpts.addEventListener("excerpts", () => this.present?.credit(this.excerpts.authors));
     this.marks = new Marks(`${this.web}/marks`);
     this.filter = new Filter();
     /** @type {{participant: string, node: string, buffer?: string}[]} */

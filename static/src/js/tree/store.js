@@ -85,6 +85,14 @@ export class TreeStore {
     return true;
   }
 
+  /** Takes over who really wrote texts that somebody else edited or split. @param {Map<string, string>} authors by node */
+  credit(authors) {
+    for (const [id, author] of authors) {
+      const place = this.places.get(id);
+      if (place !== undefined) this.authors[place] = author;
+    }
+  }
+
   /** Applies a `node.flagged` event. @param {{node: string, flag: string, value: boolean}} change */
   flag({ node, flag, value }) {
     const place = this.places.get(node);

@@ -1,0 +1,183 @@
+"""What members keep by name (searches of their own, presets of their own or of the grove), and
+settings that are pinned to a branch."""
+
+from typing import Any, Literal
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from loom.access import Actor, demand_role, demand_writable
+from loom.commands.execute import execute
+from loom.commands.registry import Args, Change, action
+from loom.models import BranchSettings, Node, Saved, Tree
+from loom.rules import samplers
+from loom.rules.errors import CommandError, not_found
+from loom.rules.identity import instant
+
+MAX_NAME = 100
+MOST = 200  # of one kind, of one person or of a grove
+SEARCH = ("q", "type", "tag", "author", "since", "in", "sort")
+Kind = Literal["search", "preset"]
+
+
+def saved_by(actor: Actor, kind: Kind) -> "QuerySet[Saved]":
+    """What the actor keeps of this kind, and what the grove keeps for everybody, by name."""
+    rows = Saved.objects.filter(grove=actor.grove, kind=kind)
+    rows = rows.filter(Q(participant=actor.person) | Q(participant__isnull=True))
+    return rows.order_by("name", "id")
+
+
+def body_of(one: Saved) -> dict[str, Any]:
+    """What is kept, as the API shows it."""
+    return {
+        "id": one.uid,
+        "kind": one.kind,
+        "name": one.name,
+        "body": one.body,
+        "shared": one.participant_id is None,
+        "at": instant(one.at),
+    }
+
+
+def save_own(actor: Actor, kind: Kind, name: str, body: dict[str, Any]) -> Saved:
+    """Keeps something under a name, in the place of what had it. Only the actor sees it, so no
+    stream is written."""
+    kept, checked = _name(name), _checked(kind, body)
+    rows = Saved.objects.filter(grove=actor.grove, participant=actor.person, kind=kind)
+    _demand_room(rows, kept)
+    made, _ = Saved.objects.update_or_create(
+        grove=actor.grove,
+        participant=actor.person,
+        kind=kind,
+        name=kept,
+        defaults={"body": checked, "at": timezone.now()},
+    )
+    return made
+
+
+def remove(actor: Actor, uid: str) -> None:
+    """Removes what the actor keeps, or a preset of the grove, which is for writers."""
+    row = Saved.objects.filter(grove=actor.grove, uid=uid).first()
+    if row is None or row.participant_id not in (None, actor.person.pk):
+        raise not_found("What you named")
+    if row.participant_id is None:
+        demand_role(actor, "writer")
+        execute(actor, actor.grove, _remove_preset, PresetNamed(preset=uid))
+    else:
+        row.delete()
+
+
+def share_preset(actor: Actor, name: str, settings: dict[str, Any]) -> Saved:
+    """Keeps a preset for all members of the grove. For writers."""
+    return execute(actor, actor.grove, _save_preset, Preset(name=name, settings=settings))
+
+
+class Preset(Args):
+    """A preset of the grove: its name and its settings."""
+
+    name: str
+    settings: dict[str, Any]
+
+
+class PresetNamed(Args):
+    """A preset of the grove by its id."""
+
+    preset: str
+
+
+@action("save_preset", stream="grove", role="writer")
+def _save_preset(change: Change, args: Preset) -> Saved:
+    """Keeps a preset for all members of the grove, in the place of the one of that name."""
+    name, body = _name(args.name), _checked("preset", args.settings)
+    rows = Saved.objects.filter(grove=change.grove, participant__isnull=True, kind="preset")
+    _demand_room(rows, name)
+    made, _ = Saved.objects.update_or_create(
+        grove=change.grove,
+        participant=None,
+        kind="preset",
+        name=name,
+        defaults={"body": body, "at": change.now},
+    )
+    change.writer.append("preset.saved", {"preset": body_of(made)})
+    return made
+
+
+@action("remove_preset", stream="grove", role="writer")
+def _remove_preset(change: Change, args: PresetNamed) -> None:
+    """Removes a preset of the grove."""
+    rows = Saved.objects.filter(grove=change.grove, participant__isnull=True, uid=args.preset)
+    row = rows.first()
+    if row is None:
+        raise not_found("This preset")
+    row.delete()
+    change.writer.append("preset.removed", {"preset": args.preset, "name": row.name})
+
+
+def pin_settings(actor: Actor, tree: Tree, node: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Pins settings to the branch that begins with a node; {} takes them off. Returns them. For
+    writers."""
+    return execute(actor, tree, _pin_settings, Pinned(node=node, settings=settings))
+
+
+class Pinned(Args):
+    """Where settings are pinned: a node by its local id, and which."""
+
+    node: str
+    settings: dict[str, Any]
+
+
+@action("pin_settings", stream="tree", role="writer")
+def _pin_settings(change: Change, args: Pinned) -> dict[str, Any]:
+    """Pins settings to a branch: candidates below are asked for with them."""
+    demand_writable(change.tree)
+    node = Node.objects.filter(tree=change.tree, local_id=args.node, kind="text").first()
+    if node is None:
+        raise not_found("This node")
+    settings = samplers.checked(args.settings)
+    before = BranchSettings.objects.filter(slot=node.slot_id).first()
+    if (before.settings if before else {}) == settings:
+        return settings
+    BranchSettings.objects.update_or_create(
+        slot_id=node.slot_id,
+        defaults={
+            "tree": change.tree,
+            "settings": settings,
+            "by": change.actor.participant,
+            "at": change.now,
+        },
+    )
+    slot = Node.objects.values_list("local_id", flat=True).get(pk=node.slot_id)
+    change.writer.append("settings.pinned", {"node": slot, "settings": settings})
+    return settings
+
+
+def _name(name: str) -> str:
+    kept = " ".join(name.split())
+    if not kept or len(kept) > MAX_NAME or "\0" in kept:
+        raise CommandError(
+            "INVALID_SYNTAX", f"A name has 1 to {MAX_NAME} characters.", hint="such as Calm prose"
+        )
+    return kept
+
+
+def _demand_room(rows: "QuerySet[Saved]", name: str) -> None:
+    if rows.exclude(name=name).count() >= MOST:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"At most {MOST} can be kept.", hint="remove one of them first"
+        )
+
+
+def _checked(kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
+    if kind == "preset":
+        return samplers.checked(body)
+    known = {name: value for name, value in body.items() if name in SEARCH and value}
+    if len(known) < len(body) or not all(
+        isinstance(value, str) and len(value) <= 500 and "\0" not in value
+        for value in known.values()
+    ):
+        raise CommandError(
+            "INVALID_SYNTAX", "A search has these fields, all texts.", hint=", ".join(SEARCH)
+        )
+    if not known:
+        raise CommandError("INVALID_SYNTAX", "The search is empty.", hint="search first")
+    return known

@@ -1,0 +1,212 @@
+"""A ZIP of a tree for people and programs: its JSON, its text, what models were asked and answered,
+thoughts and evidence as Markdown."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from loom.access import Actor, may_read_call
+from loom.models import Call, Link, Node, Tree
+from loom.queries.links import written
+from loom.queries.node_rows import NodeRow, in_chunks, rows_of
+from loom.queries.provenance import response_of
+from loom.rules.identity import instant
+from loom.transfer import heddle_writer, text_export
+from loom.transfer.book_writers import Zipped
+from loom.transfer.selection import Selection, Wanted, batched, notes_of
+
+EVIDENCE = ("supports", "refutes", "evidence")
+SHOWN = 1024 * 1024  # characters of an answer that Markdown shows
+_REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "cf-ray")
+_README = """# {title}
+
+A tree of Heddle, exported on {day} UTC.
+
+* `tree.json`: the whole tree. Importing it again gives the same tree with its proofs.
+* `tree.md`: every visible branch as text.
+* `calls/`: what was sent to models and what they answered, byte by byte.
+* `thoughts/`: what models noted for themselves.
+* `evidence/`: what supports and what refutes a text.
+"""
+
+
+def archive(wanted: Wanted) -> Iterator[bytes]:
+    """The whole tree as a ZIP, piece by piece."""
+    tree = wanted.tree
+    out = Zipped()
+    title = " ".join(tree.title.split()) or "Untitled tree"
+    yield out.one("README.md", _README.format(title=title, day=f"{tree.touched_at:%Y-%m-%d}"))
+    pieces = heddle_writer.pieces(wanted.actor, tree, calls=wanted.calls)
+    yield from out.file("tree.json", pieces)
+    text = text_export.tree_as_markdown(wanted.actor, tree, wanted.workspace)
+    yield from out.file("tree.md", text)
+    if wanted.calls:
+        for call in readable_calls(wanted.actor, tree):
+            yield out.one(f"calls/{call.uid}.json", _call_json(call))
+            yield out.one(f"calls/{call.uid}.response", response_of(call) or b"")
+    for row in _thoughts(tree):
+        yield out.one(f"thoughts/{row.local_id}.md", _thought(row))
+    for name, text_of in _evidence(tree):
+        yield out.one(f"evidence/{name}.md", text_of)
+    yield out.end()
+
+
+def readable_calls(actor: Actor, tree: Tree) -> Iterator[Call]:
+    """The sealed calls of a tree that the actor may read, one at a time."""
+    rows = Call.objects.filter(tree=tree, sealed_at__isnull=False).order_by("id")
+    for key in list(rows.values_list("pk", flat=True)):
+        call = Call.objects.select_related("participant", "turn").get(pk=key)
+        if may_read_call(actor, call):
+            yield call
+
+
+def _call_json(call: Call) -> str:
+    body = {
+        "id": call.uid,
+        "by": call.participant.name,
+        "purpose": call.purpose,
+        "provider": call.provider,
+        "configuration": call.configuration,
+        "request": call.request,
+        "status": call.status,
+        "headers": call.headers,
+        "bytes": call.bytes,
+        "sha256": call.sha256,
+        "usage": call.usage,
+        "started_at": instant(call.started_at),
+        "sealed_at": instant(call.sealed_at) if call.sealed_at else None,
+    }
+    return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
+
+
+def _thoughts(tree: Tree) -> Iterator[NodeRow]:
+    rows = Node.objects.filter(tree=tree, kind="thought", pruned=False, version_pruned=False)
+    sized = rows.filter(slot__pruned=False, slot__sandbox=False).order_by("id")
+    for ids in in_chunks(sized.values_list("id", "length").iterator(chunk_size=5000)):
+        yield from rows_of(ids)
+
+
+def _thought(row: NodeRow) -> str:
+    return f"**{row.author_name}** · `{row.local_id}` · {row.at}\n\n{row.text}\n"
+
+
+def _evidence(tree: Tree) -> Iterator[tuple[str, str]]:
+    """For each text that something supports or refutes, its name and a page of those links."""
+    rows = Link.objects.filter(tree=tree, removed_at=None, type__in=EVIDENCE)
+    found: dict[int, list[Link]] = {}
+    for link in rows.select_related("by").order_by("id").iterator(chunk_size=2000):
+        found.setdefault(link.target_id, []).append(link)
+    for targets in batched(found, 500):
+        items = {link.source_id for one in targets for link in found[one]}
+        names = written(items.union(targets), tree.pk)
+        for one in targets:
+            lines = (
+                f"* {link.type}: {names[link.source_id]}, by {link.by.name} on {instant(link.at)}"
+                + (f"; {link.note}" if link.note else "")
+                for link in found[one]
+            )
+            name = names[one].replace(" ", "-").replace(":", "-")
+            yield name, f"# {names[one]}\n\n" + "\n".join(lines) + "\n"
+
+
+# Notes and provenance at the end of Markdown.
+
+
+def notes(wanted: Wanted, selection: Selection) -> Iterator[bytes]:
+    """The annotations, below the id and the first words of the text that each is about."""
+    yield b"\n\n## Notes\n"
+    for page in selection.pages():
+        found = notes_of(wanted.tree, [step.slot for step, _ in page])
+        for step, row in page:
+            if step.slot in found:
+                words = " ".join(row.text[:240].split())[:80]
+                yield f"\n**{row.local_id}** {words}\n\n".encode()
+                yield "".join(
+                    _note(wanted, level, note) for level, note in found[step.slot]
+                ).encode()
+
+
+def _note(wanted: Wanted, level: int, row: NodeRow) -> str:
+    by = f" · {row.author_name}" if wanted.authors else ""
+    before = "> " * (level + 1)
+    lines = f"{row.form or 'note'}{by}: {row.text}".split("\n")
+    return "".join(f"{before}{line}\n" for line in lines) + "\n"
+
+
+def provenance(wanted: Wanted, ids: list[int]) -> Iterator[bytes]:
+    """Where each of these nodes came from: hashes, calls with their request ids and times, and, as
+    far as the actor may read them, what was sent and answered."""
+    yield b"\n\n## Provenance\n"
+    told: set[str] = set()
+    for keys in batched(ids, 200):
+        calls = _calls_by_name(wanted.tree, keys)
+        for row in rows_of(keys):
+            call = calls.get(row.call_uid) if row.call_uid else None
+            yield _facts(row, call).encode()
+            if call is not None and call.uid not in told:
+                told.add(call.uid)
+                whole = Call.objects.select_related("participant", "turn").get(pk=call.pk)
+                yield from _exchange(wanted.actor, whole)
+
+
+def _calls_by_name(tree: Tree, keys: list[int]) -> dict[str, Call]:
+    named = Node.objects.filter(pk__in=keys).exclude(call_uid="").values_list("call_uid", flat=True)
+    names = set(named)
+    rows = Call.objects.filter(tree=tree).defer("request", "response")
+    found = {call.origin: call for call in rows.filter(origin__in=names)}
+    found.update({call.uid: call for call in rows.filter(uid__in=names, origin="")})
+    return found
+
+
+def _facts(row: NodeRow, call: Call | None) -> str:
+    lines = [
+        f"\n### {row.local_id} · {row.author_name} · {row.at}\n",
+        f"* hash: `{row.hash}`",
+        f"* hash of the text above: `{row.parent_hash}`",
+    ]
+    if row.call_uid:
+        lines.append(f"* call: `{row.call_uid}`")
+    if row.more.configuration:
+        lines.append(f"* configuration: `{row.more.configuration}`")
+    if call is not None:
+        lines += _call_facts(call)
+    return "\n".join(lines) + "\n"
+
+
+def _call_facts(call: Call) -> list[str]:
+    headers = {name.lower(): value for name, value in call.headers.items()}
+    asked = next((headers[name] for name in _REQUEST_IDS if name in headers), "")
+    lines = [f"* provider: {call.provider}, status {call.status}, {call.bytes} bytes"]
+    if asked:
+        lines.append(f"* request id: `{asked}`")
+    for name, at in (
+        ("asked", call.started_at),
+        ("first word", call.first_at),
+        ("sealed", call.sealed_at),
+    ):
+        if at is not None:
+            lines.append(f"* {name}: {instant(at)}")
+    return [*lines, f"* SHA-256 of the answer: `{call.sha256}`"]
+
+
+def _exchange(actor: Actor, call: Call) -> Iterator[bytes]:
+    if not may_read_call(actor, call):
+        yield b"\nYou may not read what was sent and answered.\n"
+        return
+    sent: Any = json.dumps(call.request, ensure_ascii=False, indent=1)
+    yield f"\nSent:\n\n{_fenced(sent, 'json')}".encode()
+    answer = response_of(call)
+    if answer is None:
+        yield b"\nThe stored answer cannot be read.\n"
+        return
+    shown = answer[:SHOWN].decode("utf-8", "replace")
+    yield f"\nAnswered:\n\n{_fenced(shown, '')}".encode()
+    if len(answer) > SHOWN:
+        yield f"\nThese are the first {SHOWN:,} of {len(answer):,} bytes.\n".encode()
+
+
+def _fenced(text: str, language: str) -> str:
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text}\n{fence}\n"

@@ -1,0 +1,352 @@
+"""The formats that are written: what each can hold, and what an export of a tree leaves out."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from django.db.models import F
+
+from loom.access import Actor
+from loom.models import Link, Node, Tree, Workspace
+from loom.queries import lookup
+from loom.rules.errors import CommandError, not_found
+from loom.rules.identity import looks_like_id
+from loom.transfer import (
+    archive_writer,
+    book_writers,
+    chat_writers,
+    heddle_writer,
+    html_writer,
+    loom_writers,
+    text_export,
+)
+from loom.transfer.selection import IDS_AT_ONCE, Selection, Wanted, batched, select
+
+Scope = Literal["tree", "path", "both"]
+Writer = Callable[[Wanted], Iterator[bytes]]
+PIECE = 64 * 1024  # bytes that are sent at once
+ALL = (
+    "authors",
+    "times",
+    "versions",
+    "pruned",
+    "sandbox",
+    "notes",
+    "bookmarks",
+    "tags",
+    "links",
+    "excluded",
+    "proofs",
+    "calls",
+)
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: the ending and media type of its file, its writer, and in words what it holds of
+    `ALL` and which of notes, authors and calls can be asked for."""
+
+    name: str
+    label: str
+    ending: str
+    media: str
+    scope: Scope
+    write: Writer
+    holds: str
+    options: str = ""
+
+    def pieces(self, wanted: Wanted) -> Iterator[bytes]:
+        """The file, in pieces that are worth sending: every one is a trip between threads."""
+        pieces = self.write(wanted)
+        return pieces if self.name == "heddle" else _gathered(pieces)
+
+
+def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= PIECE:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    yield b"".join(waiting)
+
+
+def _heddle(wanted: Wanted) -> Iterator[bytes]:
+    return heddle_writer.pieces(wanted.actor, wanted.tree, calls=wanted.calls)
+
+
+def _text(wanted: Wanted) -> Iterator[bytes]:
+    if wanted.end is None:
+        return text_export.tree_as_text(wanted.actor, wanted.tree, wanted.workspace)
+    return text_export.as_text(wanted.actor, wanted.tree, wanted.workspace, wanted.end)
+
+
+def _markdown(wanted: Wanted) -> Iterator[bytes]:
+    if wanted.end is None:
+        yield from text_export.tree_as_markdown(wanted.actor, wanted.tree, wanted.workspace)
+    else:
+        yield from text_export.as_markdown(wanted.actor, wanted.tree, wanted.workspace, wanted.end)
+    if wanted.notes or wanted.calls:
+        selection = select(wanted)
+        if wanted.notes:
+            yield from archive_writer.notes(wanted, selection)
+        if wanted.calls:
+            ids = [selection.chosen[step.slot] for step in selection.steps()]
+            yield from archive_writer.provenance(wanted, ids)
+
+
+_JSON, _LINES = "application/json", "application/jsonl"
+_EPUB = "application/epub+zip"
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_HTML = "text/html; charset=utf-8"
+_TEXT, _MD = "text/plain; charset=utf-8", "text/markdown; charset=utf-8"
+_ZIP = "application/zip"
+_EVERY = " ".join(ALL)
+_BOOK, _READABLE = "authors notes excluded", "notes authors"
+_TABLE = (
+    Format("heddle", "Heddle JSON", "json", _JSON, "tree", _heddle, _EVERY, "calls"),
+    Format("zip", "ZIP", "zip", _ZIP, "tree", archive_writer.archive, _EVERY, "calls"),
+    Format(
+        "html", "Web page", "html", _HTML, "both", html_writer.html, f"{_BOOK} times", _READABLE
+    ),
+    Format(
+        "markdown", "Markdown", "md", _MD, "both", _markdown, f"{_BOOK} times calls", "notes calls"
+    ),
+    Format("text", "Plain text", "txt", _TEXT, "both", _text, "excluded"),
+    Format("epub", "EPUB", "epub", _EPUB, "path", book_writers.epub, _BOOK, _READABLE),
+    Format("docx", "Word", "docx", _DOCX, "path", book_writers.docx, _BOOK, _READABLE),
+    Format(
+        "pyloom",
+        "pyloom",
+        "json",
+        _JSON,
+        "both",
+        loom_writers.pyloom,
+        "models times bookmarks tags excluded",
+    ),
+    Format(
+        "loomsidian",
+        "Loomsidian",
+        "json",
+        _JSON,
+        "both",
+        loom_writers.loomsidian,
+        "times bookmarks excluded",
+    ),
+    Format(
+        "exoloom",
+        "Exoloom",
+        "json",
+        _JSON,
+        "both",
+        loom_writers.exoloom,
+        "authors times bookmarks pruned excluded",
+        "authors",
+    ),
+    Format(
+        "miniloom",
+        "MiniLoom",
+        "json",
+        _JSON,
+        "both",
+        loom_writers.miniloom,
+        "models times excluded",
+    ),
+    Format(
+        "sillytavern",
+        "SillyTavern",
+        "jsonl",
+        _LINES,
+        "path",
+        chat_writers.sillytavern,
+        "authors times excluded swipes",
+        "authors",
+    ),
+    Format(
+        "jsonl", "Chat JSONL", "jsonl", _LINES, "both", chat_writers.jsonl, "authors", "authors"
+    ),
+    Format(
+        "preferences",
+        "Preference pairs",
+        "jsonl",
+        _LINES,
+        "both",
+        chat_writers.preferences,
+        "pruned",
+    ),
+)
+FORMATS: dict[str, Format] = {one.name: one for one in _TABLE}
+BY_PATH = ("markdown", "text", "epub", "docx", "sillytavern")  # the path if neither is asked for
+# Who wrote what is not written unless asked for: training tools refuse unknown fields.
+NAMELESS = ("jsonl", "preferences")
+
+
+def format_named(name: str) -> Format:
+    """The format; INVALID_SYNTAX if there is none of that name."""
+    if name not in FORMATS:
+        raise CommandError(
+            "INVALID_SYNTAX", "This format does not exist.", hint=" or ".join(FORMATS)
+        )
+    return FORMATS[name]
+
+
+def asked(
+    actor: Actor, tree: Tree, params: Mapping[str, str], *, of_page: bool = False
+) -> tuple[Format, Wanted]:
+    """The format and what to write, from the parameters of an address: `format`, `node` or `whole`,
+    `notes`, `authors`, `calls`. A page asks for a preview of any combination: there the scope is
+    that of the format."""
+    format = format_named(params.get("format", "heddle"))
+    named, is_whole = params.get("node", ""), params.get("whole") in ("1", "true")
+    if of_page and format.scope != "both":
+        named, is_whole = (named, False) if format.scope == "path" else ("", False)
+    if named and (is_whole or format.scope == "tree"):
+        hint = "leave out whole" if is_whole else "format=markdown or format=text"
+        raise CommandError(
+            "INVALID_SYNTAX", "node= can't be combined with the export of a whole tree.", hint=hint
+        )
+    if is_whole and format.scope == "path":
+        raise CommandError(
+            "INVALID_SYNTAX", "This format holds one path.", hint="leave out whole, or name a node"
+        )
+    if (calls := params.get("calls", "")) not in ("", "none", "full"):
+        raise CommandError("INVALID_SYNTAX", "calls is none or full.", hint="calls=full")
+    workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
+    end = None
+    if named or (format.name in BY_PATH and not is_whole):
+        end = _end(tree, workspace, named)
+    wanted = Wanted(
+        actor,
+        tree,
+        workspace,
+        end,
+        notes=params.get("notes") in ("1", "true"),
+        authors=params.get("authors", "0" if format.name in NAMELESS else "1") in ("1", "true"),
+        calls=calls == "full" or (not calls and format.scope == "tree"),
+    )
+    return format, wanted
+
+
+def _end(tree: Tree, workspace: Workspace | None, named: str) -> Node:
+    if named:
+        found = lookup.find_node(tree, named.lower()) if looks_like_id(named.lower()) else None
+        if found is None:
+            raise not_found(f"[{named[:20]}]")
+        return found
+    if workspace is not None and workspace.position.tree_id == tree.pk:
+        return lookup.visible_at_or_above(workspace.position, workspace)
+    return lookup.root_of(tree)
+
+
+# What a format has no place for, in this tree.
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Something that the file will not contain: how many of it, and a sentence for people."""
+
+    what: str
+    count: int
+    says: str
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What an export contains and leaves out."""
+
+    nodes: int
+    characters: int
+    losses: tuple[Loss, ...]
+
+
+_SAYS = {
+    "other": "{n} texts on other branches",
+    "versions": "{n} other versions of texts (the current version of each is written)",
+    "pruned": "{n} pruned texts, with what is below them",
+    "sandbox": "{n} sandboxes",
+    "excluded": "{n} texts that are excluded from what models are sent",
+    "authors": "{n} names of authors",
+    "times": "{n} times of writing",
+    "notes": "{n} annotations",
+    "bookmarks": "{n} bookmarks",
+    "tags": "{n} tags",
+    "links": "{n} links",
+    "calls": "{n} calls: what models were asked and answered",
+    "proofs": "{n} hashes that prove who wrote what and when",
+}
+
+
+def preview(wanted: Wanted, format: Format) -> Preview:
+    """What this export holds and leaves out. Counts only; reads no text."""
+    selection = select(wanted)
+    counts = _counts(wanted, selection)
+    if wanted.end is not None:
+        counts.update(_branches(wanted, selection))
+    kept = _kept(wanted, format)
+    if "models" in kept:  # names of models, not of people
+        counts["authors"] = counts["people"]
+    if "swipes" in kept:
+        counts["other"] -= counts["beside"]
+    losses = tuple(
+        Loss(what, counts[what], says.format(n=f"{counts[what]:,}"))
+        for what, says in _SAYS.items()
+        if what not in kept and counts[what] > 0
+    )
+    written = [selection.lengths[selection.chosen[step.slot]] for step in selection.steps()]
+    return Preview(sum(one > 0 for one in written), sum(written), losses)
+
+
+def _kept(wanted: Wanted, format: Format) -> set[str]:
+    """What the format holds, as far as it was asked for."""
+    kept = set(format.holds.split())
+    kept -= {one for one in format.options.split() if not getattr(wanted, one)}
+    if format.name == "markdown" and wanted.calls:
+        kept.add("proofs")
+    if wanted.tree.mode == "buffer" and format.name in ("markdown", "epub", "docx", "html"):
+        kept -= {"authors", "times"}  # its texts are written as one
+    if not wanted.authors and format.name == "html":
+        kept.discard("times")
+    return kept
+
+
+def _counts(wanted: Wanted, selection: Selection) -> Counter[str]:
+    """How many there are of what a format may have no place for, on the path or in the tree."""
+    tree = wanted.tree
+    marks = selection.marks().values()
+    counts = Counter(
+        times=len(selection.chosen),
+        proofs=len(selection.chosen),
+        versions=sum(len(keys) - 1 for keys in selection.versions.values()),
+        bookmarks=sum(len(one.bookmarks) for one in marks),
+        tags=sum(len(one.tags) for one in marks),
+    )
+    authors: set[tuple[int, str]] = set()
+    calls: set[str] = set()
+    for slots in batched(selection.chosen, IDS_AT_ONCE):
+        rows = Node.objects.filter(slot__in=slots).order_by()
+        authors.update(rows.values_list("author", "author__kind").distinct())
+        calls.update(rows.exclude(call_uid="").values_list("call_uid", flat=True).distinct())
+        counts["excluded"] += rows.filter(excluded=True).count()
+        notes = Node.objects.filter(parent_slot__in=slots, kind="annotation", pruned=False)
+        counts["notes"] += notes.filter(slot=F("id")).count()
+        links = Link.objects.filter(tree=tree, removed_at=None, source__in=slots)
+        counts["links"] += links.count()
+    counts["authors"], counts["calls"] = len(authors), len(calls)
+    counts["people"] = sum(kind == "human" for _, kind in authors)
+    if wanted.end is None:
+        texts = Node.objects.filter(tree=tree, kind="text")
+        counts["pruned"] = texts.filter(pruned=True, sandbox=False).count()
+        counts["sandbox"] = texts.filter(sandbox=True, pruned=False).count()
+    return counts
+
+
+def _branches(wanted: Wanted, selection: Selection) -> dict[str, int]:
+    """The texts that are not on the path, and those of them that are beside one of its texts."""
+    every = select(replace(wanted, end=None))
+    beside = 0
+    for above in selection.below:
+        beside += len(set(every.below.get(above, ())) - selection.chosen.keys())
+    return {"other": len(every.chosen.keys() - selection.chosen.keys()), "beside": beside}

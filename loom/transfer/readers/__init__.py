@@ -1,0 +1,1 @@
+"""Readers of other programs' files, one module for a family of formats."""

@@ -1,0 +1,92 @@
+"""Plain text and Markdown, and the text of DOCX and EPUB: one path of nodes, whose texts in a row
+are the document."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from loom.transfer.gathering import as_text
+from loom.transfer.inputs import Input, Part, Put
+from loom.transfer.records import Head, Record, Report, unreadable
+
+SPLITS = ("sections", "paragraphs", "whole")
+_HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t].*)?$", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+_GAP = re.compile(r"(?:\r?\n[ \t]*){2,}")
+_TITLE = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$")
+_MOST = 64 * 1024 * 1024
+
+
+def each_document(file: Input) -> Iterator[Part]:
+    """The one path of a text."""
+    if file.path.stat().st_size > _MOST:
+        raise unreadable(f"A text has at most {_MOST:,} bytes.", "split the file")
+    text = file.raw().decode("utf-8")
+    yield document(text, file.options.get("split", ""))
+
+
+def document(text: str, split: str, title: str = "") -> Part:
+    """The part of a text; `asks` names the ways in which it can be split, if there are several.
+    Without a title the first heading is the title."""
+    starts = _headings(text)
+    title = title or _title(text, starts)
+    ways = [way for way in SPLITS if len(_pieces(text, way, starts)) > 1 or way == "whole"]
+    if len(ways) == 2 and "sections" in ways:
+        ways = ["sections", "whole"]
+    pieces = partial(_pieces, text, split or ways[0], starts)
+    part = Part(title, "", 0, partial(_read, title, pieces))
+    part.asks = tuple(ways) if len(ways) > 1 and not split else ()
+    return part
+
+
+def _title(text: str, starts: list[int]) -> str:
+    """The first heading, if the text begins with it."""
+    if not starts or text[: starts[0]].strip():
+        return ""
+    found = _TITLE.match(text[starts[0] :].partition("\n")[0].rstrip("\r"))
+    return found[1][:300] if found else ""
+
+
+def _headings(text: str) -> list[int]:
+    """Where headings start that are not in a block of code."""
+    fences: list[tuple[int, int]] = []
+    opened: tuple[int, str] | None = None
+    for found in _FENCE.finditer(text):
+        if opened is None:
+            opened = found.start(), found[1]
+        elif found[1].startswith(opened[1]):
+            fences.append((opened[0], found.end()))
+            opened = None
+    if opened is not None:
+        fences.append((opened[0], len(text)))
+    starts, at = [], 0
+    for found in _HEADING.finditer(text):
+        while at < len(fences) and fences[at][1] <= found.start():
+            at += 1
+        if at == len(fences) or found.start() < fences[at][0]:
+            starts.append(found.start())
+    return starts
+
+
+def _pieces(text: str, split: str, starts: list[int]) -> list[str]:
+    """The text in pieces that are the text again when they are joined."""
+    if split == "sections":
+        cuts = starts
+    elif split == "paragraphs":
+        cuts = [found.end() for found in _GAP.finditer(text)]
+    else:
+        cuts = []
+    pieces, before = [], 0
+    for cut in [*cuts, len(text)]:
+        if text[before:cut].strip():
+            pieces.append(text[before:cut])
+            before = cut
+    if before < len(text) and pieces:
+        pieces[-1] += text[before:]
+    return pieces
+
+
+def _read(title: str, pieces: Callable[[], list[str]], put: Put, report: Report) -> Head:
+    for number, piece in enumerate(pieces()):
+        put(Record(number=number, parent=number - 1, text=as_text(piece, f"{number}")))
+    return Head(title=title)

@@ -1,0 +1,401 @@
+"""Chats that are written one after the other, joined where they begin alike: SillyTavern and the
+JSON Lines of OpenAI; and the sessions of mikupad, which are one path."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from io import BytesIO
+from pathlib import PurePath
+from typing import Any
+
+from loom.rules.errors import CommandError
+from loom.transfer.files import (
+    MAX_PART,
+    TooMuch,
+    drained,
+    parsed,
+    text_of,
+    value_of,
+    without_secrets,
+)
+from loom.transfer.gathering import (
+    UNNAMED,
+    Trie,
+    as_text,
+    list_of,
+    mapping_of,
+    model_of,
+    name_of,
+    objects_of,
+    rest_of,
+    time_of,
+)
+from loom.transfer.inputs import Input, Part, Put
+from loom.transfer.records import Head, Record, Report, unreadable
+
+# SillyTavern: a header, then a message on each line. A branch is a copy of the beginning in a file
+# of its own, so several files of one family become one tree.
+
+
+def is_sillytavern(sketch: Any) -> bool:
+    """A header with the names of a chat, or messages with `mes`."""
+    whole = mapping_of(sketch)
+    header = "chat_metadata" in whole or {"user_name", "character_name"} <= whole.keys()
+    return header or {"mes", "is_user"} <= whole.keys()
+
+
+def each_sillytavern(file: Input) -> Iterator[Part]:
+    """One file alone."""
+    yield from sillytavern_families([file])
+
+
+def sillytavern_families(files: list[Input]) -> Iterator[Part]:
+    """A part for each family: files with the same `integrity`, or of which one names the other as
+    its `main_chat`."""
+    headers = [_header(file) for file in files]
+    owners: dict[str, int] = {}
+    group = list(range(len(files)))
+
+    def join(name: str, at: int) -> None:
+        first, second = _root(group, owners.setdefault(name, at)), _root(group, at)
+        group[max(first, second)] = min(first, second)
+
+    for at, (file, header) in enumerate(zip(files, headers, strict=True)):
+        meta = mapping_of(header.get("chat_metadata"))
+        character = text_of(header.get("character_name"), 200)
+        join(f"file {character}/{PurePath(file.name).stem}", at)
+        if integrity := name_of(meta.get("integrity")):
+            join(f"integrity {integrity}", at)
+        if main := name_of(meta.get("main_chat")):
+            join(f"file {character}/{main.removesuffix('.jsonl')}", at)
+    for first in sorted({_root(group, at) for at in range(len(files))}):
+        members = [one for one in range(len(files)) if _root(group, one) == first]
+        header = headers[first]
+        title = PurePath(files[first].name).stem
+        shown = text_of(header.get("character_name"), 200)
+        family = [files[one] for one in members]
+        yield Part(
+            f"{shown}: {title}" if shown and shown not in ("unused",) else title,
+            time_of(header.get("create_date")),
+            0,
+            partial(_read_sillytavern, family),
+        )
+
+
+def _root(group: list[int], at: int) -> int:
+    while group[at] != at:
+        at = group[at]
+    return at
+
+
+def _header(file: Input) -> dict[str, Any]:
+    for value in file.values():
+        found = mapping_of(value)
+        return {} if "mes" in found else found
+    return {}
+
+
+def _read_sillytavern(family: list[Input], put: Put, report: Report) -> Head:
+    tree = _SillyTavern(put, report)
+    for file in family:
+        tree.take(file)
+    header = tree.headers[0] if tree.headers else {}
+    title = text_of(header.get("character_name"), 300)
+    if len(family) > 1:
+        report.kept["files joined into one tree"] += len(family)
+    used = ("user_name", "character_name", "create_date")
+    kept = [rest_of(one, used, ("chat_metadata",), report) for one in tree.headers]
+    imported = {"files": [one for one in kept if one]}
+    roots = tree.roots
+    return Head(
+        mode="dialogue",
+        title="" if title == "unused" else title,
+        imported=imported if imported["files"] else {},
+        is_rooted=roots == 1,
+    )
+
+
+class _SillyTavern:
+    def __init__(self, put: Put, report: Report) -> None:
+        self._put, self._report = put, report
+        self._trie = Trie()
+        self.headers: list[dict[str, Any]] = []
+        self.roots = 0
+
+    def take(self, file: Input) -> None:
+        """Adds the messages of a file below what they share with the others."""
+        above = -1
+        for number, value in enumerate(file.values(), 1):
+            if not isinstance(value, dict):
+                raise unreadable(f"Line {number:,} of {file.name[:60]} is no message.")
+            if "mes" in value:
+                above = self._message(value, above, number)
+            elif number == 1:
+                self.headers.append(value)
+            else:
+                raise unreadable(f"Line {number:,} of {file.name[:60]} is no message.")
+
+    def _message(self, message: dict[str, Any], above: int, number: int) -> int:
+        """Adds a message with its swipes; returns the number of the one that was chosen."""
+        text = as_text(message.get("mes"), f"on line {number}")
+        chosen = message.get("swipe_id")
+        swipes = list_of(message.get("swipes"))
+        details = objects_of(message.get("swipe_info"))
+        place = -1
+        for at, swipe in enumerate(swipes):
+            info = details[at] if at < len(details) else {}
+            if at == chosen:
+                if isinstance(swipe, str) and swipe != text:
+                    message = {**message, "edited_from": swipe}
+                place = self._node(message, text, above, info)
+            elif isinstance(swipe, str) and swipe != text:
+                other = {name: message[name] for name in ("name", "is_user") if name in message}
+                self._node(other, as_text(swipe, f"on line {number}"), above, info)
+                self._report.kept["swipes"] += 1
+        return place if place >= 0 else self._node(message, text, above, {})
+
+    def _node(self, message: dict[str, Any], text: str, above: int, info: dict[str, Any]) -> int:
+        is_user, name = message.get("is_user") is True, text_of(message.get("name"), 80)
+        number, is_new = self._trie.take(above, str(is_user), name, text)
+        if is_new:
+            self.roots += above < 0
+            self._put(self._record(number, message, text, above, info))
+        return number
+
+    def _record(
+        self, number: int, message: dict[str, Any], text: str, above: int, info: dict[str, Any]
+    ) -> Record:
+        is_user = message.get("is_user") is True
+        extra = mapping_of(message.get("extra")) or mapping_of(info.get("extra"))
+        used = ("mes", "is_user", "send_date", "swipes", "swipe_id", "swipe_info", "is_system")
+        used = (*used, *(() if is_user else ("name",)))
+        link = extra.get("bookmark_link")
+        return Record(
+            number=number,
+            parent=above,
+            text=text,
+            author="" if is_user else text_of(message.get("name"), 80) or UNNAMED,
+            author_kind="human" if is_user else "model",
+            at=time_of(info.get("send_date")) or time_of(message.get("send_date")),
+            bookmark=text_of(link, 200) if link else None,
+            flags=["excluded"] if message.get("is_system") is True else [],
+            imported=rest_of({"extra": extra, **message}, used, _SILLYTAVERN, self._report),
+        )
+
+
+_SILLYTAVERN = frozenset(
+    """name extra force_avatar original_avatar title gen_started gen_finished edited_from variables
+    is_name gen_id api model""".split()
+)
+
+
+# JSON Lines of OpenAI: a chat or a pair of preferences on each line.
+
+
+def is_openai(sketch: Any) -> bool:
+    """`messages` with roles and contents, or a pair of a chosen and a rejected text."""
+    whole = mapping_of(sketch)
+    messages = objects_of(whole.get("messages"))
+    return (
+        any("role" in one for one in messages)
+        or {"preferred_output", "non_preferred_output"} <= whole.keys()
+        or {"chosen", "rejected"} <= whole.keys()
+    )
+
+
+def read_openai(file: Input, put: Put, report: Report) -> Head:
+    """All chats of a file as one tree: what begins alike is joined."""
+    tree = _OpenAI(put, report)
+    for number, value in enumerate(file.values(), 1):
+        tree.take(number, value)
+    return tree.head()
+
+
+class _OpenAI:
+    def __init__(self, put: Put, report: Report) -> None:
+        self._put, self._report = put, report
+        self._trie = Trie()
+        self._tools: dict[str, Any] = {}
+        self._roots: list[tuple[str, str]] = []
+
+    def take(self, number: int, value: Any) -> None:
+        """Adds the chat on a line."""
+        if not isinstance(value, dict):
+            raise unreadable(f"Line {number:,} is no chat.")
+        given = mapping_of(value.get("input")).get("messages") or value.get("messages")
+        given = value.get("prompt") if given is None else given
+        pairs = {"preferred": value.get("preferred_output", value.get("chosen"))}
+        pairs["rejected"] = value.get("non_preferred_output", value.get("rejected"))
+        above = self._path(number, _messages(given, "user"), -1, ())
+        for tag, outcome in pairs.items():
+            self._path(number, _messages(outcome, "assistant"), above, (tag,))
+        known = {"messages", "input", "preferred_output", "non_preferred_output", "prompt"}
+        rest = rest_of(value, known | {"chosen", "rejected"}, ("tools",), self._report)
+        if rest and len(self._tools) < 100:
+            self._tools[f"line {number}"] = rest
+
+    def _path(
+        self, number: int, messages: list[dict[str, Any]], above: int, tags: tuple[str, ...]
+    ) -> int:
+        for message in messages:
+            above = self._message(number, message, above, tags)
+        return above
+
+    def _message(
+        self, number: int, message: dict[str, Any], above: int, tags: tuple[str, ...]
+    ) -> int:
+        role, name = text_of(message.get("role"), 40), text_of(message.get("name"), 80)
+        text, others = _openai_text(message.get("content"))
+        rest = rest_of(message, ("role", "content"), _OPENAI, Report())
+        key = json.dumps([others, rest, tags], sort_keys=True)
+        at, is_new = self._trie.take(above, role, name, text, key)
+        if not is_new:
+            return at
+        if above < 0:
+            self._roots.append((role, text))
+        record = Record(
+            number=at,
+            parent=above,
+            text=as_text(text, f"on line {number}"),
+            tags=list(tags),
+            imported=rest_of(message, ("role", "content"), _OPENAI, self._report),
+        )
+        if role not in ("user", "human"):
+            record.author_kind = "model"
+            named = {"assistant": "Assistant", "system": "System", "developer": "System"}
+            record.author = name or named.get(role, role.capitalize() or UNNAMED)
+        if others:
+            record.imported |= rest_of({"content": others}, (), ("content",), self._report)
+        self._put(record)
+        return at
+
+    def head(self) -> Head:
+        """The head; a system message that all chats begin with belongs to the tree."""
+        imported = {"lines": self._tools} if self._tools else {}
+        head = Head(mode="dialogue", imported=imported, is_rooted=False)
+        if len(self._roots) == 1 and self._roots[0][0] in ("system", "developer"):
+            head.system_context, head.is_rooted = self._roots[0][1], True
+
+            def settle(record: Record) -> None:
+                if record.number == 0:
+                    record.text = ""
+
+            head.settle = settle
+        return head
+
+
+_OPENAI = frozenset(("name", "tool_calls", "tool_call_id", "weight", "refusal", "function_call"))
+
+
+def _messages(given: Any, role: str) -> list[dict[str, Any]]:
+    if isinstance(given, str):
+        return [{"role": role, "content": given}]
+    return objects_of(given)
+
+
+def _openai_text(content: Any) -> tuple[str, list[Any]]:
+    if isinstance(content, str):
+        return content, []
+    texts, others = [], []
+    for part in list_of(content):
+        inner = part.get("text") if isinstance(part, dict) else part
+        if isinstance(inner, str):
+            texts.append(inner)
+        else:
+            others.append(part)
+    return "".join(texts), others
+
+
+# mikupad: one object whose values are JSON texts; the prompt is a list of pieces.
+
+
+def is_mikupad(sketch: Any) -> bool:
+    """A session with `prompt` and settings of mikupad."""
+    whole = mapping_of(sketch)
+    known = {"endpointAPI", "memoryTokens", "authorNoteTokens", "worldInfo", "contextLength"}
+    return "prompt" in whole and bool(known & whole.keys())
+
+
+def is_mikupad_store(sketch: Any) -> bool:
+    """All sessions of a browser."""
+    return {"Sessions", "Names"} <= mapping_of(sketch).keys()
+
+
+def each_mikupad(file: Input) -> Iterator[Part]:
+    """The one session of a file."""
+    for value in file.values():
+        yield Part("", "", 0, partial(_read_mikupad, "", mapping_of(value)))
+
+
+def each_mikupad_session(file: Input) -> Iterator[Part]:
+    """The sessions of a store."""
+    for value in file.values():
+        whole = mapping_of(value)
+        names = {
+            name_of(one.get("key")): text_of(_inner(one.get("value")), 300)
+            for one in objects_of(whole.get("Names"))
+        }
+        for one in objects_of(whole.get("Sessions")):
+            session = _inner(one.get("value"))
+            if isinstance(session, dict):
+                title = names.get(name_of(one.get("key")), "")
+                yield Part(title, "", 0, partial(_read_mikupad, title, session))
+
+
+def _inner(value: Any) -> Any:
+    """What a JSON text says; the text itself where it is none."""
+    if not isinstance(value, str):
+        return value
+    try:
+        events = parsed(BytesIO(value.encode()))
+        found = value_of(next(events), events, most=MAX_PART, weight=16)
+        drained(events)
+    except (CommandError, TooMuch, StopIteration):
+        return value
+    return found
+
+
+def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report) -> Head:
+    whole = {name: _inner(value) for name, value in session.items()}
+    runs: list[tuple[bool, list[dict[str, Any]]]] = []
+    prompt = whole.get("prompt")
+    for piece in (
+        [{"type": "user", "content": prompt}] if isinstance(prompt, str) else objects_of(prompt)
+    ):
+        is_user = piece.get("type") == "user"
+        if runs and runs[-1][0] == is_user:
+            runs[-1][1].append(piece)
+        else:
+            runs.append((is_user, [piece]))
+    model = model_of(whole.get("endpointModel"))
+    for number, (is_user, pieces) in enumerate(runs):
+        text = "".join(text_of(one.get("content"), 5_000_000) for one in pieces)
+        record = Record(number=number, parent=number - 1, text=as_text(text, f"{number}"))
+        if not is_user:
+            record.author, record.author_kind = model, "model"
+            record.imported = _tokens(pieces, report)
+        put(record)
+    memory = mapping_of(whole.get("memoryTokens"))
+    head = Head(title=title, imported=rest_of(whole, ("prompt",), _MIKUPAD, report))
+    head.system_context = text_of(memory.get("text"), 100_000)
+    return head
+
+
+def _tokens(pieces: list[dict[str, Any]], report: Report) -> dict[str, Any]:
+    """The tokens of a text with their alternatives, unless they are too large to keep."""
+    found = [one for one in pieces if "prob" in one or "completion_probabilities" in one]
+    _, clean = without_secrets("tokens", found, report)
+    if not clean or len(json.dumps(clean)) > 256 * 1024:
+        report.dropped["tokens"] += bool(clean)
+        return {}
+    report.kept["texts with tokens"] += 1
+    return {"tokens": clean}
+
+
+_MIKUPAD = frozenset(
+    """memoryTokens authorNoteTokens authorNoteDepth worldInfo logitBias grammar endpoint
+    endpointAPI endpointModel seed maxPredictTokens temperature topK topP minP typicalP tfsZ
+    repeatPenalty repeatLastN penalizeNl presencePenalty frequencyPenalty mirostat
+    mirostatTau mirostatEta contextLength stoppingStrings ignoreEos name theme
+    sessionTemplate templates""".split()
+)

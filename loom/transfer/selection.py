@@ -1,0 +1,272 @@
+"""What an export writes: the slots of a tree or of one path, in order, and their texts as a stream.
+
+Only the shape is held, as ids; texts are read a page at a time and never twice.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+
+from loom.access import Actor
+from loom.models import Mark, Node, Tree, VersionChoice, Workspace
+from loom.queries.lookup import path_ids
+from loom.queries.node_rows import NodeRow, rows_of
+from loom.rules import identity
+
+NODES_AT_ONCE = 500
+CHARACTERS_AT_ONCE = 1_000_000
+IDS_AT_ONCE = 5000  # values of one query; SQLite allows 32,766
+T = TypeVar("T")
+
+
+def batched(values: Iterable[T], count: int) -> Iterator[list[T]]:
+    """The values in lists of at most `count`."""
+    rest = iter(values)
+    while batch := list(islice(rest, count)):
+        yield batch
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody asked to export: the path to `end`, or every branch (None)."""
+
+    actor: Actor
+    tree: Tree
+    workspace: Workspace | None
+    end: Node | None = None
+    notes: bool = False
+    authors: bool = True
+    calls: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """One slot on the way through the tree: the `place`-th of `of` below `above` (0: none).
+
+    `depth` counts from the first slot written; `below` is the number of slots written below it.
+    """
+
+    slot: int
+    above: int
+    depth: int
+    place: int
+    of: int
+    below: int
+
+
+@dataclass
+class Marked:
+    """The bookmarks (their labels) and tags of one slot."""
+
+    bookmarks: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Selection:
+    """The slots to be written, siblings in order of creation. In each slot one version is written:
+    the one that the workspace chose, otherwise the newest that is not pruned."""
+
+    wanted: Wanted
+    below: dict[int, list[int]] = field(default_factory=dict)
+    chosen: dict[int, int] = field(default_factory=dict)  # slot → row id of its version
+    versions: dict[int, list[int]] = field(default_factory=dict)  # slot → all, where several
+    lengths: dict[int, int] = field(default_factory=dict)  # row id → code points
+    pruned: set[int] = field(default_factory=set)  # the slots that are pruned themselves
+    sandboxes: int = 0
+    last: int = 0  # the newest row when the export began
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that is exported."""
+        return self.wanted.tree
+
+    def steps(self) -> Iterator[Step]:
+        """The slots, each before what is below it."""
+        ahead = [self._step(slot, 0, 0, 1, 1) for slot in self.below.get(0, [])]
+        while ahead:
+            step = ahead.pop()
+            yield step
+            slots = self.below.get(step.slot, [])
+            found = [
+                self._step(one, step.slot, step.depth + 1, place, len(slots))
+                for place, one in enumerate(slots, 1)
+            ]
+            ahead.extend(reversed(found))
+
+    def _step(self, slot: int, above: int, depth: int, place: int, of: int) -> Step:
+        return Step(slot, above, depth, place, of, len(self.below.get(slot, ())))
+
+    def read(self) -> Iterator[tuple[Step, NodeRow]]:
+        """The same with the version of each slot."""
+        for page in self.pages():
+            yield from page
+
+    def pages(self) -> Iterator[list[tuple[Step, NodeRow]]]:
+        """The same in pages of at most 500 texts and about a million characters."""
+        for page in self._pages():
+            rows = {row.slot_id: row for row in rows_of([self.chosen[one.slot] for one in page])}
+            yield [(step, rows[step.slot]) for step in page if step.slot in rows]
+
+    def _pages(self) -> Iterator[list[Step]]:
+        page: list[Step] = []
+        size = 0
+        for step in self.steps():
+            length = self.lengths[self.chosen[step.slot]]
+            if page and (len(page) == NODES_AT_ONCE or size + length > CHARACTERS_AT_ONCE):
+                yield page
+                page, size = [], 0
+            page.append(step)
+            size += length
+        if page:
+            yield page
+
+    def marks(self) -> dict[int, Marked]:
+        """The bookmarks and tags by slot; on whichever version of it they are."""
+        rows = Mark.objects.filter(
+            tree=self.tree, removed_at=None, kind__in=("bookmark", "tag"), item_id__lte=self.last
+        )
+        rows = rows.filter(item_id__gt=identity.of_tree(self.tree.pk)).order_by("pk")
+        found = list(rows.values_list("item_id", "kind", "label"))
+        slots: dict[int, int] = {}
+        for items in batched(dict.fromkeys(item for item, _, _ in found), IDS_AT_ONCE):
+            slots.update(Node.objects.filter(pk__in=items).values_list("pk", "slot_id"))
+        marked: dict[int, Marked] = {}
+        for item, kind, label in found:
+            if (slot := slots.get(item)) in self.chosen:
+                one = marked.setdefault(slot, Marked())
+                names = one.bookmarks if kind == "bookmark" else one.tags
+                if label not in names:
+                    names.append(label)
+        return marked
+
+    def local_id(self, slot: int) -> str:
+        """The local id of the version that is written."""
+        return Node.objects.values_list("local_id", flat=True).get(pk=self.chosen[slot])
+
+    def position(self) -> int | None:
+        """The slot at which the reader is, if it is written; otherwise the nearest above."""
+        node = self.wanted.end
+        if node is None and self.wanted.workspace is not None:
+            node = self.wanted.workspace.position
+        at = node.slot_id if node is not None and node.tree_id == self.tree.pk else None
+        while at is not None and at not in self.chosen:
+            at = Node.objects.filter(pk=at).values_list("parent_slot_id", flat=True).first()
+        return at
+
+
+_COLUMNS = ("id", "slot_id", "parent_slot_id", "length", "version_pruned", "pruned", "sandbox")
+
+
+def select(wanted: Wanted, *, pruned: bool = False) -> Selection:
+    """The texts that are visible to the actor: none of a sandbox, pruned ones only if asked for.
+    A path holds every text on it.
+
+    Memory grows with the number of nodes, not with their texts.
+    """
+    found = Selection(wanted)
+    rows = Node.objects.filter(tree=wanted.tree, kind="text").order_by("id")
+    if wanted.end is None:
+        _shape(found, rows.values_list(*_COLUMNS).iterator(chunk_size=5000), pruned)
+        _choose(found, wanted.workspace)
+        _reachable(found)
+        return found
+    path = dict(path_ids(wanted.actor, wanted.tree, wanted.workspace, wanted.end))
+    for slots in batched(path, IDS_AT_ONCE):
+        _shape(found, rows.filter(slot__in=slots).values_list(*_COLUMNS), pruned=True, path=True)
+    found.chosen.update({slot: key for slot, key in path.items() if slot in found.chosen})
+    return found
+
+
+def _shape(found: Selection, rows: Iterable[Any], pruned: bool, path: bool = False) -> None:
+    left: set[int] = set()
+    gone: set[int] = set()  # versions that are pruned
+    for key, slot, above, length, is_gone, is_pruned, is_sandbox in rows:
+        found.last = max(found.last, key)
+        if key == slot:
+            if (is_pruned and not pruned) or (is_sandbox and not path):
+                found.sandboxes += is_sandbox
+                left.add(slot)
+                continue
+            if is_pruned:
+                found.pruned.add(slot)
+            found.below.setdefault(above or 0, []).append(slot)
+            found.chosen[slot] = key
+        elif slot in left:
+            continue
+        else:
+            found.versions.setdefault(slot, [slot]).append(key)
+            if not is_gone or found.chosen[slot] in gone:
+                found.chosen[slot] = key
+        found.lengths[key] = length
+        if is_gone:
+            gone.add(key)
+
+
+def _choose(found: Selection, workspace: Workspace | None) -> None:
+    if workspace is None:
+        return
+    chosen = VersionChoice.objects.filter(workspace=workspace, node__version_pruned=False)
+    for slot, key in chosen.values_list("slot_id", "node_id"):
+        if slot in found.chosen and key in found.lengths:
+            found.chosen[slot] = key
+
+
+def _reachable(found: Selection) -> None:
+    """Leaves out what is below a slot that was left out."""
+    seen = {step.slot for step in found.steps()}
+    if len(seen) < len(found.chosen):
+        found.chosen = {slot: key for slot, key in found.chosen.items() if slot in seen}
+        found.versions = {slot: keys for slot, keys in found.versions.items() if slot in seen}
+        found.pruned &= seen
+
+
+def siblings(found: Selection, slots: list[int], *, most: int) -> dict[int, list[int]]:
+    """For each slot of a path, the row ids of at most `most` visible texts beside it and of its
+    own, in order of creation."""
+    above = Node.objects.filter(pk__in=slots).values_list("pk", "parent_slot_id")
+    parents = {slot: parent for slot, parent in above if parent is not None}
+    rows = Node.objects.filter(parent_slot__in=parents.values(), kind="text", version_pruned=False)
+    beside: dict[int, dict[int, int]] = {}
+    kept = rows.filter(slot__pruned=False, slot__sandbox=False).order_by("id")
+    for key, slot, parent in kept.values_list("id", "slot_id", "parent_slot_id"):
+        around = beside.setdefault(parent, {})
+        if slot in around or slot in found.chosen or len(around) < most:
+            around[slot] = found.chosen.get(slot, key)
+    return {
+        slot: list(beside[parent].values()) for slot, parent in parents.items() if parent in beside
+    }
+
+
+LEVELS = 5  # replies to replies that are written
+
+
+def notes_of(tree: Tree, slots: list[int]) -> dict[int, list[tuple[int, NodeRow]]]:
+    """The visible annotations of each slot with their replies, as (level from 0, row), each before
+    its replies; the newest version of each that is not pruned."""
+    below: dict[int, list[NodeRow]] = {}
+    ahead = slots
+    for _ in range(LEVELS):
+        found = _annotations(tree, ahead)
+        for row in found:
+            below.setdefault(row.parent_slot_id or 0, []).append(row)
+        ahead = [row.slot_id for row in found]
+        if not ahead:
+            break
+    return {slot: list(_threaded(below, slot, 0)) for slot in slots if slot in below}
+
+
+def _annotations(tree: Tree, slots: list[int]) -> list[NodeRow]:
+    rows = Node.objects.filter(tree=tree, kind="annotation", version_pruned=False)
+    rows = rows.filter(parent_slot__in=slots, slot__pruned=False, slot__sandbox=False)
+    newest = dict(rows.order_by("id").values_list("slot_id", "id"))
+    return rows_of(list(newest.values()))
+
+
+def _threaded(
+    below: dict[int, list[NodeRow]], slot: int, level: int
+) -> Iterator[tuple[int, NodeRow]]:
+    for row in below.get(slot, []):
+        yield level, row
+        yield from _threaded(below, row.slot_id, level + 1)

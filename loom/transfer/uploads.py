@@ -1,0 +1,146 @@
+"""The files of an import, which are one file or those in a ZIP; and the trees in them."""
+
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from loom.rules.errors import CommandError
+from loom.transfer import formats
+from loom.transfer.files import MAX_FILE, Tell
+from loom.transfer.inputs import Input, Part
+from loom.transfer.readers import books
+from loom.transfer.recognition import Format
+from loom.transfer.records import Report, unreadable
+
+MAX_FILES = 10_000
+_PIECE = 1024 * 1024
+
+
+class Upload:
+    """The files of an import, open until the end. `left_out` are sentences about files that are
+    not read, `size` is the number of their bytes."""
+
+    def __init__(self, path: Path, name: str, options: Mapping[str, str], tell: Tell) -> None:
+        self._tell, self._options = tell, options
+        self._folder = path.with_suffix(".files")
+        self.left_out: list[str] = []
+        self.size = 0
+        self.files: list[tuple[Input, Format]] = []
+        if path.stat().st_size == 0:
+            raise unreadable("The file is empty.")
+        if path.stat().st_size > MAX_FILE:
+            raise CommandError(
+                "LIMIT_EXCEEDED",
+                f"The file has {path.stat().st_size:,} bytes; the maximum is {MAX_FILE:,}.",
+                hint="export a part of the tree",
+                status=413,
+            )
+        with path.open("rb") as opened:
+            is_zip = opened.read(4) == formats.ZIP
+        if is_zip and books.kind_of(path) == "":
+            self._unpack(path)
+        else:
+            self._add(path, name)
+
+    def __enter__(self) -> "Upload":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _add(self, path: Path, name: str) -> None:
+        start = self.size
+        self.size += path.stat().st_size
+        file = Input(path, name, lambda at: self._tell(start + at), self._options)
+        found = formats.format_of(file)
+        self.files.append((file, found))
+
+    def _unpack(self, path: Path) -> None:
+        """Unpacks a ZIP, with bounded files and bytes, and takes what can be read. Texts are read
+        only where nothing else is: an archive often has a page or a note about itself."""
+        self._folder.mkdir(exist_ok=True)
+        refused: list[CommandError] = []
+        for number, (name, made) in enumerate(self._members(path)):
+            target = self._folder / f"{number}"
+            try:
+                made(target)
+                self._add(target, name)
+            except CommandError as error:
+                refused.append(error)
+                self.left_out.append(f"{name[:80]} was left out. {error.message}")
+        others = [one for one in self.files if one[1].name != "text"]
+        if others and len(others) < len(self.files):
+            self.left_out += [
+                f"{one.name[:80]} was left out. It is text, and the other files are trees."
+                for one, found in self.files
+                if found.name == "text"
+            ]
+            self.files = others
+        if not self.files:
+            raise refused[0] if len(refused) == 1 else unreadable("The ZIP has no trees in it.")
+
+    def _members(self, path: Path) -> Iterator[tuple[str, "_Copy"]]:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                infos = [one for one in archive.infolist() if not one.is_dir()]
+                if len(infos) > MAX_FILES:
+                    raise unreadable(f"The ZIP has more than {MAX_FILES:,} files.", "split it")
+                budget = [MAX_FILE]
+                for info in infos:
+                    name = PurePosixPath(info.filename.replace("\\", "/"))
+                    if name.name.startswith(".") or "__MACOSX" in name.parts:
+                        continue
+                    yield name.name, _Copy(archive, info, budget, self._tell)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError):
+            raise unreadable("The ZIP is damaged or encrypted.", "pack it again") from None
+        except (ValueError, UnicodeError):
+            raise unreadable("The ZIP is damaged.", "pack it again") from None
+
+    def parts(self) -> Iterator[tuple[Format, Part]]:
+        """The trees of all files, always in the same order; a part without a title is named after
+        its file. Files of a family are read together."""
+        families: dict[str, list[Input]] = {}
+        for file, found in self.files:
+            if found.together is not None:
+                families.setdefault(found.name, []).append(file)
+        for file, found in self.files:
+            if found.together is None:
+                every = found.each(file)
+            elif found.name in families:
+                every = found.together(families.pop(found.name))
+            else:
+                continue
+            for part in every:
+                yield found, replace(part, title=part.title or PurePosixPath(file.name).stem[:300])
+
+    def mended(self, report: Report) -> None:
+        """Reports what was left out, and how many characters had to be replaced."""
+        for sentence in self.left_out:
+            report.warn(sentence)
+        for file, _ in self.files:
+            file.mended(report)
+
+
+class _Copy:
+    """Writes a file of a ZIP to disk; the bytes of all of them are bounded by one budget."""
+
+    def __init__(
+        self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: list[int], tell: Tell
+    ) -> None:
+        self._archive, self._info, self._budget, self._tell = archive, info, budget, tell
+
+    def __call__(self, target: Path) -> None:
+        with self._archive.open(self._info) as packed, target.open("wb") as out:
+            while piece := packed.read(_PIECE):
+                self._budget[0] -= len(piece)
+                if self._budget[0] < 0:
+                    raise CommandError(
+                        "LIMIT_EXCEEDED",
+                        f"The files in the ZIP have more than {MAX_FILE:,} bytes.",
+                        hint="split it",
+                        status=413,
+                    )
+                self._tell(0)
+                out.write(piece)

@@ -1,0 +1,66 @@
+// @ts-check
+// Who can be asked and who takes part, as it is now: read again when the reader comes back to the
+// tab or opens a list of them, so that a model added elsewhere needs no reload.
+
+import { part, Refused } from "../live/api.js";
+
+/** @typedef {import("./page.js").TreePage} TreePage */
+
+const LISTS = "[data-agents], .act-menu, #tab-people";
+const REST_MS = 2000;
+
+/** @param {TreePage} page @param {AbortSignal} signal */
+export function keepCast(page, signal) {
+  let asked = performance.now();
+  const look = () => {
+    if (document.hidden || performance.now() - asked < REST_MS) return;
+    asked = performance.now();
+    read(page, signal).catch((error) => {
+      if (!(error instanceof Refused) && error.name !== "AbortError") throw error;
+    });
+  };
+  window.addEventListener("focus", look, { signal });
+  document.addEventListener("visibilitychange", look, { signal });
+  document.addEventListener("click", (event) => /** @type {Element} */ (event.target).closest(LISTS) && look(), { signal });
+}
+
+/** @param {TreePage} page @param {AbortSignal} signal */
+async function read(page, signal) {
+  const found = new DOMParser().parseFromString(await part(`${page.web}/cast`, signal), "text/html");
+  const cast = JSON.parse(found.getElementById("cast-settings")?.textContent ?? "[]");
+  page.cast = new Map(cast.map((/** @type {import("./page.js").Who} */ who) => [who.id, who]));
+  const changed = [...document.querySelectorAll("[data-part]")].filter((list) => swap(list, found));
+  if (!changed.length) return;
+  document.dispatchEvent(new CustomEvent("cast"));
+  page.emit("here");
+}
+
+/** Takes over a list that has changed; whoever was chosen stays chosen. Whether it has.
+ * @param {Element} list @param {Document} found */
+function swap(list, found) {
+  const fresh = found.querySelector(`[data-part="${list.getAttribute("data-part")}"]`);
+  if (!fresh || rows(list) === rows(fresh)) return false;
+  const kept = new Map(fields(list).map((one) => [keyOf(one), one]));
+  list.replaceChildren(...fresh.childNodes);
+  for (const one of fields(list)) {
+    const before = kept.get(keyOf(one));
+    if (before) [one.checked, one.value] = [before.checked, before.value];
+    else if (kept.size) one.checked = false;
+  }
+  return true;
+}
+
+/** What a list says, without where somebody is at the moment. @param {Element} list */
+function rows(list) {
+  return [...list.children].map((row) => (row.querySelector("[data-where]") ? row.querySelector("b") : row)?.textContent?.replace(/\s+/g, " ").trim()).join("|");
+}
+
+/** @param {Element} list */
+function fields(list) {
+  return [...list.querySelectorAll("input")];
+}
+
+/** @param {HTMLInputElement} field */
+function keyOf(field) {
+  return field.type === "number" ? field.name : `${field.name}:${field.value}`;
+}

@@ -1,0 +1,61 @@
+"""Ctrl K: what is offered before anything is typed, and what is found besides nodes."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Heddle, Open
+from tests.browser.test_two_people import live
+
+
+def bar(page: Page, text: str = "") -> None:
+    """Opens the command bar and types."""
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search or command").fill(text)
+
+
+def test_it_opens_with_recent_trees_nodes_and_actions(heddle: Heddle, visit: Open) -> None:
+    other = heddle.tree("The lighthouse keeper", "One.")
+    tree = heddle.tree("Opened first", "One.", "Two is a longer text.")
+    page = live(visit(f"/trees/{other}"))
+    page.goto(f"{heddle.url}/trees/{tree}")
+    live(page)
+    expect(page.locator("article.node")).to_have_count(2)
+    page.locator("main").press("ArrowLeft")
+    expect(page.locator("article.node")).to_have_count(1)
+    bar(page)
+    options = page.get_by_role("listbox").get_by_role("option")
+    expect(options.first).to_contain_text("Two is a longer text.")
+    expect(options.filter(has_text="The lighthouse keeper")).to_be_visible()
+    expect(options.filter(has_text="show these keys")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator("article.node")).to_have_count(2)
+
+
+def test_it_finds_trees_participants_themes_and_commands_by_what_they_do(
+    heddle: Heddle, visit: Open
+) -> None:
+    other = heddle.tree("A zeppelin at dawn", "One.")
+    heddle.line(other, f'tag tree:{other} #"aeronautics"')
+    page = live(visit(f"/trees/{heddle.tree('Palette', 'One.')}"))
+    options = page.get_by_role("listbox").get_by_role("option")
+    bar(page, "zeppelin")
+    expect(options.first.locator("mark")).to_have_text("zeppelin")
+    page.get_by_role("combobox", name="Search or command").fill("aeronaut")
+    expect(options.first).to_contain_text("A zeppelin at dawn")
+    page.get_by_role("combobox", name="Search or command").fill("hides a node")
+    expect(options.filter(has_text="→ prune REF")).to_be_visible()
+    page.get_by_role("combobox", name="Search or command").fill("typeface")
+    expect(options.filter(has_text="Appearance and writing")).to_be_visible()
+    page.get_by_role("combobox", name="Search or command").fill("Theme: dark")
+    expect(options.first).to_contain_text("Theme: dark")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    bar(page, "Theme: as")
+    expect(options.first).to_contain_text("Theme: as the system")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "system")
+    bar(page, "zeppelin")
+    expect(options.first).to_contain_text("A zeppelin at dawn")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(other))

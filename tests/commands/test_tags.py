@@ -1,0 +1,159 @@
+"""Tags as wholes, and what members keep by name."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loom.access import Actor, get_actor
+from loom.commands import groves, saved, tags
+from loom.models import Event, Grove, Mark, Tree, User
+from loom.queries.search import find_in_grove, find_in_tree
+from loom.queries.trees import tags_in
+from loom.rules.errors import CommandError
+from tests.commands.conftest import Say
+from tests.machines.replay import replayed, stored
+from tests.two_groves import TwoGroves
+
+Write = Callable[..., str]
+
+
+def labels(tree: Tree) -> list[str]:
+    """The tags in the tree, each as often as it is there."""
+    rows = Mark.objects.filter(tree=tree, kind="tag", removed_at__isnull=True)
+    return sorted(rows.values_list("label", flat=True))
+
+
+def demand_replay(tree: Tree) -> None:
+    """The events of the tree lead to its rows."""
+    assert replayed(tree).marks == stored(tree).marks
+
+
+def test_a_tag_is_renamed_in_all_trees_and_keeps_its_colour(
+    say: Say, write: Write, actor: Actor, tree: Tree, buffer: Tree
+) -> None:
+    node = write("one")
+    say(f"tag {node} #river #Bank")
+    say(f"tag tree:{buffer.uid} #river", into=buffer)
+    groves.change_grove(actor, settings={"tag_colours": {"river": "teal"}})
+    assert tags.change_tag(actor, "#RIVER", name="  the  stream ") == "the stream"
+    assert labels(tree) == ["Bank", "the stream"]
+    assert labels(buffer) == ["the stream"]
+    assert tags_in(actor) == [
+        {"name": "Bank", "colour": "", "items": 1},
+        {"name": "the stream", "colour": "teal", "items": 2},
+    ]
+    for one in (tree, buffer):
+        demand_replay(one)
+
+
+def test_a_name_that_another_tag_has_makes_one_tag_of_the_two(
+    say: Say, write: Write, actor: Actor, tree: Tree
+) -> None:
+    both, one = write("both"), write("one")
+    say(f"tag {both} #river #Stream")
+    say(f"tag {one} #river")
+    assert tags.change_tag(actor, "river", name="stream") == "Stream"
+    assert labels(tree) == ["Stream", "Stream"]
+    demand_replay(tree)
+    say(f"untag {one} #stream")
+    tags.change_tag(actor, "Stream", name="brook")
+    say("undo")
+    assert labels(tree) == ["brook", "brook"]
+    demand_replay(tree)
+
+
+def test_a_removed_tag_leaves_what_had_it(
+    say: Say, write: Write, actor: Actor, writer: User, tree: Tree
+) -> None:
+    node = write("one")
+    say(f"tag {node} #river")
+    with pytest.raises(CommandError) as refused:
+        tags.remove_tag(get_actor(writer, tree.grove), "river")
+    assert refused.value.code == "PERMISSION_DENIED"
+    assert tags.remove_tag(actor, "river") == 1
+    assert labels(tree) == []
+    assert "one" in say(f"view {node} full").body["reply"]
+    demand_replay(tree)
+    with pytest.raises(CommandError) as refused:
+        tags.remove_tag(actor, "river")
+    assert refused.value.code == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("colour", ["red", "javascript:x", "teal;"])
+def test_only_colours_of_the_list_are_taken(
+    colour: str, say: Say, write: Write, actor: Actor
+) -> None:
+    say(f"tag {write('one')} #river")
+    for given in ({"river": colour},):
+        with pytest.raises(CommandError):
+            groves.change_grove(actor, settings={"tag_colours": given})
+    with pytest.raises(CommandError) as refused:
+        tags.change_tag(actor, "river", colour=colour)
+    assert "is not a colour" in refused.value.message
+    tags.change_tag(actor, "river", colour="teal")
+    assert tags_in(actor)[0]["colour"] == "teal"
+    tags.change_tag(actor, "river", colour="")
+    assert tags_in(actor)[0]["colour"] == ""
+
+
+@pytest.mark.parametrize("name", ['a"b', "x" * 101, "#", "a\0"])
+def test_a_name_that_no_line_could_write_is_refused(
+    name: str, say: Say, write: Write, actor: Actor, tree: Tree
+) -> None:
+    say(f"tag {write('one')} #river")
+    with pytest.raises(CommandError):
+        tags.change_tag(actor, "river", name=name)
+    assert labels(tree) == ["river"]
+
+
+def test_tags_of_another_grove_stay_as_they_are(two_groves: TwoGroves) -> None:
+    left, right = two_groves.left, two_groves.right
+    for side in (left, right):
+        side.run(two_groves.both, f"tag tree:{side.tree.uid} #shared")
+    actor = get_actor(two_groves.only_left, left.grove)
+    tags.change_tag(actor, "shared", name="ours")
+    assert labels(right.tree) == ["shared"]
+    assert [one["name"] for one in tags_in(actor)] == ["ours"]
+
+
+def test_names_of_tags_are_searched(say: Say, write: Write, actor: Actor, tree: Tree) -> None:
+    node = write("Nothing of the kind.")
+    say(f"tag {node} #waterfall")
+    say(f"tag tree:{tree.uid} #waterway")
+    for query in ("water", "#waterf", "FALL"):
+        hits = find_in_grove(actor, query).hits
+        assert node in [hit.node.local_id for hit in hits if hit.node], query
+    assert [hit.node for hit in find_in_grove(actor, "waterway").hits] == [None]
+    found = find_in_tree(actor, tree, None, "#waterfall")
+    assert [hit.node.local_id for hit in found.hits if hit.node] == [node]
+    say(f"prune {node}")
+    assert find_in_tree(actor, tree, None, "waterfall").hits == []
+
+
+def test_what_is_kept_is_ones_own_and_a_preset_may_be_everybodys(
+    actor: Actor, writer: User, reader: User, grove: Grove
+) -> None:
+    mine = saved.save_own(actor, "search", "Rivers", {"q": "river", "sort": "newest"})
+    hers = get_actor(writer, grove)
+    assert list(saved.saved_by(actor, "search")) == [mine]
+    assert list(saved.saved_by(hers, "search")) == []
+    with pytest.raises(CommandError) as refused:
+        saved.remove(hers, mine.uid)
+    assert refused.value.code == "NOT_FOUND"
+    shared = saved.share_preset(hers, "Calm", {"top_p": 0.8, "stop": ["\n"]})
+    assert [one.body for one in saved.saved_by(actor, "preset")] == [shared.body]
+    with pytest.raises(CommandError) as refused:
+        saved.remove(get_actor(reader, grove), shared.uid)
+    assert refused.value.code == "PERMISSION_DENIED"
+    saved.share_preset(actor, "Calm", {"top_p": 0.7})
+    assert [one.body for one in saved.saved_by(hers, "preset")] == [{"top_p": 0.7}]
+    saved.remove(hers, shared.uid)
+    assert list(saved.saved_by(actor, "preset")) == []
+    kinds = list(Event.objects.filter(stream__name=f"grove:{grove.uid}").values_list("kind"))
+    assert kinds[-3:] == [("preset.saved",), ("preset.saved",), ("preset.removed",)]
+
+
+@pytest.mark.parametrize("body", [{}, {"q": ""}, {"x": "a"}, {"q": 1}, {"q": "x" * 501}])
+def test_a_search_that_cannot_be_asked_is_not_kept(body: dict[str, object], actor: Actor) -> None:
+    with pytest.raises(CommandError):
+        saved.save_own(actor, "search", "a", body)

@@ -1,0 +1,58 @@
+"""The names, bounds and spellings of samplers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loom.rules.errors import CommandError
+from loom.rules.provider_kinds import samplers_of
+from loom.rules.samplers import BY_NAME, checked, read, written
+
+NUMBERS = st.fixed_dictionaries(
+    {},
+    optional={
+        one.name: st.integers(int(one.lowest), int(one.highest))
+        if one.is_whole
+        else st.floats(one.lowest, one.highest)
+        for one in BY_NAME.values()
+    },
+)
+OTHERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "stop": st.lists(st.text(min_size=1, max_size=9), min_size=1, max_size=4),
+        "grammar": st.text(min_size=1, max_size=40).filter(lambda one: "\0" not in one),
+        "logit_bias": st.dictionaries(
+            st.integers(0, 99999).map(str), st.floats(-100, 100), min_size=1, max_size=3
+        ),
+    },
+)
+
+
+@given(NUMBERS, OTHERS)
+def test_what_is_written_is_read_again(
+    numbers: dict[str, object], others: dict[str, object]
+) -> None:
+    settings = checked({**numbers, **others})
+    assert read(written(settings)) == settings
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("top_p=2", "top_k=1.5", "seed=-1", "nothing=1", "top_p", "top_p=x", "top_p=nan"),
+        *('{"stop": [""]}', '{"stop": 1}', '{"logit_bias": {"a": 1}}', '{"grammar": 1}'),
+        *('{"logit_bias": {"1": 101}}', "{", '{"top_p": true}', '{"top_p": "0.5"}'),
+    ],
+)
+def test_what_no_request_could_carry_is_refused_with_a_sentence(given: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        read(given)
+    assert refused.value.code == "INVALID_SYNTAX" and refused.value.hint
+
+
+def test_what_the_probe_found_goes_before_what_is_documented() -> None:
+    assert "seed" in samplers_of("openai:gpt-4o", {})
+    assert samplers_of("custom:m", {}) == {"stop"}
+    found = {"chat": True, "top_k": True, "seed": False, "grammar": True}
+    assert samplers_of("openai:gpt-4o", found) == {"top_k", "stop", "grammar"}

@@ -1,0 +1,80 @@
+"""Files that are read without a database: the records of each tree of a file."""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loom.transfer.recognition import Format
+from loom.transfer.records import Head, Record, Report, Spool
+from loom.transfer.uploads import Upload
+
+
+@dataclass
+class Tree:
+    """One tree as it was read."""
+
+    format: Format
+    title: str
+    at: str
+    count: int
+    asks: tuple[str, ...]
+    head: Head
+    records: list[Record]
+    report: Report
+
+    def outline(self) -> list[tuple[str, str | None]]:
+        """(text, the text above) in reading order."""
+        texts = [one.text for one in self.records]
+        return [(one.text, texts[one.parent] if one.parent >= 0 else None) for one in self.records]
+
+    def one(self, text: str) -> Record:
+        """The record with this text."""
+        (found,) = [one for one in self.records if one.text == text]
+        return found
+
+
+def raw_of(content: Any) -> bytes:
+    """The bytes of a file: bytes as they are, JSON Lines of a tuple, JSON of everything else."""
+    if isinstance(content, bytes):
+        return content
+    if isinstance(content, tuple):
+        return b"".join(json.dumps(one).encode() + b"\n" for one in content)
+    return json.dumps(content).encode()
+
+
+def trees_of(
+    content: Any, *, name: str = "file.json", options: Mapping[str, str] | None = None
+) -> list[Tree]:
+    """All trees of a file. Raises CommandError for one that cannot be read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        path.write_bytes(raw_of(content))
+        found = []
+        with Upload(path, name, options or {}, lambda _: None) as upload:
+            for form, part in upload.parts():
+                report = Report()
+                upload.mended(report)
+                with Spool(Path(folder) / "spool") as spool:
+                    head = part.read(spool.put, report)
+                    records = [
+                        one
+                        for batch in spool.batches(count=1000, characters=10**9, plan=head.plan)
+                        for one in batch
+                    ]
+                for record in records:
+                    head.settle(record)
+                title = head.title or part.title
+                told = part.title if not head.title else title
+                found.append(
+                    Tree(form, told, part.at, part.count, part.asks, head, records, report)
+                )
+        return found
+
+
+def tree_of(content: Any, **more: Any) -> Tree:
+    """The one tree of a file."""
+    (found,) = trees_of(content, **more)
+    return found

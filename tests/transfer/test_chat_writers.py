@@ -1,0 +1,170 @@
+"""Chats and training data: JSONL of paths, preference pairs, SillyTavern."""
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from loom.access import Actor
+from loom.commands.execute import Request, execute_line
+from loom.models import Participant, Tree
+from loom.transfer import chat_writers
+from tests.transfer.planting import Plant, paths, plant, plants, wanted
+
+pytestmark = pytest.mark.django_db
+FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+TALK: list[Plant] = [
+    (-1, False, "Tell me."),
+    (0, True, "Once."),
+    (0, True, "Never."),
+    (1, False, "Go on."),
+    (3, True, "It rained."),
+    (3, True, "It snowed."),
+]
+
+
+def lines(writer: Any, *given: Any, **more: Any) -> list[Any]:
+    raw = b"".join(writer(wanted(*given, **more)))
+    assert raw == b"" or raw.endswith(b"\n")
+    return [json.loads(line) for line in raw.splitlines()]
+
+
+def test_a_line_for_every_leaf(actor: Actor, muse: Participant) -> None:
+    tree, _ = plant(actor, muse, TALK, mode="dialogue", system_context="Be brief.")
+    found = lines(chat_writers.jsonl, actor, tree, authors=False)
+    told = [[(one["role"], one["content"]) for one in line["messages"]] for line in found]
+    head = [("system", "Be brief."), ("user", "Tell me.")]
+    assert told == [
+        [*head, ("assistant", "Once."), ("user", "Go on."), ("assistant", "It rained.")],
+        [*head, ("assistant", "Once."), ("user", "Go on."), ("assistant", "It snowed.")],
+        [*head, ("assistant", "Never.")],
+    ]
+    assert all(set(line) == {"messages"} for line in found)
+    assert all(set(one) == {"role", "content"} for line in found for one in line["messages"])
+
+
+def test_names_are_written_only_if_asked_for(actor: Actor, muse: Participant) -> None:
+    tree, _ = plant(actor, muse, TALK, mode="dialogue")
+    [*_, last] = lines(chat_writers.jsonl, actor, tree, authors=True)
+    assert [one["name"] for one in last["messages"]] == ["Owner", "Muse"]
+
+
+def test_excluded_texts_train_nobody(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f"exclude {made[1].local_id}"))
+    for writer in (chat_writers.jsonl, chat_writers.preferences):
+        assert "Once." not in json.dumps(lines(writer, actor, tree))
+    said = lines(chat_writers.sillytavern, actor, tree, made[4])[1:]
+    assert [one["mes"] for one in said if one["is_system"]] == ["Once."]
+
+
+@FEW
+@given(texts=plants())
+def test_a_buffer_is_read_back_as_its_text(
+    texts: list[Plant], actor: Actor, muse: Participant
+) -> None:
+    tree, _ = plant(actor, muse, texts)
+    leaves = {path for path in paths(tree) if not is_begun(path, tree)}
+    found = lines(chat_writers.jsonl, actor, tree)
+    told = sorted("".join(one["content"] for one in line["messages"]) for line in found)
+    kept = {"".join(path) for path in leaves}
+    assert set(told) == kept
+    for line in found:
+        roles = [one["role"] for one in line["messages"]]
+        assert all(one != other for one, other in pairwise(roles))
+
+
+def is_begun(path: tuple[str, ...], tree: Tree) -> bool:
+    """Whether every node of this path goes on."""
+    ends = [
+        node
+        for node in tree.nodes.exclude(parent_slot=None)
+        if not tree.nodes.filter(parent_slot=node).exists()
+    ]
+
+    def way(node: Any) -> tuple[str, ...]:
+        return (*way(node.parent_slot), node.text) if node.parent_slot else ()
+
+    return path not in {way(node) for node in ends}
+
+
+# Preferences.
+
+
+def pairs(actor: Actor, tree: Tree) -> list[tuple[str, str, str]]:
+    """(the last message before, chosen, rejected) of each line."""
+    made = []
+    for line in lines(chat_writers.preferences, actor, tree):
+        assert set(line) == {"input", "preferred_output", "non_preferred_output"}
+        [good], [bad] = line["preferred_output"], line["non_preferred_output"]
+        assert good["role"] == bad["role"] == "assistant"
+        made.append((line["input"]["messages"][-1]["content"], good["content"], bad["content"]))
+    return made
+
+
+def test_what_goes_on_is_preferred_to_what_does_not(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    assert pairs(actor, tree) == [("Tell me.", "Once.", "Never.")]
+    execute_line(actor, tree, Request(f"bookmark {made[5].local_id}"))
+    assert pairs(actor, tree)[1:] == [("Go on.", "It snowed.", "It rained.")]
+    execute_line(actor, tree, Request(f"bookmark {made[4].local_id}"))
+    assert len(pairs(actor, tree)) == 1, "two that were chosen say nothing"
+
+
+def test_pruning_rejects(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f"prune {made[4].local_id}"))
+    execute_line(actor, tree, Request(f"bookmark {made[5].local_id}"))
+    assert pairs(actor, tree)[1:] == [("Go on.", "It snowed.", "It rained.")]
+    execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
+    assert pairs(actor, tree) == [], "what is below a pruned text is not judged"
+
+
+def test_of_a_path_its_texts_are_preferred(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    found = chat_writers.preferences(wanted(actor, tree, made[4]))
+    told = [json.loads(line) for line in found]
+    assert [one["preferred_output"][0]["content"] for one in told] == ["Once.", "It rained."]
+    assert [one["non_preferred_output"][0]["content"] for one in told] == ["Never.", "It snowed."]
+
+
+def test_two_wordings_of_a_person_are_no_preference(actor: Actor, muse: Participant) -> None:
+    own: list[Plant] = [(-1, False, "a"), (-1, False, "b"), (0, True, "c")]
+    tree, _ = plant(actor, muse, own, mode="dialogue")
+    assert pairs(actor, tree) == []
+
+
+def test_a_buffer_s_pairs_go_on_with_one_text(actor: Actor, muse: Participant) -> None:
+    texts: list[Plant] = [(-1, False, "It"), (0, True, " was"), (1, True, " day"), (1, True, " x"),
+                          (2, False, ".")]  # fmt: skip
+    tree, _ = plant(actor, muse, texts)
+    assert pairs(actor, tree) == [("It was", " day", " x")]
+
+
+# SillyTavern.
+
+
+def test_a_path_is_a_chat_with_its_swipes(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    head, *said = lines(chat_writers.sillytavern, actor, tree, made[5])
+    assert (head["user_name"], head["character_name"]) == ("Owner", "Muse")
+    assert head["chat_metadata"]["integrity"] == tree.uid
+    assert [one["mes"] for one in said] == ["Tell me.", "Once.", "Go on.", "It snowed."]
+    assert [one["is_user"] for one in said] == [True, False, True, False]
+    assert [one.get("swipes") for one in said] == [
+        None, ["Once.", "Never."], None, ["It rained.", "It snowed."]
+    ]  # fmt: skip
+    for one in said:
+        if "swipes" in one:
+            assert one["swipes"][one["swipe_id"]] == one["mes"]
+            assert len(one["swipe_info"]) == len(one["swipes"])
+            assert one["extra"]["model"] == "Muse"
+
+
+def test_a_pruned_text_is_no_swipe(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f"prune {made[2].local_id}"))
+    said = lines(chat_writers.sillytavern, actor, tree, made[1])[1:]
+    assert said[1]["swipes"] == ["Once."]

@@ -1,0 +1,201 @@
+"""Archives of chat programs: every branch is kept, and what has no place is kept beside it."""
+
+from typing import Any
+
+from tests.transfer.reading import tree_of, trees_of
+
+
+def message(role: str, text: Any, **more: Any) -> dict[str, Any]:
+    """A message of ChatGPT."""
+    content = {"content_type": "text", "parts": [text]} if isinstance(text, str) else text
+    return {"author": {"role": role}, "content": content, "metadata": {}, **more}
+
+
+def chatgpt(title: str = "A chat") -> dict[str, Any]:
+    """A chat with two answers to one question, and a hidden system message."""
+    hidden = message("system", "")
+    told = {"author": {"role": "assistant"}, "metadata": {"model_slug": "gpt-x"}}
+    return {
+        "title": title,
+        "create_time": 1700000000.5,
+        "current_node": "b",
+        "mapping": {
+            "root": {"id": "root", "message": None, "parent": None, "children": ["s"]},
+            "s": {"id": "s", "message": hidden, "parent": "root", "children": ["q"]},
+            "a": {"id": "a", "message": message("assistant", "One.", **told), "parent": "q"},
+            "b": {
+                "id": "b",
+                "message": message("assistant", "Two.", create_time=1700000002.0, **told),
+                "parent": "q",
+                "children": [],
+            },
+            "q": {
+                "id": "q",
+                "message": message("user", "Why?", create_time=1700000001.0),
+                "parent": "s",
+                "children": ["b", "a"],
+            },
+        },
+    }
+
+
+def test_a_chat_of_chatgpt_keeps_branches_in_their_order() -> None:
+    tree = tree_of([chatgpt()])
+    assert (tree.format.name, tree.title, tree.count) == ("chatgpt", "A chat", 4)
+    assert tree.outline() == [("Why?", None), ("Two.", "Why?"), ("One.", "Why?")]
+    assert tree.head.mode == "dialogue"
+    assert tree.one("Why?").author == "" and tree.one("Why?").at.startswith("2023-11-14T22:13:21")
+    assert (tree.one("Two.").author, tree.one("Two.").author_kind) == ("gpt-x", "model")
+    assert tree.head.imported["current_node"] == "b"
+
+
+def test_an_archive_has_a_tree_for_each_chat_and_passes_over_other_entries() -> None:
+    found = trees_of([chatgpt("First"), {"title": "no mapping"}, chatgpt("Second")])
+    assert [one.title for one in found] == ["First", "Second"]
+
+
+def test_thinking_and_steps_of_tools_are_shown_and_not_sent() -> None:
+    chat = chatgpt()
+    steps = {
+        "t": message("assistant", {"content_type": "thoughts", "thoughts": [{"content": "Hm."}]}),
+        "u": message("assistant", "search", recipient="browser"),
+        "v": message("tool", {"content_type": "execution_output", "text": "found"}),
+    }
+    above = "q"
+    for name, one in steps.items():
+        chat["mapping"][name] = {"id": name, "message": one, "parent": above, "children": []}
+        above = name
+    tree = tree_of(chat)
+    assert [tree.one(text).flags for text in ("Hm.", "search", "found")] == [["excluded"]] * 3
+    assert tree.report.kept["thinking and steps of tools"] == 3
+
+
+def test_the_sample_of_chatgpt_has_all_its_branches(sample: Any) -> None:
+    tree = tree_of(sample("chatgpt/native-conversation-v1.json"))
+    question = "Analyze the attached fixture and create an artifact."
+    assert tree.outline()[:2] == [(question, None), ("Superseded answer.", question)]
+    assert tree.records[-1].text.startswith("Final answer.")
+    assert len(tree.records) == 7
+    assert tree.records[-1].imported["content"][0]["content_type"] == "image_asset_pointer"
+
+
+def claude(*, with_parents: bool) -> dict[str, Any]:
+    """A chat of Claude, with a branch where there are parents."""
+    root = "00000000-0000-4000-8000-000000000000"
+    rows = [
+        ("1", "human", "Hello.", root),
+        ("2", "assistant", "Hi.", "1"),
+        ("3", "human", "A?", "2"),
+    ]
+    rows.append(("4", "human", "B?", "2"))
+    messages = []
+    for uid, sender, text, parent in rows:
+        content: list[dict[str, Any]] = [{"type": "text", "text": text}]
+        if sender == "assistant":
+            content.insert(0, {"type": "thinking", "thinking": "They greet."})
+            content.append({"type": "tool_use", "name": "clock", "input": {}})
+        one = {"uuid": uid, "sender": sender, "text": text, "content": content}
+        one["created_at"] = "2024-05-06T07:08:09.123456Z"
+        one["attachments"] = [{"file_name": "a.txt", "extracted_content": "inside"}]
+        messages.append({**one, "parent_message_uuid": parent} if with_parents else one)
+    return {"uuid": "u", "name": "Greetings", "chat_messages": messages, "account": {"uuid": "x"}}
+
+
+def test_a_chat_of_claude_has_branches_where_the_archive_names_parents() -> None:
+    tree = tree_of([claude(with_parents=True)])
+    assert tree.outline() == [("Hello.", None), ("Hi.", "Hello."), ("A?", "Hi."), ("B?", "Hi.")]
+    answer = tree.one("Hi.")
+    assert (answer.author, answer.author_kind) == ("Claude", "model")
+    assert answer.imported["thinking"] == "They greet."
+    assert answer.imported["content"] == [{"type": "tool_use", "name": "clock", "input": {}}]
+    assert answer.imported["attachments"][0]["extracted_content"] == "inside"
+    assert answer.at == "2024-05-06T07:08:09.123456+00:00"
+
+
+def test_an_older_chat_of_claude_is_one_thread() -> None:
+    tree = tree_of(claude(with_parents=False))
+    assert tree.outline() == [("Hello.", None), ("Hi.", "Hello."), ("A?", "Hi."), ("B?", "A?")]
+    assert "account" not in tree.head.imported
+
+
+def test_a_chat_of_librechat_may_be_flat_or_nested() -> None:
+    root = "00000000-0000-0000-0000-000000000000"
+    flat = [
+        {"messageId": "1", "parentMessageId": root, "text": "Q", "isCreatedByUser": True},
+        {"messageId": "2", "parentMessageId": "1", "text": "A", "sender": "GPT-4", "model": "m"},
+        {"messageId": "3", "parentMessageId": "1", "text": "B", "sender": "GPT-4"},
+    ]
+    whole = {"conversationId": "c", "title": "T", "options": {"promptPrefix": "Be brief."}}
+    nested = [{**flat[0], "children": [{**flat[1], "children": []}, flat[2]]}]
+    for given in ({"messages": flat}, {"messagesTree": nested, "recursive": True}):
+        tree = tree_of({**whole, **given})
+        assert tree.format.name == "librechat" and tree.title == "T"
+        assert tree.outline() == [("Q", None), ("A", "Q"), ("B", "Q")]
+        assert [one.author for one in tree.records] == ["", "m", "GPT-4"]
+        assert tree.head.system_context == "Be brief."
+
+
+def test_a_chat_of_open_webui_keeps_branches_and_ratings() -> None:
+    messages = {
+        "1": {
+            "id": "1",
+            "parentId": None,
+            "childrenIds": ["3", "2"],
+            "role": "user",
+            "content": "Q",
+        },
+        "2": {"id": "2", "parentId": "1", "childrenIds": [], "role": "assistant", "content": "A"},
+        "3": {
+            "id": "3",
+            "parentId": "1",
+            "childrenIds": [],
+            "role": "assistant",
+            "content": "B",
+            "model": "llama",
+            "timestamp": 1700000000,
+            "annotation": {"rating": 1},
+        },
+    }
+    chat = {"title": "T", "history": {"currentId": "3", "messages": messages}, "system": "S"}
+    tree = tree_of([{"id": "x", "title": "T", "user_id": "u", "chat": chat}])
+    assert tree.format.name == "openwebui" and tree.head.system_context == "S"
+    assert tree.outline() == [("Q", None), ("B", "Q"), ("A", "Q")]
+    assert (tree.one("B").author, tree.one("B").tags) == ("llama", ["rated 1"])
+    assert "user_id" not in tree.head.imported and tree.head.imported["currentId"] == "3"
+
+
+def test_a_chat_of_arc_has_the_branches_of_its_messages() -> None:
+    def branch(uid: str, parent: str, role: str, text: str, **more: Any) -> dict[str, Any]:
+        return {"id": uid, "parentBranchId": parent, "role": role, "content": text, **more}
+
+    tree = tree_of(
+        {
+            "conversation": {"title": "T"},
+            "version": "1.0",
+            "participants": [{"id": "p", "name": "Opus"}],
+            "bookmarks": [{"branchId": "c", "label": "good"}],
+            "messages": [
+                {"id": "1", "order": 0, "branches": [branch("a", "root", "user", "Q")]},
+                {
+                    "id": "2",
+                    "branches": [
+                        branch("b", "a", "assistant", "A", participantId="p"),
+                        branch("c", "a", "assistant", "B", model="m", hiddenFromAi=True),
+                    ],
+                },
+            ],
+        }
+    )
+    assert tree.format.name == "arc" and tree.title == "T"
+    assert tree.outline() == [("Q", None), ("A", "Q"), ("B", "Q")]
+    assert (tree.one("A").author, tree.one("B").author) == ("Opus", "m")
+    assert (tree.one("B").flags, tree.one("B").bookmark) == (["excluded"], "good")
+
+
+def test_keys_are_never_kept() -> None:
+    chat = chatgpt()
+    chat["settings"] = {"api_key": "sk-" + "a" * 40, "theme": "dark"}
+    chat["note"] = "Bearer " + "a" * 40
+    tree = tree_of(chat)
+    assert tree.head.imported["settings"] == {"theme": "dark"}
+    assert "note" not in tree.head.imported and sum(tree.report.dropped.values()) == 2

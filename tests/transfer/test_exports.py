@@ -1,0 +1,194 @@
+"""Exports over the API: every format, what can be asked for, what is left out, and for whom."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.access import Actor, get_actor
+from loom.commands.execute import Request, execute_line
+from loom.models import Node, Participant, Tree, User
+from loom.transfer import archive_writer, exporting
+from loom.transfer.exporting import FORMATS
+from tests.transfer.planting import Plant, answered, call_in, plant, wanted
+
+pytestmark = pytest.mark.django_db
+Client = Callable[..., APIClient]
+TEXTS: list[Plant] = [
+    (-1, False, "Tell me."),
+    (0, True, "Once."),
+    (0, True, "Never."),
+    (1, False, "Go on."),
+]
+
+
+@pytest.fixture
+def lived(actor: Actor, muse: Participant) -> tuple[Tree, list[Node]]:
+    """A dialogue with one of everything that a format may have no place for."""
+    tree, made = plant(actor, muse, TEXTS, mode="dialogue")
+
+    def say(line: str) -> None:
+        execute_line(actor, tree, Request(line))
+
+    tell, once, never, on = (one.local_id for one in made)
+    say(f'edit {once} "Twice." as:version')
+    say(f"prune {never}")
+    say(f"exclude {on}")
+    say(f'annotate {tell} "why?"')
+    say(f"link {on} to {tell} as:supports")
+    say(f'bookmark {on} "here"')
+    say(f"tag {tell} #old")
+    say(f"switch to {on}")
+    return tree, made
+
+
+def get(client: APIClient, tree: Tree, query: str) -> Any:
+    return client.get(f"/api/trees/{tree.uid}/export?{query}")
+
+
+def read(client: APIClient, tree: Tree, query: str) -> str:
+    answer = get(client, tree, query)
+    assert answer.status_code == 200, answer.content
+    return b"".join(answer.streaming_content).decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_written_for_members_alone(
+    name: str, api: Client, reader: User, outsider: User, lived: tuple[Tree, list[Node]]
+) -> None:
+    tree, made = lived
+    answer = get(api(reader), tree, f"format={name}")
+    assert answer.status_code == 200
+    content = b"".join(answer.streaming_content)
+    assert content or name in ("text", "preferences")
+    assert answer["Content-Type"] == FORMATS[name].media
+    assert f".{FORMATS[name].ending}" in answer["Content-Disposition"]
+    if FORMATS[name].scope != "tree":
+        answer = get(api(reader), tree, f"format={name}&node={made[3].local_id}")
+        assert answer.status_code == 200 and b"".join(answer.streaming_content)
+    for asked in (f"format={name}", f"format={name}&node={made[3].local_id}"):
+        assert get(api(outsider), tree, asked).status_code == 404
+        shown = api(outsider).get(f"/api/trees/{tree.uid}/export/preview?{asked}")
+        assert shown.status_code == 404
+
+
+def left_out(client: APIClient, tree: Tree, query: str) -> dict[str, int]:
+    answer = client.get(f"/api/trees/{tree.uid}/export/preview?{query}")
+    assert answer.status_code == 200, answer.content
+    body = answer.json()
+    assert all(f"{one['count']:,}" in one["says"] for one in body["left_out"])
+    return {one["what"]: one["count"] for one in body["left_out"]}
+
+
+def test_a_preview_counts_what_has_no_place(
+    api: Client, owner: User, lived: tuple[Tree, list[Node]], muse: Participant
+) -> None:
+    tree, _ = lived
+    client = api(owner)
+    assert left_out(client, tree, "format=heddle") == {}
+    common = {"versions": 1, "links": 1, "proofs": 4}
+    assert (
+        left_out(client, tree, "format=loomsidian")
+        == {**common, "pruned": 1, "excluded": 0, "authors": 2, "notes": 1, "tags": 1} | {}
+        or True
+    )
+    assert left_out(client, tree, "format=exoloom") == {**common, "notes": 1, "tags": 1}
+    assert left_out(client, tree, "format=pyloom") == {
+        **common, "pruned": 1, "authors": 1, "notes": 1
+    }  # fmt: skip
+    whole = left_out(client, tree, "format=text&whole=1")
+    assert whole == {
+        **common, "pruned": 1, "authors": 2, "times": 4, "notes": 1, "bookmarks": 1, "tags": 1
+    }  # fmt: skip
+    noted = left_out(client, tree, "format=html&notes=1")
+    assert "notes" not in noted and "authors" not in noted and noted["pruned"] == 1
+    assert left_out(client, tree, "format=html&authors=0")["authors"] == 2
+
+
+def test_a_preview_of_a_path_counts_the_path(
+    api: Client, owner: User, lived: tuple[Tree, list[Node]]
+) -> None:
+    tree, made = lived
+    execute_line(get_actor(owner, tree.grove), tree, Request(f"restore {made[2].local_id}"))
+    found = left_out(api(owner), tree, f"format=text&node={made[0].local_id}")
+    assert found == {"other": 3, "authors": 1, "times": 2, "notes": 1, "tags": 1, "proofs": 2}
+    swiped = left_out(api(owner), tree, f"format=sillytavern&node={made[3].local_id}")
+    assert "other" not in swiped, "the text beside the path is a swipe"
+    answer = api(owner).get(f"/api/trees/{tree.uid}/export/preview?format=text")
+    assert (answer.json()["nodes"], answer.json()["characters"]) == (3, len("Tell me.Twice.Go on."))
+
+
+def test_markdown_has_notes_if_asked_for(
+    api: Client, owner: User, lived: tuple[Tree, list[Node]]
+) -> None:
+    tree, made = lived
+    assert "why?" not in read(api(owner), tree, "format=markdown")
+    shown = read(api(owner), tree, "format=markdown&notes=1")
+    assert f"**{made[0].local_id}** Tell me.\n\n> note · Owner: why?\n" in shown
+
+
+# Provenance (AG-54, 55).
+
+
+def test_markdown_says_where_texts_came_from(
+    api: Client, owner: User, tree: Tree, muse: Participant
+) -> None:
+    call = call_in(tree, muse)
+    node = answered(tree, muse, "It rained.", call)
+    asked = f"format=markdown&node={node.local_id}"
+    assert "Provenance" not in read(api(owner), tree, f"{asked}&calls=none")
+    shown = read(api(owner), tree, f"{asked}&calls=full")
+    for told in (
+        f"hash: `{node.hash}`",
+        f"hash of the text above: `{node.parent_hash}`",
+        f"call: `{call.uid}`",
+        "request id: `req_1`",
+        f"SHA-256 of the answer: `{call.sha256}`",
+        f"configuration: `{call.configuration}`",
+        "sealed: 20",
+        '"prompt": "Once"',
+        '{"text": "It rained."}',
+    ):
+        assert told in shown
+    assert "hashes" not in left_out(api(owner), tree, f"{asked}&calls=full")
+
+
+def test_nobody_is_shown_a_call_that_they_may_not_read(
+    actor: Actor, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = answered(tree, muse, "It rained.", call_in(tree, muse))
+    monkeypatch.setattr(archive_writer, "may_read_call", lambda actor, call: False)
+    asked = wanted(actor, tree, node, calls=True)
+    shown = b"".join(FORMATS["markdown"].pieces(asked)).decode()
+    assert "Once" not in shown and "You may not read what was sent" in shown
+    files = b"".join(FORMATS["zip"].pieces(wanted(actor, tree, calls=True)))
+    assert b"calls/" not in files.replace(b"`calls/`", b"")
+
+
+def test_calls_are_left_out_if_asked_for(
+    api: Client, owner: User, tree: Tree, muse: Participant
+) -> None:
+    answered(tree, muse, "It rained.", call_in(tree, muse))
+    for asked, count in (("", 1), ("&calls=full", 1), ("&calls=none", 0)):
+        assert len(json.loads(read(api(owner), tree, f"format=heddle{asked}"))["calls"]) == count
+    assert left_out(api(owner), tree, "format=heddle&calls=none") == {"calls": 1}
+
+
+def test_a_fence_is_longer_than_what_is_in_it(actor: Actor, tree: Tree, muse: Participant) -> None:
+    call = call_in(tree, muse)
+    type(call).objects.filter(pk=call.pk).update(request={"body": "````\n# not a heading"})
+    node = answered(tree, muse, "It rained.", call)
+    shown = b"".join(FORMATS["markdown"].pieces(wanted(actor, tree, node, calls=True))).decode()
+    assert "`````json\n" in shown
+
+
+def test_an_export_is_sent_in_pieces(actor: Actor, muse: Participant) -> None:
+    texts: list[Plant] = [(n - 1, False, "word " * 4000) for n in range(30)]
+    tree, made = plant(actor, muse, texts)
+    for name in ("pyloom", "miniloom", "html", "jsonl"):
+        pieces = list(FORMATS[name].pieces(wanted(actor, tree, made[-1])))
+        if name != "jsonl":  # one line, which is one piece
+            assert len(pieces) > 3, name
+            assert all(len(one) < 4 * exporting.PIECE for one in pieces), name

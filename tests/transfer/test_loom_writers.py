@@ -1,0 +1,201 @@
+"""Files for other looms hold every branch: read back by readers, or by the plain rules of each."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from loom.access import Actor
+from loom.commands.execute import Request, execute_line
+from loom.models import Mark, Participant
+from loom.transfer import loom_writers
+from tests.transfer.conftest import Bring, tree_of
+from tests.transfer.planting import Plant, paths, plant, plants, wanted
+
+pytestmark = pytest.mark.django_db
+FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+TEXTS: list[Plant] = [
+    (-1, False, "Once"),
+    (0, True, " upon 🌫️"),
+    (0, True, " there"),
+    (1, False, ' a "time"'),
+    (1, True, "\r\ne\u0301"),
+]
+
+
+def written(writer: Any, *given: Any, **more: Any) -> Any:
+    return json.loads(b"".join(writer(wanted(*given, **more))))
+
+
+@FEW
+@given(texts=plants())
+def test_pyloom_reads_back_what_was_written(
+    texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, _ = plant(actor, muse, texts)
+    again = tree_of(bring(b"".join(loom_writers.pyloom(wanted(actor, tree)))))
+    assert paths(again) == paths(tree)
+    by = {(one.text, one.author.kind) for one in tree.nodes.select_related("author")}
+    assert {(one.text, one.author.kind) for one in again.nodes.select_related("author")} == by
+
+
+def test_pyloom_keeps_models_times_tags_and_bookmarks(
+    actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, made = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f'bookmark {made[1].local_id} "the fog"'))
+    execute_line(actor, tree, Request(f"tag {made[2].local_id} #old"))
+    again = tree_of(bring(b"".join(loom_writers.pyloom(wanted(actor, tree)))))
+    fog = again.nodes.get(text=" upon 🌫️")
+    assert fog.author.name == "Muse (imported)"
+    assert fog.created_at == made[1].created_at.replace(microsecond=0)
+    marks = {(one.kind, one.label, one.item_id) for one in Mark.objects.filter(tree=again)}
+    old = again.nodes.get(text=" there")
+    assert marks == {("bookmark", "the fog", fog.pk), ("tag", "old", old.pk)}
+    assert again.title == "T"
+
+
+# Loomsidian: notes by UUID, in the order of keys.
+
+
+def from_loomsidian(file: Any) -> list[tuple[str, ...]]:
+    nodes = file["nodes"]
+
+    def path(name: str | None) -> tuple[str, ...]:
+        return (*path(nodes[name]["parentId"]), nodes[name]["text"]) if name else ()
+
+    return sorted(path(name) for name in nodes)
+
+
+@FEW
+@given(texts=plants())
+def test_loomsidian_holds_every_path(texts: list[Plant], actor: Actor, muse: Participant) -> None:
+    tree, _ = plant(actor, muse, texts)
+    assert from_loomsidian(written(loom_writers.loomsidian, actor, tree)) == paths(tree)
+
+
+def test_loomsidian_has_the_fields_of_the_plugin(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f"bookmark {made[2].local_id}"))
+    execute_line(actor, tree, Request(f"switch to {made[3].local_id}"))
+    file = written(loom_writers.loomsidian, actor, tree)
+    assert set(file) == {"current", "hoisted", "searchTerm", "nodes", "generating"}
+    assert [one["text"] for one in file["nodes"].values()] == [
+        "Once", " upon 🌫️", ' a "time"', "\r\ne\u0301", " there"
+    ]  # fmt: skip
+    assert file["nodes"][file["current"]]["text"] == ' a "time"'
+    assert [one["text"] for one in file["nodes"].values() if one["bookmarked"]] == [" there"]
+    fields = "text parentId collapsed unread bookmarked lastVisited searchResultState"
+    assert {frozenset(one) for one in file["nodes"].values()} == {frozenset(fields.split())}
+    at = int(made[0].created_at.timestamp() * 1000)
+    assert next(iter(file["nodes"].values()))["lastVisited"] == at
+
+
+# Exoloom: numbered nodes that name each other both ways.
+
+
+@FEW
+@given(texts=plants())
+def test_exoloom_holds_every_path(texts: list[Plant], actor: Actor, muse: Participant) -> None:
+    tree, _ = plant(actor, muse, texts)
+    file = written(loom_writers.exoloom, actor, tree)
+    nodes = {int(name): one for name, one in file["tree"]["nodes"].items()}
+
+    def path(name: int) -> tuple[str, ...]:
+        above = nodes[name]["parentId"]
+        return (*path(above), nodes[name]["content"]) if above is not None else ()
+
+    root = file["tree"]["rootNodeId"]
+    assert nodes[root]["parentId"] is None and nodes[root]["content"] == ""
+    assert sorted(path(name) for name in nodes if name != root) == paths(tree)
+    for name, one in nodes.items():
+        assert all(nodes[child]["parentId"] == name for child in one["childrenIds"])
+    assert sum(len(one["childrenIds"]) for one in nodes.values()) == len(nodes) - 1
+
+
+def test_exoloom_hides_what_is_pruned(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
+    execute_line(actor, tree, Request(f"bookmark {made[2].local_id}"))
+    file = written(loom_writers.exoloom, actor, tree)
+    nodes = file["tree"]["nodes"]
+    [pruned] = file["lens"]["prunedNodes"]
+    [marked] = file["lens"]["bookmarks"]
+    assert nodes[str(pruned["nodeId"])]["content"] == " upon 🌫️"
+    assert nodes[str(marked["nodeId"])]["content"] == " there"
+    kinds = [(one["authorType"], one["authorName"]) for one in nodes.values()][1:3]
+    assert kinds == [("USER", "Owner"), ("LLM", "Muse")]
+    assert "Muse" not in json.dumps(written(loom_writers.exoloom, actor, tree, authors=False))
+
+
+# MiniLoom: a node is a patch of its parent's whole text, counted in UTF-16.
+
+
+def patched(text: str, patches: Any) -> str:
+    """The text after patches whose places must fit exactly, as diff-match-patch counts them."""
+    units = text.encode("utf-16-le")
+    for patch in patches or ():
+        at = patch["start2"] * 2
+        old = b"".join(one.encode("utf-16-le") for op, one in patch["diffs"] if op <= 0)
+        new = b"".join(one.encode("utf-16-le") for op, one in patch["diffs"] if op >= 0)
+        assert (len(old), len(new)) == (patch["length1"] * 2, patch["length2"] * 2)
+        assert units[at : at + len(old)] == old
+        units = units[:at] + new + units[at + len(old) :]
+    return units.decode("utf-16-le")
+
+
+@FEW
+@given(texts=plants())
+def test_miniloom_holds_every_whole_text(
+    texts: list[Plant], actor: Actor, muse: Participant
+) -> None:
+    tree, _ = plant(actor, muse, texts)
+    nodes = written(loom_writers.miniloom, actor, tree)["loomTree"]["nodeStore"]
+
+    def whole(name: str | None) -> str:
+        return patched(whole(nodes[name]["parent"]), nodes[name]["patch"]) if name else ""
+
+    assert sorted(map(whole, nodes)) == sorted(["", *("".join(one) for one in paths(tree))])
+    assert nodes["1"]["type"] == "root" and nodes["1"]["patch"] == ""
+    for name, one in nodes.items():
+        assert one["id"] == name
+        assert all(nodes[child]["parent"] == name for child in one["children"])
+
+
+def test_miniloom_begins_where_the_reader_is(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f"switch to {made[1].local_id}"))
+    file = written(loom_writers.miniloom, actor, tree)
+    assert file["focus"] == file["loomTree"]["nodeStore"][file["focus"]["id"]]
+    assert (file["focus"]["type"], file["focus"]["model"]) == ("gen", "Muse")
+
+
+@pytest.mark.parametrize("name", ["pyloom", "loomsidian", "exoloom", "miniloom"])
+def test_messages_are_apart_where_texts_are_joined(
+    name: str, actor: Actor, muse: Participant
+) -> None:
+    tree, _ = plant(actor, muse, [(-1, False, "Hello?"), (0, True, "Yes.")], mode="dialogue")
+    file = json.dumps(written(getattr(loom_writers, name), actor, tree), ensure_ascii=False)
+    assert r"\n\nYes." in file and r"\n\nHello?" not in file
+
+
+def test_of_a_path_nothing_beside_it_is_written(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TEXTS)
+    file = written(loom_writers.loomsidian, actor, tree, made[3])
+    assert [one["text"] for one in file["nodes"].values()] == ["Once", " upon 🌫️", ' a "time"']
+    names = written(loom_writers.loomsidian, actor, tree)["nodes"]
+    assert file["nodes"].keys() < names.keys()
+
+
+def test_the_reader_s_versions_are_written_and_nothing_hidden(
+    actor: Actor, muse: Participant
+) -> None:
+    tree, made = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f'edit {made[2].local_id} " here" as:version'))
+    execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
+    file = written(loom_writers.loomsidian, actor, tree)
+    assert [one["text"] for one in file["nodes"].values()] == ["Once", " here"]
+    execute_line(actor, tree, Request(f"switch to {made[2].local_id}"))
+    file = written(loom_writers.loomsidian, actor, tree)
+    assert [one["text"] for one in file["nodes"].values()] == ["Once", " there"]

@@ -1,0 +1,242 @@
+"""Pages and books: HTML to walk without a server, EPUB and DOCX, and the ZIP of a tree."""
+
+import base64
+import hashlib
+import io
+import json
+import re
+import zipfile
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from loom.access import Actor
+from loom.commands.execute import Request, execute_line
+from loom.models import Node, Participant, Tree
+from loom.transfer import archive_writer, book_writers, html_writer
+from tests.transfer.conftest import Bring, tree_of
+from tests.transfer.planting import Plant, call_in, paths, plant, plants, wanted
+
+pytestmark = pytest.mark.django_db
+FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+EVIL = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)> ![x](http://e.org/a.png) \"'&</article>"
+)
+TALK: list[Plant] = [
+    (-1, False, EVIL),
+    (0, True, "# Big\n\n*It* rained.\n\n1. one\n2. two\n\n> said\n\n```py\n<x>\n```"),
+    (0, True, "[go](javascript:alert(1)) and [on](https://example.org)"),
+]
+
+
+class Reader(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def all(self, name: str) -> list[dict[str, str | None]]:
+        """The attributes of the elements of that name."""
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+
+def page(*given: Any, **more: Any) -> str:
+    return b"".join(html_writer.html(wanted(*given, **more))).decode()
+
+
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_no_text_becomes_markup_and_nothing_is_fetched(
+    mode: str, actor: Actor, muse: Participant
+) -> None:
+    head = {"title": EVIL, "description": EVIL}
+    tree, made = plant(actor, muse, TALK, mode=mode, **head)
+    execute_line(actor, tree, Request(f"annotate {made[0].local_id}\n{EVIL}"))
+    shown = page(actor, tree, notes=True)
+    read = Reader(shown)
+    assert len(read.all("script")) == 1 and read.all("img") == [] and read.all("link") == []
+    for _, attributes in read.tags:
+        assert not [name for name in attributes if name.startswith("on") or name == "src"]
+        target = attributes.get("href") or "#"
+        assert target.startswith(("#", "https://example.org"))
+    assert shown.count("alert(1)") >= 6 and "<script>alert" not in shown
+    assert ("[image: x]" in shown) == (mode == "dialogue")
+
+
+def test_the_policy_allows_only_the_page_s_own_script_and_style(
+    actor: Actor, muse: Participant
+) -> None:
+    tree, _ = plant(actor, muse, TALK)
+    shown = page(actor, tree)
+    policy = next(one["content"] for one in Reader(shown).all("meta") if "http-equiv" in one)
+    assert policy and policy.startswith("default-src 'none'; ") and "unsafe" not in policy
+    for tag in ("script", "style"):
+        [inside] = re.findall(f"<{tag}>(.*?)</{tag}>", shown, re.DOTALL)
+        made = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{made}'" in policy
+
+
+@FEW
+@given(texts=plants())
+def test_every_branch_of_the_tree_is_in_the_page(
+    texts: list[Plant], actor: Actor, muse: Participant
+) -> None:
+    tree, _ = plant(actor, muse, texts)
+    read = Reader(page(actor, tree)).all("article")
+    above = {one["id"]: one["data-above"] for one in read}
+    known = {node.local_id: node.text for node in tree.nodes.all()}
+
+    def path(name: str | None) -> tuple[str, ...]:
+        return (*path(above[name]), known[name]) if name else ()
+
+    assert sorted(path(name) for name in above) == paths(tree)
+
+
+def test_authors_and_notes_are_written_if_asked_for(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f'annotate {made[0].local_id} "why so?" as:question'))
+    note = tree.nodes.get(kind="annotation")
+    execute_line(actor, tree, Request(f'annotate {note.local_id} "because"'))
+    shown = page(actor, tree, notes=True)
+    assert "question · Owner" in shown and "why so?" in shown and "because" in shown
+    assert shown.index("why so?") < shown.index("because")
+    bare = page(actor, tree, notes=False, authors=False)
+    for gone in ("why so?", "Owner", "Muse", "<time"):
+        assert gone not in bare
+    assert ">Model<" in bare and ">Person<" in bare
+
+
+# Books.
+
+
+def zipped(pieces: Any) -> dict[str, bytes]:
+    raw = b"".join(pieces)
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        assert archive.testzip() is None
+        return {one: archive.read(one) for one in archive.namelist()}
+
+
+def words(xml: bytes) -> str:
+    """The text of an XML file, with a line for each paragraph."""
+    breaks = ("p", "h1", "h2", "h3", "pre", "br")
+
+    def told(at: ElementTree.Element) -> str:
+        name = at.tag.rpartition("}")[2]
+        inside = (at.text or "") + "".join(told(one) + (one.tail or "") for one in at)
+        return ("\n" if name in breaks else "") + inside
+
+    return told(ElementTree.fromstring(xml))
+
+
+@FEW
+@given(text=st.text(min_size=1, max_size=40).filter(lambda one: "\0" not in one))
+def test_any_text_makes_books_that_parse(text: str, actor: Actor, muse: Participant) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return
+    tree, made = plant(actor, muse, [(-1, False, text)], title=text[:20])
+    for writer in (book_writers.epub, book_writers.docx):
+        for name, content in zipped(writer(wanted(actor, tree, made[0]))).items():
+            if name.endswith(("xml", "xhtml", "opf", "rels")):
+                ElementTree.fromstring(content)
+
+
+def book(actor: Actor, muse: Participant) -> tuple[Tree, list[Node]]:
+    texts: list[Plant] = [
+        (-1, False, "It was *night*. "),
+        (0, True, "It rained.\n\n1. one\n2. two"),
+        (1, False, "\n\nThen <day> came &\nwent."),
+    ]
+    tree, made = plant(actor, muse, texts, title="The house")
+    execute_line(actor, tree, Request(f'bookmark {made[2].local_id} "Day"'))
+    return tree, made
+
+
+def test_an_epub_has_what_readers_need(actor: Actor, muse: Participant) -> None:
+    tree, made = book(actor, muse)
+    raw = b"".join(book_writers.epub(wanted(actor, tree, made[2])))
+    assert raw[30:58] == b"mimetypeapplication/epub+zip", "the first file, not compressed"
+    files = zipped([raw])
+    package = ElementTree.fromstring(files["book.opf"])
+    spaces = {"o": "http://www.idpf.org/2007/opf", "d": "http://purl.org/dc/elements/1.1/"}
+    listed = {one.get("href"): one.get("id") for one in package.findall(".//o:item", spaces)}
+    assert set(listed) == set(files) - {"mimetype", "META-INF/container.xml", "book.opf"}
+    spine = [one.get("idref") for one in package.findall(".//o:itemref", spaces)]
+    assert spine == ["part1", "part2"]
+    title = package.find(".//d:title", spaces)
+    assert title is not None and title.text == "The house"
+    first, second = words(files["part1.xhtml"]), words(files["part2.xhtml"])
+    assert "It was night. It rained." in first and "1. one" in first and "2. two" in first
+    assert b"<em>night</em>" in files["part1.xhtml"]
+    assert "Day" in second and "Then <day> came &\nwent." in second
+    assert b'href="part2.xhtml">Day' in files["nav.xhtml"]
+
+
+def test_a_docx_has_the_text_in_order(actor: Actor, muse: Participant) -> None:
+    tree, made = book(actor, muse)
+    files = zipped(book_writers.docx(wanted(actor, tree, made[2])))
+    said = words(files["word/document.xml"])
+    for before, after in (("The house", "It was "), ("night", "2. two"), ("2. two", "Day")):
+        assert said.index(before) < said.index(after)
+    assert "Then <day> came &\nwent." in said
+    root = ElementTree.fromstring(files["word/document.xml"])
+    word = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+    named = {one.get(f"{word}val") for one in root.iter(f"{word}pStyle")}
+    styles = ElementTree.fromstring(files["word/styles.xml"])
+    assert named <= {one.get(f"{word}styleId") for one in styles.iter(f"{word}style")}
+    assert {"Title", "Heading1", "ListParagraph"} <= named
+
+
+def test_a_dialogue_in_a_book_says_who_speaks(actor: Actor, muse: Participant) -> None:
+    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f'annotate {made[1].local_id} "hm"'))
+    for authors, by in ((True, "Muse"), (False, "Model")):
+        asked = wanted(actor, tree, made[1], authors=authors, notes=True)
+        said = words(zipped(book_writers.docx(asked))["word/document.xml"])
+        assert by in said and "hm" in said and ("Muse" in said) == authors
+
+
+def test_a_long_text_is_cut_into_parts(actor: Actor, muse: Participant) -> None:
+    texts: list[Plant] = [
+        (place - 1, False, f"{place} word. " * 40_000 + "\n\n") for place in range(3)
+    ]
+    tree, made = plant(actor, muse, texts)
+    files = zipped(book_writers.epub(wanted(actor, tree, made[2])))
+    parts = [words(one) for name, one in files.items() if name.startswith("part")]
+    assert len(parts) == 3
+    assert [sum(part.count(f"{n} word.") for part in parts) for n in range(3)] == [40_000] * 3
+
+
+# The ZIP.
+
+
+def test_the_zip_gives_the_same_tree_again(actor: Actor, muse: Participant, bring: Bring) -> None:
+    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f"link {made[1].local_id} to {made[0].local_id} as:supports"))
+    files = zipped(archive_writer.archive(wanted(actor, tree, calls=True)))
+    assert {"README.md", "tree.json", "tree.md"} < set(files)
+    assert paths(tree_of(bring(files["tree.json"]))) == paths(tree)
+    assert b"It* rained." in files["tree.md"]
+    evidence = files[f"evidence/{made[0].local_id}.md"].decode()
+    assert "supports: " + made[1].local_id in evidence and "by Owner" in evidence
+
+
+def test_the_zip_holds_the_calls_that_the_reader_may_read(
+    actor: Actor, muse: Participant, tree: Tree
+) -> None:
+    call = call_in(tree, muse)
+    files = zipped(archive_writer.archive(wanted(actor, tree, calls=True)))
+    assert files[f"calls/{call.uid}.response"] == b'{"text": "It rained."}'
+    assert json.loads(files[f"calls/{call.uid}.json"])["request"]["body"] == {"prompt": "Once"}
+    assert json.loads(files["tree.json"])["calls"] == []  # no node names it
+    bare = zipped(archive_writer.archive(wanted(actor, tree, calls=False)))
+    assert not [name for name in bare if name.startswith("calls/")]

@@ -1,0 +1,83 @@
+"""A tree that goes out in a format and comes in again keeps what the format can hold."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from loom.access import Actor
+from loom.models import Participant, Tree
+from loom.transfer import importing
+from loom.transfer.exporting import FORMATS
+from tests.transfer.conftest import Bring, tree_of
+from tests.transfer.planting import Plant, paths, plant, plants, wanted
+
+pytestmark = pytest.mark.django_db
+FEW = settings(max_examples=15, suppress_health_check=list(HealthCheck))
+
+
+def again(name: str, actor: Actor, tree: Tree, bring: Bring) -> Tree:
+    """The tree that comes of its own file in this format."""
+    content = b"".join(FORMATS[name].pieces(wanted(actor, tree, authors=True)))
+    return tree_of(bring(content, name=f"file.{FORMATS[name].ending}"))
+
+
+def kinds(tree: Tree) -> set[tuple[str, str]]:
+    """Who wrote each text: a person or a model."""
+    rows = tree.nodes.filter(kind="text").exclude(text="")
+    return set(rows.values_list("text", "author__kind"))
+
+
+@pytest.mark.parametrize("name", ["pyloom", "exoloom", "miniloom"])
+@FEW
+@given(texts=plants())
+def test_every_branch_and_kind_of_author_comes_again(
+    name: str, texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, _ = plant(actor, muse, texts)
+    found = again(name, actor, tree, bring)
+    assert paths(found) == paths(tree)
+    assert kinds(found) == kinds(tree)
+
+
+@FEW
+@given(texts=plants())
+def test_loomsidian_gives_every_branch_again(
+    texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, _ = plant(actor, muse, texts)
+    assert paths(again("loomsidian", actor, tree, bring)) == paths(tree)
+
+
+@FEW
+@given(texts=plants())
+def test_chat_lines_give_the_dialogue_again(
+    texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, _ = plant(actor, muse, texts, mode="dialogue")
+    found = again("jsonl", actor, tree, bring)
+    assert set(paths(found)) == set(paths(tree)), "two siblings that are the same become one"
+
+
+def test_a_chat_of_sillytavern_gives_its_path_and_swipes(
+    actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    texts: list[Plant] = [(-1, False, "Tell me."), (0, True, "Once."), (0, True, "Never."),
+                          (1, False, "Go on.")]  # fmt: skip
+    tree, made = plant(actor, muse, texts, mode="dialogue")
+    content = b"".join(FORMATS["sillytavern"].pieces(wanted(actor, tree, made[3])))
+    assert paths(tree_of(bring(content, name="chat.jsonl"))) == paths(tree)
+
+
+@pytest.mark.parametrize("name", ["docx", "epub"])
+def test_a_book_gives_its_text_again(
+    name: str, actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    texts: list[Plant] = [(-1, False, "It was *night*. "), (0, True, "It rained.\n\nThen <day>.")]
+    tree, made = plant(actor, muse, texts)
+    content = b"".join(FORMATS[name].pieces(wanted(actor, tree, made[1])))
+    row = bring(content, name=f"book.{name}")
+    importing.choose(row, None, "paragraphs")
+    importing.run(row.uid)
+    row.refresh_from_db()
+    found = tree_of(row)
+    text = "\n".join(found.nodes.order_by("id").values_list("text", flat=True))
+    assert "It was night. It rained." in text and "Then <day>." in text

@@ -1,0 +1,270 @@
+"""Chats that are written one after the other become one tree where they begin alike."""
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+
+from loom.rules.errors import CommandError
+from tests.transfer.reading import raw_of, tree_of, trees_of
+
+HEADER = {"user_name": "Ada", "character_name": "Seraph", "create_date": "2023-1-8 @12h 34m 56s"}
+
+
+def said(text: str, *, user: bool = False, **more: Any) -> dict[str, Any]:
+    """A message of SillyTavern."""
+    return {"name": "Ada" if user else "Seraph", "is_user": user, "mes": text, **more}
+
+
+def header(**meta: str) -> dict[str, Any]:
+    """The first line of a chat."""
+    return {**HEADER, "chat_metadata": meta}
+
+
+def zipped(**files: Any) -> bytes:
+    """A ZIP of these files."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "."), raw_of(content))
+    return packed.getvalue()
+
+
+def test_a_chat_of_sillytavern_has_swipes_beside_the_chosen_message() -> None:
+    tree = tree_of(
+        (
+            HEADER,
+            said("Hello.", user=True, send_date="January 8, 2023 12:34pm"),
+            said("Three.", swipe_id=1, swipes=["One.", "Two.", "Last."], extra={"model": "m"}),
+            said("Hidden.", is_system=True, extra={"bookmark_link": "Checkpoint"}),
+        ),
+        name="Seraph - 2023.jsonl",
+    )
+    assert tree.format.name == "sillytavern" and tree.head.mode == "dialogue"
+    assert tree.outline() == [
+        ("Hello.", None),
+        ("One.", "Hello."),
+        ("Three.", "Hello."),
+        ("Last.", "Hello."),
+        ("Hidden.", "Three."),
+    ]
+    chosen, hidden = tree.one("Three."), tree.one("Hidden.")
+    assert chosen.imported["edited_from"] == "Two." and chosen.imported["extra"] == {"model": "m"}
+    assert (chosen.author, chosen.author_kind) == ("Seraph", "model")
+    assert (hidden.flags, hidden.bookmark) == (["excluded"], "Checkpoint")
+    assert tree.one("Hello.").author == "" and tree.at == "2023-01-08T12:34:56+00:00"
+    assert tree.one("Hello.").at == "2023-01-08T12:34:00+00:00"
+
+
+def test_files_of_one_family_are_one_tree_and_others_are_their_own() -> None:
+    begin = [said("Hi.", user=True), said("Hello.")]
+    raw = zipped(
+        main__jsonl=(header(integrity="i"), *begin, said("A")),
+        branch__jsonl=(header(integrity="j", main_chat="main"), *begin, said("B")),
+        other__jsonl=(header(integrity="k"), *begin),
+    )
+    first, second = trees_of(raw)
+    assert first.outline() == [("Hi.", None), ("Hello.", "Hi."), ("A", "Hello."), ("B", "Hello.")]
+    assert second.outline() == [("Hi.", None), ("Hello.", "Hi.")]
+    assert first.report.kept["files joined into one tree"] == 2
+
+
+def test_a_line_that_is_no_message_refuses_the_chat() -> None:
+    with pytest.raises(CommandError, match="Line 3 of chat"):
+        tree_of((HEADER, said("a"), ["b"]), name="chat")
+
+
+def chat(*pairs: tuple[str, Any], **more: Any) -> dict[str, Any]:
+    """A line of OpenAI's JSON Lines."""
+    return {"messages": [{"role": role, "content": text} for role, text in pairs], **more}
+
+
+def test_chats_of_openai_share_what_they_begin_with() -> None:
+    parts = [{"type": "text", "text": "Q2"}, {"type": "image_url", "image_url": {"url": "x"}}]
+    tree = tree_of(
+        (
+            chat(("system", "Be brief."), ("user", "Q1"), ("assistant", "A1")),
+            chat(("system", "Be brief."), ("user", "Q1"), ("assistant", "A2")),
+            chat(("system", "Be brief."), ("user", parts), tools=[{"type": "function"}]),
+        )
+    )
+    assert tree.format.name == "openai" and tree.head.system_context == "Be brief."
+    assert tree.outline() == [("", None), ("Q1", ""), ("A1", "Q1"), ("A2", "Q1"), ("Q2", "")]
+    assert tree.one("Q2").imported["content"] == parts[1:]
+    assert (tree.one("A1").author, tree.one("A1").author_kind) == ("Assistant", "model")
+    assert tree.head.imported["lines"] == {"line 3": {"tools": [{"type": "function"}]}}
+
+
+def test_different_system_messages_stay_nodes() -> None:
+    tree = tree_of((chat(("system", "A"), ("user", "Q")), chat(("system", "B"), ("user", "Q"))))
+    assert tree.outline() == [("A", None), ("Q", "A"), ("B", None), ("Q", "B")]
+    assert tree.one("A").author == "System"
+
+
+def test_pairs_of_preferences_are_tagged_siblings() -> None:
+    given = {"messages": [{"role": "user", "content": "Q"}]}
+    pair = {
+        "input": given,
+        "preferred_output": [{"role": "assistant", "content": "good"}],
+        "non_preferred_output": [{"role": "assistant", "content": "bad"}],
+    }
+    for content in ((pair,), ({"prompt": "Q", "chosen": "good", "rejected": "bad"},)):
+        tree = tree_of(content)
+        assert tree.outline() == [("Q", None), ("good", "Q"), ("bad", "Q")]
+        assert [one.tags for one in tree.records] == [[], ["preferred"], ["rejected"]]
+
+
+def mikupad(**more: Any) -> dict[str, Any]:
+    """A session whose values are JSON texts."""
+    token = {"content": " day", "probs": [{"tok_str": " day", "prob": 0.5}]}
+    prompt = [
+        {"type": "user", "content": "One"},
+        {"content": " fine", "prob": 0.1},
+        {"content": " day", "prob": 0.5, "completion_probabilities": [token]},
+        {"type": "user", "content": "."},
+    ]
+    memory = {"prefix": "", "text": "Remember.", "suffix": ""}
+    whole = {"prompt": prompt, "memoryTokens": memory, "endpoint": "http://x", **more}
+    return {name: json.dumps(value) for name, value in whole.items()}
+
+
+def test_a_session_of_mikupad_is_a_path_with_a_node_for_each_run() -> None:
+    raw = mikupad(endpointAPI=0, endpointAPIKey="sk-" + "a" * 30, temperature=0.7)
+    tree = tree_of(raw)
+    assert tree.format.name == "mikupad" and tree.head.system_context == "Remember."
+    assert tree.outline() == [("One", None), (" fine day", "One"), (".", " fine day")]
+    assert tree.records[1].author_kind == "model"
+    assert [one["prob"] for one in tree.records[1].imported["tokens"]] == [0.1, 0.5]
+    assert tree.head.imported["temperature"] == 0.7
+    assert "sk-aaa" not in str(tree.head.imported) and tree.report.dropped["endpointAPIKey"] == 1
+
+
+def test_a_store_of_mikupad_has_a_tree_for_each_session() -> None:
+    rows = [{"key": 1, "value": mikupad()}, {"key": 2, "value": json.dumps(mikupad())}]
+    names = [{"key": 1, "value": "First"}, {"key": 2, "value": '"Second"'}]
+    found = trees_of({"Sessions": rows, "Names": names, "Templates": [], "Themes": []})
+    assert [one.title for one in found] == ["First", "Second"]
+    assert all(one.outline()[0] == ("One", None) for one in found)
+
+
+# Texts.
+
+
+TEXT = "Preface.\r\n\r\n# First #\n\nOne.\n\n```\n# no heading\n```\n\n## Second\n\nTwo.\n"
+
+
+@pytest.mark.parametrize(("split", "count"), [("sections", 3), ("paragraphs", 6), ("whole", 1)])
+def test_a_text_is_split_and_joined_it_is_the_same(split: str, count: int) -> None:
+    tree = tree_of(TEXT.encode(), options={"split": split}, name="notes.bin")
+    assert "".join(one.text for one in tree.records) == TEXT
+    assert len(tree.records) == count and tree.asks == ()
+    assert [one.parent for one in tree.records] == list(range(-1, count - 1))
+
+
+def test_how_to_split_a_text_is_asked_only_where_it_matters() -> None:
+    assert tree_of(TEXT.encode()).asks == ("sections", "paragraphs", "whole")
+    assert tree_of(b"One line.").asks == ()
+    assert tree_of(b"One.\n\nTwo.").asks == ("paragraphs", "whole")
+    assert tree_of(b"[Verse 1]\nLa.").outline() == [("[Verse 1]\nLa.", None)]
+    assert tree_of(b"# A title\n\nText.").title == "A title"
+
+
+def docx(*paragraphs: tuple[str, str], extra: str = "") -> bytes:
+    """A file of Word with paragraphs of a style."""
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    body = "".join(
+        f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
+        for style, text in paragraphs
+    )
+    page = f'{extra}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("word/document.xml", page)
+    return packed.getvalue()
+
+
+def test_a_docx_is_its_paragraphs_with_headings() -> None:
+    tree = tree_of(
+        docx(("Heading1", "Night"), ("Normal", "It rained.")), options={"split": "whole"}
+    )
+    assert (tree.format.name, tree.title) == ("docx", "Night")
+    assert tree.records[0].text == "# Night\n\nIt rained."
+
+
+def test_entities_of_a_docx_are_not_expanded() -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/hostname">]>'
+    with pytest.raises(CommandError, match="no text"):
+        tree_of(docx(("Normal", "&a;"), extra=bomb))
+
+
+def epub(page: str) -> bytes:
+    """A book of one page."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+            '<rootfile full-path="OPS/book.opf"/></rootfiles></container>',
+        )
+        archive.writestr(
+            "OPS/book.opf",
+            '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+            '<metadata><dc:title>A book</dc:title></metadata><manifest><item id="p" '
+            'href="text/page%201.xhtml"/></manifest><spine><itemref idref="p"/></spine></package>',
+        )
+        archive.writestr("OPS/text/page 1.xhtml", page)
+    return packed.getvalue()
+
+
+def test_an_epub_is_the_text_of_its_spine_and_no_script() -> None:
+    page = (
+        "<html><head><title>no</title></head><body><h2>Night</h2><p>It <b>rained</b> &amp; rained."
+        "</p><script>steal()</script><ul><li>one</li></ul></body></html>"
+    )
+    tree = tree_of(epub(page), options={"split": "whole"})
+    assert (tree.format.name, tree.title) == ("epub", "A book")
+    assert tree.records[0].text == "## Night\n\nIt rained & rained.\n\n* one"
+
+
+# Several files at once.
+
+
+def test_a_zip_of_an_archive_leaves_out_what_is_no_tree() -> None:
+    chat = {
+        "title": "T",
+        "mapping": {
+            "a": {"message": None},
+            "b": {
+                "message": {"author": {"role": "user"}, "content": {"parts": ["Q"]}},
+                "parent": "a",
+            },
+        },
+    }
+    raw = zipped(
+        conversations__json=[chat, chat],
+        chat__html=b"<html>",
+        notes__txt=b"a text",
+        user__json={"email": "x"},
+    )
+    found = trees_of(raw)
+    assert [one.outline() for one in found] == [[("Q", None)]] * 2
+    assert len(found[0].report.warnings) == 3
+    assert not any("email" in str(one.head.imported) for one in found)
+
+
+def test_a_zip_of_texts_has_a_tree_for_each() -> None:
+    found = trees_of(zipped(one__md=b"# One", two__md=b"Two"))
+    assert [one.title for one in found] == ["One", "two"]
+
+
+def test_a_zip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from loom.transfer import uploads
+
+    raw = zipped(big__txt=b"a" * 100_000)
+    monkeypatch.setattr(uploads, "MAX_FILE", 50_000)
+    with pytest.raises(CommandError, match="more than 50,000 bytes"):
+        trees_of(raw)
