@@ -46,6 +46,8 @@ export class LoomPath extends HTMLElement {
   /** the position that is drawn, and the one that will be shown when it is */
   drawn = "";
   showing = "";
+  /** how often something that hangs here was told of: what was asked for before is older */
+  news = 0;
 
   connectedCallback() {
     this.page = pageOf();
@@ -102,6 +104,7 @@ export class LoomPath extends HTMLElement {
       const shared = this.shared();
       const url = (/** @type {string} */ after) => `${this.page?.web}/${this.what}?node=${this.page?.position}${after ? `&after=${after}` : ""}`;
       let markup;
+      const { news } = this;
       try {
         markup = await part(url(shared), move.signal);
       } catch (error) {
@@ -110,6 +113,7 @@ export class LoomPath extends HTMLElement {
         this.stretch().replaceChildren();
       }
       this.draw(markup, shared);
+      if (news !== this.news) this.refresh();
       this.drawn = this.page?.position ?? "";
       this.show();
       this.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { from } }));
@@ -271,6 +275,7 @@ export class LoomPath extends HTMLElement {
   /** Puts in what changed, as the server drew it for everybody, or fetches what that lacks.
    * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], weaves?: Record<string, string>, again?: boolean}} drawn */
   received({ nodes = {}, changed = [], beside = [], weaves = {}, again }) {
+    if (again || Object.keys(weaves).some((point) => this.isHere(point))) this.news += 1;
     if (again || (!this.page?.store && !this.stretch().hidden)) return this.refresh();
     if (!this.stretch().hidden) this.drawChanged(nodes, changed, beside);
     for (const [point, markup] of Object.entries(weaves)) if (this.isHere(point)) this.drawShared(point, markup);
@@ -356,11 +361,13 @@ export class LoomPath extends HTMLElement {
     const position = this.page?.position;
     const what = this.wanted === "path" ? this.what : "weave";
     this.wanted = "weave";
+    const { news } = this;
     try {
       const markup = await part(`${this.page?.web}/${what}?node=${position}`);
       if (position !== this.page?.position) return;
       if (what === "weave") this.drawWeave(parsed(markup));
       else this.draw(markup, "");
+      if (news !== this.news) this.refresh(what === "weave" ? what : "path");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     } finally {
