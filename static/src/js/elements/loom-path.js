@@ -365,9 +365,9 @@ export class LoomPath extends HTMLElement {
     try {
       const markup = await part(`${this.page?.web}/${what}?node=${position}`);
       if (position !== this.page?.position) return;
+      if (news !== this.news) return this.refresh(what === "weave" ? what : "path");
       if (what === "weave") this.drawWeave(parsed(markup));
       else this.draw(markup, "");
-      if (news !== this.news) this.refresh(what === "weave" ? what : "path");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     } finally {
