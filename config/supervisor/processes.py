@@ -72,7 +72,7 @@ def free_port(host: str, port: int) -> int:
 
 
 def read(words: list[str]) -> Options:
-    """The options. Raises StartError for a port that is taken or a folder that cannot be created."""
+    """The options. Raises StartError where a port is taken or no folder can be created."""
     given = _parser().parse_args(words)
     started_in = Path(os.environ.get("HEDDLE_STARTED_IN", "") or Path.cwd())
     data = started_in / (given.data or os.environ.get("HEDDLE_DATA", "") or ROOT / "var")

@@ -4,19 +4,22 @@ the candidates below its end. One query each; texts, marks and links are read by
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import Count, F, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from loom.access import Actor, Visit
 from loom.models import Node, Participant, Tree, Workspace
 from loom.queries.lookup import NEAREST, ONLY_WAY, root_of, selected_sql
 from loom.queries.node_context import NEAR, Around, Spot
-from loom.queries.node_rows import fetch, in_utc, listed
+from loom.queries.node_rows import NodeRow, fetch, in_utc, listed
+from loom.rules.samplers import written
 
 MOST_STEPS = 40  # of the only way down from the root, for a reader who has not been there yet
 
@@ -214,17 +217,27 @@ class Candidate(NamedTuple):
         return self.status in ("queued", "running")
 
 
+@dataclass(frozen=True)
+class Asked:
+    """How many candidates one participant was asked for, and with which settings."""
+
+    n: int
+    tokens: int | None
+    temperature: float | None
+    settings: str  # samplers, as a line names them
+
+
 @dataclass
 class Candidates:
     """`begun`: what made the first version of a slot, by slot; `coming` and `lost` below the
-    points, oldest first. `asked` is how many were asked for last, by the participant's name, at
+    points, oldest first. `asked` is what was asked for last, by the participant's name, at
     the version `asked_at`, the deepest of the path where anything was asked for."""
 
     begun: dict[int, Candidate] = field(default_factory=dict)
     coming: list[Candidate] = field(default_factory=list)
     lost: list[Candidate] = field(default_factory=list)
     asked_at: int | None = None
-    asked: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, Asked] = field(default_factory=dict)
 
 
 def candidates_of(
@@ -263,21 +276,52 @@ def candidates_of(
     return found
 
 
-def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, int]]:
-    """(where, how many by name) of the last go, the deepest and newest first."""
+def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, Asked]]:
+    """(where, what by name) of the last go, the deepest and newest first."""
     if not rows:
         return None, {}
     first = rows[0]
     since = first.created_at - AT_ONCE
     go = [one for one in rows if one.point_id == first.point_id and one.created_at >= since]
     # One line asks each of them: who failed and was asked again at once is counted once.
-    newest = {one.name: one.batch for one in reversed(go)}
-    many = Counter(one.name for one in reversed(go) if newest[one.name] == one.batch)
-    return first.point_id, dict(many)
+    newest = {one.name: one for one in reversed(go)}
+    many = Counter(one.name for one in reversed(go) if newest[one.name].batch == one.batch)
+    return first.point_id, {name: _asked_of(newest[name], count) for name, count in many.items()}
 
 
-def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, int]]:
-    """(where, how many by participant name) of what the actor asked for last on a path (row ids,
-    root first); (None, {}) if nowhere."""
+def _asked_of(one: Candidate, count: int) -> Asked:
+    samplers = written(one.settings) if one.settings else ""
+    return Asked(count, one.tokens, one.temperature, samplers)
+
+
+def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, Asked]]:
+    """(where, what by participant name) of what the actor asked for last on a path (row ids, root
+    first); (None, {}) if nowhere."""
     found = candidates_of((), (), by=actor.participant, path=path)
     return found.asked_at, found.asked
+
+
+def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, tuple[str, int]]:
+    """Where the second half of a split goes on, by row id: the text that was split, which keeps all
+    that is below it, and how much that is. Of halves that nobody continued (`children`: how many
+    texts are below each slot). No query without a split."""
+    halves = [
+        one for one in rows if one.rest is not None and not children.get(one.slot_id) and one.length
+    ]
+    wanted = {one.more.edited_from_id for one in halves if one.more.edited_from_id is not None}
+    if not wanted:
+        return {}
+    below = Node.objects.filter(
+        parent_slot=OuterRef("slot"), kind="text", pruned=False, slot=F("id")
+    )
+    count = below.order_by().values("parent_slot").annotate(n=Count("id")).values("n")
+    whole = Node.objects.filter(pk__in=wanted, version_pruned=False, slot__pruned=False)
+    found = {one.pk: one for one in whole.annotate(texts_below=Coalesce(Subquery(count), 0))}
+    rests = {}
+    for half in halves:
+        one = found.get(half.more.edited_from_id or 0)
+        if one is None or one.depth != half.depth - 1 or not one.text.endswith(half.text):
+            continue
+        if one.texts_below:
+            rests[half.id] = (one.local_id, one.texts_below)
+    return rests

@@ -48,6 +48,7 @@ class Who:
     is_agent: bool  # may be asked for a turn
     is_toy: bool  # the embedded model, which is for trying things out
     budget: str
+    length: int | None  # tokens of an answer at most, of those who write at all
     endpoint: Mapping[str, bool] = field(compare=False)  # what a test of it found
 
     @property
@@ -95,6 +96,7 @@ def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who
             endpoint=one.probe.get("found") or {},
             is_toy=one.kind == "model" and one.model_ref.partition(":")[0] == LOCAL,
             budget=one.budget,
+            length=one.max_tokens,
         )
         for place, one in enumerate(everybody)
     }

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -23,7 +23,7 @@ from loom.commands.registry import checked
 from loom.grammar.refs import Ref
 from loom.models import Generation, Tree
 from loom.queries.node_rows import NodeRow, writers_of
-from loom.queries.path_page import Candidate, Way, candidates_of
+from loom.queries.path_page import Asked, Candidate, Way, candidates_of, rests_of
 from loom.rules.errors import CommandError
 from loom.rules.identity import Pieces
 from loom.rules.samplers import written
@@ -126,6 +126,7 @@ class Card:
     asked_by: str = ""  # of one still coming
     before: int = 0  # candidates that begin before this one
     same: str = ""  # the whole text of a finished one
+    rest: str = ""  # of the second half of a split: the text that goes on whole, with all below it
     alike: tuple["Card", ...] = ()  # others of the same text, folded into this one
 
     @property
@@ -144,7 +145,7 @@ class Weave:
     total: int
     coming: int
     is_root: bool
-    asked: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, Asked] = field(default_factory=dict)
     asked_here: bool = False
 
     @property
@@ -155,7 +156,7 @@ class Weave:
     @property
     def asked_json(self) -> str:
         """`asked`, for the page's scripts."""
-        return json.dumps(self.asked)
+        return json.dumps({name: asdict(one) for name, one in self.asked.items()})
 
     @property
     def more(self) -> int:
@@ -191,7 +192,7 @@ def woven(
     cast: dict[str, Who],
     *,
     failed: Sequence[Candidate] = (),
-    asked: dict[str, int] | None = None,
+    asked: dict[str, Asked] | None = None,
     asked_here: bool = False,
 ) -> Weave:
     """The weave, in the order in which it was begun.
@@ -200,10 +201,14 @@ def woven(
     """
     begun, coming = hanging.begun, hanging.coming
     pieces = hanging.pieces
-    cards = [
-        (_order(row, begun), _card(row, cast, begun, pieces[row.id], hanging.children))
-        for row in hanging.rows
-    ]
+    rests = rests_of(hanging.rows, hanging.children)
+    cards = []
+    for row in hanging.rows:
+        card = _card(row, cast, begun, pieces[row.id], hanging.children)
+        if row.id in rests:
+            whole, below = rests[row.id]
+            card = replace(card, rest=whole, children=below)
+        cards.append((_order(row, begun), card))
     cards += [((one.created_at, one.pk), _stream(one, cast)) for one in coming]
     cards += [((one.created_at, one.pk), _lost(one, cast)) for one in failed]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
@@ -346,6 +351,7 @@ def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
             "name": who.name,
             "model": who.model,
             "colour": who.colour,
+            "length": who.length,
             "is_toy": who.is_toy,
             "samplers": who.samplers,
         }

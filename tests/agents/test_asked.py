@@ -4,7 +4,7 @@ import pytest
 
 from loom.access import Actor
 from loom.models import Node, Participant, Tree
-from loom.queries.path_page import asked_on
+from loom.queries.path_page import Asked, asked_on
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
@@ -22,7 +22,7 @@ def test_an_agent_that_acted_is_not_offered_for_candidates(
     assert asked_on(actor, tree, path) == (None, {})
     for one in ask("continue n:2"):
         run(one)
-    assert asked_on(actor, tree, path) == (path[0], {"Marie": 2})
+    assert asked_on(actor, tree, path) == (path[0], {"Marie": Asked(2, None, None, "")})
 
 
 def test_who_is_asked_again_at_once_is_counted_once(
@@ -31,4 +31,4 @@ def test_who_is_asked_again_at_once_is_counted_once(
     path = [Node.objects.get(tree=tree, local_id=opening).pk]
     ask("continue n:3")
     ask("continue n:1")
-    assert asked_on(actor, tree, path) == (path[0], {"Marie": 1})
+    assert asked_on(actor, tree, path) == (path[0], {"Marie": Asked(1, None, None, "")})

@@ -14,7 +14,7 @@ from agents.providers.exchange import Failure, Limits, of_status
 from loom.access import Actor, get_visit
 from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Tree
-from loom.queries.node_rows import rows_of
+from loom.queries.node_rows import pieces_of, rows_of
 from loom.queries.path_page import way_of
 from loom.web.avatars import cast_of
 from loom.web.candidates import Card, cards_of, weave_of
@@ -30,7 +30,7 @@ def card_of(actor: Actor, tree: Tree, row: Generation) -> Card:
     """What the page shows of a generation."""
     way = way_of(get_visit(actor.user, tree.uid), row.point, most=1)
     rows = rows_of(cards_of(way, {}))
-    cards = weave_of(actor, way, rows, cast_of(actor)).cards
+    cards = weave_of(actor, way, rows, pieces_of(rows), cast_of(actor)).cards
     return next(one for one in cards if one.generation == row.uid)
 
 

@@ -68,22 +68,76 @@ def test_each_model_gives_its_own_number_in_one_go(
     assert third
 
 
-def test_the_choice_of_a_path_is_offered_there_again(
+def test_what_a_path_was_asked_is_offered_there_and_not_applied(
     heddle: Heddle, visit: Open, duo: tuple[str, str]
 ) -> None:
     tree = heddle.tree("Choice", "Marie opens the door.")
     page = live(visit(f"/trees/{tree}"))
     choose(page, Second=2)
+    page.get_by_label("tokens").fill("120")
+    page.get_by_label("temperature").fill("0.7")
     go(page)
     expect(page.locator(".card[data-id]").first).to_be_visible()
+    expect(page.locator("[data-offer]")).to_be_hidden()
     page.evaluate("localStorage.clear()")
     page.reload()
     live(page)
+    expect(page.locator("[data-agents-shown]")).to_have_text(duo[0])
+    expect(page.locator('[name="n"]')).to_have_value("3")
+    page.get_by_role("button", name="Here before: Second ×2").click()
     expect(page.locator("[data-agents-shown]")).to_have_text("Second")
     expect(page.locator('[name="n"]')).to_have_value("2")
+    expect(page.locator("[data-offer]")).to_be_hidden()
+    page.get_by_label("tokens").fill("50")
     heddle.provider.script(says("Otherwise."), says("Or so."))
     page.get_by_role("button", name="More like these").click()
     expect(page.locator(".card[data-id]")).to_have_count(3)
+    for seen in heddle.provider.seen[-2:]:
+        assert (seen.json["max_tokens"], seen.json["temperature"]) == (120, 0.7)
+
+
+def test_what_a_person_chose_stays_chosen_wherever_they_go(
+    heddle: Heddle, visit: Open, duo: tuple[str, str]
+) -> None:
+    tree = heddle.tree("Stays", "Marie opens the door.", "She looks out.")
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, **{duo[0]: 1})
+    go(page)
+    expect(page.locator(".card[data-id]")).to_have_count(1)
+    page.locator("main").press("ArrowLeft")
+    expect(page.locator("article.node")).to_have_count(1)
+    choose(page, Second=4)
+    page.get_by_label("tokens").fill("33")
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowRight"):
+        at = page.evaluate("document.querySelector('loom-tree').page.position")
+        page.locator("main").press(key)
+        page.wait_for_function(
+            "at => document.querySelector('loom-path').drawn !== at"
+            " && !document.querySelector('main').ariaBusy",
+            arg=at,
+        )
+        expect(page.locator("[data-agents-shown]")).to_have_text("Second ×4")
+        expect(page.get_by_label("tokens")).to_have_value("33")
+
+
+def test_the_length_of_an_answer_is_shown_as_a_number(
+    heddle: Heddle, visit: Open, duo: tuple[str, str]
+) -> None:
+    tree = heddle.tree("Length", "Marie opens the door.")
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, Second=1)
+    expect(page.get_by_label("tokens")).to_have_attribute("placeholder", "100")
+    expect(page.get_by_label("tokens")).to_have_value("")
+    go(page)
+    expect(page.locator(".card[data-id]")).to_have_count(1)
+    assert heddle.provider.seen[-1].json["max_tokens"] == 100
+    book = heddle.tree("Length of a book", "Marie opens the door.", mode="buffer")
+    page.goto(f"{heddle.url}/trees/{book}")
+    live(page)
+    expect(page.get_by_label("tokens")).to_have_value("80")
+    go(page)
+    expect(page.locator(".card[data-id]").first).to_be_visible()
+    assert heddle.provider.seen[-1].json["max_tokens"] == 80
 
 
 def test_all_are_stopped_at_once(heddle: Heddle, visit: Open, duo: tuple[str, str]) -> None:

@@ -16,9 +16,14 @@ def test_what_is_written_offline_is_kept_and_sent_when_there_is_a_connection(
     expect(page.locator("[data-spoken]")).to_contain_text("Offline. What you type is kept.")
     page.locator("#composer-text").fill("Written in a tunnel.")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.locator("[data-live]")).to_contain_text("1 not sent yet, kept here")
+    expect(page.locator("[data-live]")).to_have_text("offline · 1 not sent yet, kept here")
+    unsent = page.locator(".stretch > .unsent")
+    expect(unsent.locator(".text")).to_have_text("Written in a tunnel.")
+    pale = "(one) => getComputedStyle(one).color"
+    assert unsent.evaluate(pale) != page.locator("article.node .text").evaluate(pale)
     page.context.set_offline(False)
     expect(page.locator(".stretch")).to_contain_text("Written in a tunnel.", timeout=30_000)
+    expect(unsent).to_have_count(0, timeout=30_000)
     expect(page.locator(".dot")).to_have_attribute("data-state", "live", timeout=30_000)
 
 

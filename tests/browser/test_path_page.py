@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from tests.browser.conftest import DESK, PHONE, Heddle, Open
 from tests.browser.test_two_people import live
@@ -81,6 +81,39 @@ def test_exports_are_of_the_path_that_is_read(heddle: Heddle, visit: Open) -> No
     for name in ("Markdown", "text", "JSON"):
         link = page.locator("a[data-export]", has_text=re.compile(f"^{name}$"))
         expect(link).to_have_attribute("href", re.compile(f"node={one}$"))
+
+
+def test_candidates_that_come_while_the_page_moves_are_not_lost(
+    heddle: Heddle, visit: Open
+) -> None:
+    heddle.provider.script(says("One."), says("Two."), says("Three."))
+    tree = heddle.tree("Late", "Start.", "Here.")
+    page = live(visit(f"/trees/{tree}"))
+    at = page.locator("article.node").last.get_attribute("data-id")
+    page.locator("main").press("ArrowLeft")
+    expect(page.locator("article.node")).to_have_count(1)
+    # The answer to the move is from before the candidates, and arrives after them.
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    page.route(re.compile(r"/path\?node="), hold)
+    page.locator("main").press("ArrowRight")
+    page.wait_for_function("at => document.querySelector('loom-tree').page.position === at", arg=at)
+    while not held:
+        page.evaluate("1")
+    heddle.line(tree, f"continue from {at} n:3")
+    expect(page.locator(".card[data-id]")).to_have_count(3)
+    route, answer = held[0]
+    route.fulfill(response=answer)
+    expect(page.locator("article.node")).to_have_count(2)
+    expect(page.locator(".card[data-id]")).to_have_count(3)
+    expect(page.locator("main")).not_to_have_attribute("aria-busy", "true")
+    expect(page.locator(".card[data-id]")).to_have_count(3)
 
 
 def test_a_text_with_more_below_than_fits_is_opened_at_its_start(

@@ -29,11 +29,11 @@ def test_a_line_carries_samplers_and_more_like_these_repeats_them(
     node = write("Once")
     one = asked(say, f'continue from {node} tokens:9 settings:"top_p=0.9 seed=7"')
     assert (one.settings, one.tokens) == ({"top_p": 0.9, "seed": 7}, 9)
-    same = asked(say, again(one, node))
+    same = asked(say, again(one, one.participant.name, node))
     assert (same.settings, same.tokens, same.point) == (one.settings, 9, one.point)
     stops = asked(say, f'continue from {node} settings:"{{\\"stop\\": [\\"\\\\n\\"]}}"')
     assert stops.settings == {"stop": ["\n"]}
-    assert asked(say, again(stops)).settings == stops.settings
+    assert asked(say, again(stops, stops.participant.name)).settings == stops.settings
 
 
 @pytest.mark.parametrize("settings", ["top_p=3", "colour=1", "{"])

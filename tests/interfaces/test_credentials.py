@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from loom.api import auth
 from loom.commands import people
-from loom.live.reads import Pass, memberships, standing
+from loom.live.reads import Pass, memberships, verdicts_of
 from loom.models import ApiKey, Tree, User, UserSession
 
 pytestmark = pytest.mark.django_db
@@ -284,6 +284,6 @@ def test_a_socket_of_a_key_has_the_role_that_its_scope_leaves(owner: User, grove
     key, _ = people.make_key(owner, "k", scope="read", days=1)
     ticket = Pass(owner.pk, grove.pk, None, key_id=key.pk, scope="read")
     assert memberships({ticket}) == {ticket: "reader"}
-    assert standing({ticket}) == {ticket: "reader"}
+    assert verdicts_of({ticket}) == {ticket: "reader"}
     ApiKey.objects.filter(pk=key.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert standing({ticket}) == {ticket: 4401}
+    assert verdicts_of({ticket}) == {ticket: 4401}

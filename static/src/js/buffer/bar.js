@@ -1,6 +1,6 @@
 // @ts-check
-// The line below the text: which edits wait and what they will mean, why one was refused, and
-// whether the hairlines between nodes are drawn.
+// What is said of edits, at the passage: which wait and what they will mean, and why one was
+// refused. And the line below the text: how much is written, and whether hairlines are drawn.
 
 import { t, tn } from "../t.js";
 import { make } from "../tree/forms.js";
@@ -20,8 +20,11 @@ function button(words, run = () => {}) {
 }
 
 export class EditBar {
-  /** @param {HTMLElement} host */
-  constructor(host) {
+  /** @param {HTMLElement} host @param {import("../editor/open.js").BufferEditor} editor */
+  constructor(host, editor) {
+    this.editor = editor;
+    /** the node whose passage the words stand at; "": they stand below the text */
+    this.slot = "";
     this.words = make("p", { className: "book-said", role: "status" });
     const seams = make("button", { type: "button", className: "quiet seams", textContent: t("Node boundaries") });
     const show = (/** @type {boolean} */ shown) => {
@@ -36,7 +39,8 @@ export class EditBar {
     });
     show(localStorage.getItem(SEAMS) !== "off");
     this.count = make("span", { className: "soft book-kept" });
-    host.append(make("div", { className: "book-bar" }, this.words, this.count, seams));
+    this.line = make("div", { className: "book-bar" }, this.words, this.count, seams);
+    host.append(this.line);
     /** @type {any} */
     this.late = 0;
     /** @type {((way: string) => void) | null} */
@@ -56,51 +60,63 @@ export class EditBar {
     else this.late = setTimeout(() => say(t("draft not saved yet")), PATIENCE_MS);
   }
 
-  /** @param {(Node | string)[]} parts */
-  show(...parts) {
+  /** Says something at the passage of a node, or below the text. @param {string} slot @param {(Node | string)[]} parts */
+  showAt(slot, ...parts) {
     this.words.replaceChildren(...parts);
+    if (slot === this.slot && (slot === "" || this.words.closest(".passage"))) return;
+    this.slot = slot;
+    if (slot) return this.editor.sayAt(this.words, slot);
+    this.line.prepend(this.words);
+    this.editor.sayAt(null);
   }
 
-  /** What edits wait. @param {{id: string}[]} pending @param {{way: string, save: () => void, back: () => void}} may */
+  /** Nothing is left to say. */
+  clear() {
+    this.showAt("");
+  }
+
+  /** What edits wait. @param {{id: string, slot: string}[]} pending @param {{way: string, save: () => void, back: () => void}} may */
   tell(pending, { way, save, back }) {
     if (this.answer || (this.isRefused && pending.length)) return;
     this.isRefused = false;
     const names = pending.map(({ id }) => id).join(", ");
-    if (!pending.length) return void (this.words.childElementCount && this.show());
+    if (!pending.length) return void (this.words.childElementCount && this.clear());
     if (this.words.dataset.names === `${names} ${way}` && this.words.childElementCount) return;
     this.words.dataset.names = `${names} ${way}`;
     const kept = way === "fork" ? t("will be saved as a branch when you leave") : t("will be saved as a version when you leave");
-    this.show(`${t("Edit of {names}:", { names })} `, make("span", { className: "soft", textContent: way ? kept : t("unsaved") }), " ", button(t("Save"), save), " ", button(t("Discard"), back));
+    const slot = pending.find((one) => one.slot === this.slot)?.slot ?? pending[0].slot;
+    this.showAt(slot, `${t("Edit of {names}:", { names })} `, make("span", { className: "soft", textContent: way ? kept : t("unsaved") }), " ", button(t("Save"), save), " ", button(t("Discard"), back));
   }
 
-  /** What an edit shall mean; the answer is remembered by whoever asks. @param {string} id @returns {Promise<string>} */
-  ask(id) {
+  /** What an edit shall mean; the answer is remembered by whoever asks.
+   * @param {{id: string, slot: string}} stretch @returns {Promise<string>} */
+  ask({ id, slot }) {
     return new Promise((done) => {
       const end = (/** @type {string} */ way) => {
         this.answer = null;
-        this.show();
+        this.clear();
         done(way);
       };
       this.answer?.("");
       this.answer = end;
       const choices = meanings().flatMap(([way, words]) => [" ", button(words, () => end(way))]);
-      this.show(t("How should this edit of {id} be saved?", { id }), ...choices, " ", button(t("Later"), () => end("")));
+      this.showAt(slot, t("How should this edit of {id} be saved?", { id }), ...choices, " ", button(t("Later"), () => end("")));
       this.words.querySelector("button")?.focus();
     });
   }
 
-  /** Why an edit was not saved, and what can be done. @param {string} id @param {{message: string, hint: string}} why
-   * @param {{branch?: () => void, back?: () => void}} may */
-  refuse(id, { message, hint }, { branch, back }) {
+  /** Why an edit was not saved, and what can be done. @param {{id: string, slot: string}} stretch
+   * @param {{message: string, hint: string}} why @param {{branch?: () => void, back?: () => void}} may */
+  refuse({ id, slot }, { message, hint }, { branch, back }) {
     this.isRefused = true;
     this.words.dataset.names = "";
     const end = (/** @type {() => void} */ run) => () => {
       this.isRefused = false;
-      this.show();
+      this.clear();
       run();
     };
     const said = make("span", { className: "bad", textContent: `${id ? `${id}: ` : ""}${message} ${hint}` });
     const ways = [branch && button(t("Save as a branch"), end(branch)), back && button(t("Discard"), end(back))];
-    this.show(said, ...ways.flatMap((way) => (way ? [" ", way] : [])));
+    this.showAt(slot, said, ...ways.flatMap((way) => (way ? [" ", way] : [])));
   }
 }

@@ -35,10 +35,15 @@ export class Wheel {
       made.addEventListener("click", () => this.pick(step));
       return made;
     };
-    const keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), ` ${t("accept")} · `, make("kbd", { textContent: isMac ? "⌃⌥ ↑↓" : "Alt ↑↓" }), ` ${t("choose")}`);
-    const bar = make("p", { className: "wheel" }, turn(t("Previous candidate"), "‹", -1), this.drawCount(), turn(t("Next candidate"), "›", 1), keys);
+    this.keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), ` ${t("accept")} · `, make("kbd", { textContent: isMac ? "⌃⌥ ↑↓" : "Alt ↑↓" }), ` ${t("choose")}`);
+    const bar = make("p", { className: "wheel" }, turn(t("Previous candidate"), "‹", -1), this.drawCount(), turn(t("Next candidate"), "›", 1), this.keys);
     host.append(bar);
     return bar;
+  }
+
+  /** Shows the keys only while they work. */
+  showKeys() {
+    if (this.keys) this.keys.hidden = !this.editor.isAtGhost;
   }
 
   drawCount() {
@@ -78,6 +83,7 @@ export class Wheel {
     const tail = this.editor.tail;
     const goesOn = text.startsWith(tail) && text.length > tail.length;
     this.editor.haunt(card && goesOn ? { text: text.slice(tail.length), colour: Number(card.getAttribute("data-who")) } : null);
+    this.showKeys();
   }
 
   /** @param {string} words */

@@ -87,5 +87,7 @@ function heardBy(host, page) {
     take: () => host.wheel?.take(),
     pasted: (what) => host.writing?.tell(what),
     pick: (step) => host.wheel?.pick(step),
+    isComing: () => document.querySelector("loom-weave .card.coming") !== null,
+    reached: () => host.wheel?.showKeys(),
   };
 }

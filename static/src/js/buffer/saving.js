@@ -83,7 +83,7 @@ export class Saving {
   /** @param {Stretch[]} which */
   async saveEdits(which) {
     if (!which.length) return;
-    const way = this.way || (await this.host.bar?.ask(which[0].id));
+    const way = this.way || (await this.host.bar?.ask(which[0]));
     if (!way) throw new Refused({ message: t("Not saved.") }, 0);
     localStorage.setItem(REMEMBERED, way);
     for (const stretch of way === "fork" ? which.slice(0, 1) : which) await this.saveEdit(stretch, way);
@@ -106,7 +106,7 @@ export class Saving {
   /** @param {Refused} error @param {Stretch} stretch */
   refused(error, stretch) {
     this.no.set(stretch.slot, stretch.text);
-    this.host.bar?.refuse(stretch.id, error, {
+    this.host.bar?.refuse(stretch, error, {
       branch: error.code === "CONFLICT" ? () => void this.queue(() => this.saveEdit(stretch, "fork")) : undefined,
       back: () => this.putBack(stretch.slot),
     });
@@ -151,7 +151,7 @@ export class Saving {
       this.rehome(place, { slot: id, kind: "buffer" });
     } catch (error) {
       editor.takeBack(name);
-      if (error instanceof Refused) this.host.bar?.refuse("", error, {});
+      if (error instanceof Refused) this.host.bar?.refuse({ id: "", slot: "" }, error, {});
       throw error;
     }
   }

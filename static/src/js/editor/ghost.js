@@ -6,7 +6,7 @@ import { Decoration, EditorView, keymap, WidgetType } from "@codemirror/view";
 import { nextWord } from "./runs.js";
 
 /** @typedef {{text: string, colour: number}} Ghost */
-/** @typedef {{take: () => void, pick: (step: number) => void}} Wheel */
+/** @typedef {{take: () => void, pick: (step: number) => void, isComing: () => boolean}} Wheel */
 
 /** @type {import("@codemirror/state").StateEffectType<Ghost | null>} */
 export const haunt = StateEffect.define();
@@ -54,20 +54,21 @@ export const ghost = StateField.define({
     }),
 });
 
-/** The ghost, if the caret is at it. @param {EditorView} view */
-function reached(view) {
+/** The ghost, if the caret is at it: only there do its keys work. @param {EditorView} view */
+export function reached(view) {
   const { main } = view.state.selection;
   const now = view.state.field(ghost);
   return now?.text && main.empty && main.head === view.state.doc.length ? now : null;
 }
 
 /** The keys at a ghost. @param {Wheel} wheel */
-export function ghostKeys({ take, pick }) {
+export function ghostKeys({ take, pick, isComing }) {
   const at = (/** @type {(view: EditorView, ghost: Ghost) => void} */ run) => (/** @type {EditorView} */ view) => {
     const now = reached(view);
     if (now) run(view, now);
     return now !== null;
   };
+  const hide = at((view) => view.dispatch({ effects: haunt.of(null) }));
   const takeWord = at((view, now) => {
     const word = nextWord(now.text);
     const end = view.state.doc.length;
@@ -80,7 +81,8 @@ export function ghostKeys({ take, pick }) {
       { key: "Alt-ArrowDown", mac: "Ctrl-Alt-ArrowDown", run: at(() => pick(1)) },
       { key: "Alt-ArrowUp", mac: "Ctrl-Alt-ArrowUp", run: at(() => pick(-1)) },
       { key: "ArrowDown", run: at(() => pick(1)) },
-      { key: "Escape", run: at((view) => view.dispatch({ effects: haunt.of(null) })) },
+      // While something is coming, this key stops it, as everywhere on the page.
+      { key: "Escape", run: (view) => !isComing() && hide(view) },
     ]),
   );
 }

@@ -5,17 +5,19 @@ import { history, historyField, redo, redoDepth, standardKeymap, undo, undoDepth
 import { Compartment, EditorSelection, EditorState, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
-import { ghost, ghostKeys, haunt } from "./ghost.js";
+import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
 import { painter } from "./paint.js";
+import { passage, saidAt } from "./passage.js";
 import { codePoints, cut, joined, leastChange } from "./runs.js";
 import { formatted, setReading, writing } from "./writing.js";
 
 /** @typedef {import("./document-state.js").Leaf} Leaf */
 /**
  * `typed`: the text has changed by the person's hand; `placed`: the caret stands elsewhere;
+ * `reached`: whether the caret is at the ghost may be another; `isComing`: a candidate is;
  * `follow`: go to this node; `undo`, `redo`: where nothing that was typed is left for it;
  * `continue`, `save`: the keys for it; `take`, `pick`: at a ghost.
- * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void}} Heard
+ * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void}} Heard
  * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
@@ -73,6 +75,7 @@ export class BufferEditor {
         typist.of(me),
         book.init(() => bookOf(leaves, tail, me)),
         ghost,
+        passage,
         painter(cast),
         this.past.of(history()),
         undoesBook,
@@ -88,6 +91,7 @@ export class BufferEditor {
           const isTyped = update.transactions.some((one) => one.docChanged && !one.annotation(Transaction.remote));
           if (isTyped) heard.typed();
           if (update.selectionSet || isTyped) heard.placed();
+          if (update.selectionSet || update.focusChanged || update.docChanged) heard.reached();
         }),
         EditorView.domEventHandlers({
           mousedown: (event, view) => this.pressed(event, view, heard),
@@ -143,6 +147,11 @@ export class BufferEditor {
   touched() {
     const { nodes, dirty } = this.book;
     return nodes.flatMap((node, place) => (dirty.has(node.slot) ? [this.stretch(place)] : []));
+  }
+
+  /** Whether the keys of the ghost work: it is shown, and the caret is at it. */
+  get isAtGhost() {
+    return this.view.hasFocus && reached(this.view) !== null;
   }
 
   get tail() {
@@ -255,6 +264,28 @@ export class BufferEditor {
   /** @param {Partial<import("./document-state.js").Book>} changed */
   rebind(changed) {
     this.view.dispatch(outside(this.view.state, [], { ...this.book, ...changed }));
+  }
+
+  /** Shows something below the line of the caret where that is in a node's stretch, else below
+   * what was typed there; null: takes it away. @param {HTMLElement | null} element @param {string} [slot] */
+  sayAt(element, slot = "") {
+    const place = this.book.nodes.findIndex((node) => node.slot === slot);
+    if (!element || place < 0) return this.view.dispatch({ effects: saidAt.of(null) });
+    const { from, text } = this.stretch(place);
+    const { head } = this.view.state.selection.main;
+    const isInside = head >= from && head <= from + text.length;
+    this.view.dispatch({ effects: saidAt.of({ element, at: isInside ? head : this.typedAt(from, from + text.length) }) });
+  }
+
+  /** Where the last characters end that were typed in a stretch; its end where none were.
+   * @param {number} from @param {number} to */
+  typedAt(from, to) {
+    let [at, found] = [from, to];
+    for (const piece of cut(this.book.pieces, from, to)) {
+      at += piece.length;
+      if (piece.fresh) found = at;
+    }
+    return found;
   }
 
   /** Shows what a candidate would add, or nothing. @param {import("./ghost.js").Ghost | null} now */

@@ -23,6 +23,9 @@ const FEW_MS = 60;
 const TRIES = 12;
 
 export class LoomBuffer extends HTMLElement {
+  /** @type {string | undefined} what stood behind the text when a candidate was taken that is not drawn yet */
+  tailThen;
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
@@ -60,7 +63,7 @@ export class LoomBuffer extends HTMLElement {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const { signal } = /** @type {AbortController} */ (this.stop);
     const editor = (this.editor = takePlace(this, page, Editor, leaves));
-    this.bar = new EditBar(this);
+    this.bar = new EditBar(this, editor);
     this.writing = new Writing(this, editor, signal);
     this.saving = new Saving(this, page, editor);
     this.wheel = new Wheel(this, page, editor, signal);
@@ -162,13 +165,13 @@ export class LoomBuffer extends HTMLElement {
 
   /** A candidate is taken: words of it that were taken before are part of it, and the caret goes
    * to its end, unless it was still coming when it was taken.
-   * @param {{from: string, to: string, isLate?: boolean}} move */
-  taken({ from, to, isLate }) {
+   * @param {{from: string, to: string, card: string, isLate?: boolean}} move */
+  taken({ from, to, card: id, isLate }) {
     const { editor, page, place } = this;
     if (!editor || !page || !place) return;
     if (this.typing) this.keep();
     const { tail } = editor;
-    const card = this.wheel?.cardOf(to);
+    const card = this.wheel?.cardOf(id);
     const isPart = Boolean(tail && card && this.wheel?.textOf(card).startsWith(tail));
     if (isPart) {
       editor.cutPast();
@@ -177,8 +180,18 @@ export class LoomBuffer extends HTMLElement {
     }
     this.takes?.add({ from, to, tail: isPart ? tail : "" });
     if (isLate) return;
+    this.tailThen = isPart ? "" : tail;
     editor.toEnd();
     editor.focus();
+  }
+
+  /** What was typed since a candidate was taken, before its text was drawn: it comes behind that.
+   * @param {string} before what stood behind the text when it was taken */
+  typedSince(before) {
+    const { tail } = /** @type {BufferEditor} */ (this.editor);
+    if (!this.place || tail === before || !tail.startsWith(before)) return "";
+    this.page?.drafts.write(this.place, before);
+    return tail.slice(before.length);
   }
 
   moved() {
@@ -212,7 +225,10 @@ export class LoomBuffer extends HTMLElement {
       const place = placeAt(page, "buffer");
       const isElsewhere = !this.place || nameOf(place) !== nameOf(this.place);
       const from = this.place ? nameOf(this.place) : "";
+      const typed = isElsewhere && this.tailThen !== undefined ? this.typedSince(this.tailThen) : "";
+      this.tailThen = undefined;
       this.place = place;
+      if (typed) page.drafts.write(place, page.drafts.of(place) + typed);
       if (!isElsewhere) editor.update(now, null);
       else {
         editor.turn(from, nameOf(place), () => {

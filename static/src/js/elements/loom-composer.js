@@ -14,8 +14,6 @@ export class LoomComposer extends HTMLElement {
   estimate;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   weighing;
-  /** @type {string | undefined} where the reader chose models by hand */
-  chosen;
 
   connectedCallback() {
     this.page = pageOf();
@@ -28,6 +26,7 @@ export class LoomComposer extends HTMLElement {
     this.text.addEventListener("keydown", (event) => this.pressed(event), { signal });
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
     this.form.addEventListener("change", () => this.changed(), { signal });
+    this.querySelector("[data-offer]")?.addEventListener("click", () => this.accept(), { signal });
     this.page.addEventListener("moved", () => this.moved(), { signal });
     document.addEventListener("cast", () => this.asks?.show(this.asks.read()), { signal });
     document.addEventListener("cast", () => this.weigh(), { signal });
@@ -41,6 +40,8 @@ export class LoomComposer extends HTMLElement {
     if (weave) this.woven(madeOf(weave));
     this.loadDraft();
     this.weigh();
+    const isNew = this.page.settings.mode === "dialogue" && document.querySelector("loom-weave .empty");
+    if (isNew && document.activeElement === document.body) this.text.focus({ preventScroll: true });
   }
 
   disconnectedCallback() {
@@ -102,7 +103,11 @@ export class LoomComposer extends HTMLElement {
    * @param {string} action "respond" or "continue" */
   async go(action) {
     const book = /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (document.querySelector("loom-buffer[data-on]"));
-    if (book) return void (await book.go(action));
+    if (book) {
+      if (action === "respond") book.editor?.focus();
+      return void (await book.go(action));
+    }
+    if (action === "respond") this.text?.focus({ preventScroll: true });
     const text = this.text?.value ?? "";
     const at = this.page?.position ?? "";
     if (!text && action === "respond") return this.text?.focus();
@@ -153,14 +158,19 @@ export class LoomComposer extends HTMLElement {
 
   changed() {
     this.asks?.keep();
-    this.chosen = this.page?.position;
     this.showCost();
   }
 
-  /** Whom the reader asked on this path before is offered here, unless he chose anew here.
-   * @param {{point: string, asked: Record<string, number>}} weave */
-  woven({ point, asked }) {
-    if (this.chosen !== point) this.asks?.follow(asked);
+  /** Chooses those who were asked on this path before. */
+  accept() {
+    this.asks?.take();
+    this.showCost();
+  }
+
+  /** Whom the reader asked on this path before is offered here.
+   * @param {{asked: Record<string, import("../tree/asking.js").Asked>}} weave */
+  woven({ asked }) {
+    this.asks?.offer(asked);
     this.showCost();
   }
 

@@ -9,7 +9,9 @@ const SOON_MS = 150;
 const REST_MS = 400; // after a move the text comes first, and says when it is drawn
 
 export class LoomPanel extends HTMLElement {
+  /** the node that is wanted, the one that is shown, and what was fetched for it */
   node = "";
+  shown = "";
   drawn = "";
 
   connectedCallback() {
@@ -53,10 +55,15 @@ export class LoomPanel extends HTMLElement {
 
   async draw() {
     const url = (this.dataset.src ?? "") + (this.dataset.ofNode === undefined ? "" : this.node);
-    if (this.drawn === url || !this.checkVisibility() || this.querySelector("form, details[open]")) return;
+    // What is open stays open while its node is shown; what is typed in a form is kept as a draft.
+    const isInUse = this.querySelector("form, details[open]") !== null && (this.dataset.ofNode === undefined || this.shown === this.node);
+    if (this.drawn === url || !this.checkVisibility() || isInUse) return;
+    const { node } = this;
     try {
       const markup = await part(url);
+      if (node !== this.node) return;
       this.drawn = url;
+      this.shown = node;
       this.innerHTML = markup;
       showAges();
     } catch (error) {

@@ -6,6 +6,7 @@ import { part, Refused } from "../live/api.js";
 import { drawFolds } from "../tree/folds.js";
 import { pageOf } from "../tree/page.js";
 import { InView } from "../tree/in-view.js";
+import { drawUnsent } from "../tree/unsent.js";
 import { isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
 
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
@@ -45,6 +46,8 @@ export class LoomPath extends HTMLElement {
   /** the position that is drawn, and the one that will be shown when it is */
   drawn = "";
   showing = "";
+  /** how often something that hangs here was told of: what was asked for before is older */
+  news = 0;
 
   connectedCallback() {
     this.page = pageOf();
@@ -63,6 +66,7 @@ export class LoomPath extends HTMLElement {
     this.addEventListener("click", (event) => this.above(event), { signal });
     this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail.answer.generations ?? []), { signal });
     this.page.addEventListener("text", () => this.show(), { signal });
+    for (const name of ["waiting", "answered"]) this.page.outbox.addEventListener(name, () => this.markUnsent(), { signal });
     this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this);
     this.mark();
     this.open();
@@ -100,6 +104,7 @@ export class LoomPath extends HTMLElement {
       const shared = this.shared();
       const url = (/** @type {string} */ after) => `${this.page?.web}/${this.what}?node=${this.page?.position}${after ? `&after=${after}` : ""}`;
       let markup;
+      const { news } = this;
       try {
         markup = await part(url(shared), move.signal);
       } catch (error) {
@@ -108,6 +113,7 @@ export class LoomPath extends HTMLElement {
         this.stretch().replaceChildren();
       }
       this.draw(markup, shared);
+      if (news !== this.news) this.refresh();
       this.drawn = this.page?.position ?? "";
       this.show();
       this.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { from } }));
@@ -167,7 +173,15 @@ export class LoomPath extends HTMLElement {
     if (weave) drawn?.draw(weave);
   }
 
+  /** Draws what could not be sent from here. An editor shows it as what is written. */
+  markUnsent() {
+    const { page } = this;
+    if (!page || this.stretch().hidden) return;
+    this.view?.still(() => drawUnsent(this.stretch(), page.outbox.waiting ? page.outbox.left() : [], page.position));
+  }
+
   mark() {
+    this.markUnsent();
     const nodes = this.nodes();
     nodes.forEach((node, at) => node.classList.toggle("last", at === nodes.length - 1));
     if (this.page) drawFolds(nodes, this.page.folds);
@@ -261,6 +275,7 @@ export class LoomPath extends HTMLElement {
   /** Puts in what changed, as the server drew it for everybody, or fetches what that lacks.
    * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], weaves?: Record<string, string>, again?: boolean}} drawn */
   received({ nodes = {}, changed = [], beside = [], weaves = {}, again }) {
+    if (again || Object.keys(weaves).some((point) => this.isHere(point))) this.news += 1;
     if (again || (!this.page?.store && !this.stretch().hidden)) return this.refresh();
     if (!this.stretch().hidden) this.drawChanged(nodes, changed, beside);
     for (const [point, markup] of Object.entries(weaves)) if (this.isHere(point)) this.drawShared(point, markup);
@@ -346,9 +361,11 @@ export class LoomPath extends HTMLElement {
     const position = this.page?.position;
     const what = this.wanted === "path" ? this.what : "weave";
     this.wanted = "weave";
+    const { news } = this;
     try {
       const markup = await part(`${this.page?.web}/${what}?node=${position}`);
       if (position !== this.page?.position) return;
+      if (news !== this.news) return this.refresh(what === "weave" ? what : "path");
       if (what === "weave") this.drawWeave(parsed(markup));
       else this.draw(markup, "");
     } catch (error) {

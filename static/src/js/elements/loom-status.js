@@ -5,7 +5,7 @@ import { pageOf } from "../tree/page.js";
 import { speak } from "../tree/feedback.js";
 import { language, t, tn } from "../t.js";
 
-const WORDS = { waiting: t("connecting"), live: t("live"), offline: t("offline, reconnecting"), gone: t("disconnected") };
+const WORDS = { waiting: t("connecting"), live: t("live"), offline: t("offline"), gone: t("disconnected") };
 
 export class LoomStatus extends HTMLElement {
   /** @type {keyof typeof WORDS} */
@@ -34,6 +34,7 @@ export class LoomStatus extends HTMLElement {
     const before = this.state;
     this.state = state;
     this.reason = reason;
+    this.closest("loom-tree")?.setAttribute("data-connection", state);
     if (state === "offline" && before === "live") speak(t("Offline. What you type is kept."));
     if (state === "live" && before === "offline") speak(t("Connected again."));
     this.draw();

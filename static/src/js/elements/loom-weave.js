@@ -2,6 +2,7 @@
 // The weave: continuations of the position side by side, those still coming among them.
 
 import { json, part, Refused } from "../live/api.js";
+import { isTyping } from "../tree/typing.js";
 import { hintFor } from "../tree/combos.js";
 import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/asking.js";
 import { compare } from "../tree/compare.js";
@@ -12,6 +13,7 @@ import { t } from "../t.js";
 
 const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
 const isComing = (/** @type {Element} */ card) => card.classList.contains("coming");
+const isPlain = (/** @type {MouseEvent} */ event) => !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 const isSilent = (/** @type {Element} */ card) => isComing(card) && !card.querySelector("[data-text]")?.textContent;
 
 export class LoomWeave extends HTMLElement {
@@ -22,6 +24,8 @@ export class LoomWeave extends HTMLElement {
   taken = "";
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   looking;
+  /** @type {Set<string>} running ones that this reader asked for, wherever */
+  mine = new Set();
   /** @type {Set<string>} failed ones that were seen */
   dismissed = new Set();
 
@@ -37,6 +41,8 @@ export class LoomWeave extends HTMLElement {
     this.page.addEventListener("said", (event) => this.noteLine(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("generation.ended", (event) => this.ended(event.payload.generation));
     this.addEventListener("click", (event) => this.clicked(event), { signal });
+    for (const name of ["focusin", "focusout"]) document.addEventListener(name, () => queueMicrotask(() => this.hint()), { signal });
+    this.page.events.on("generation.started", ({ payload: { generation } }) => generation.asked_by === this.page?.settings.me && this.mine.add(generation.id));
     this.finishDrawing();
   }
 
@@ -86,8 +92,7 @@ export class LoomWeave extends HTMLElement {
       const text = this.texts.get(keyOf(card));
       if (text !== undefined) this.write(card, text);
     }
-    const hint = this.querySelector(".weave-hint");
-    if (hint) hint.textContent = hintFor(this.page?.settings.keys ?? [], this.page?.can.continue === true, this.coming().length > 0);
+    this.hint();
     showRest(this);
     clearTimeout(this.looking);
     // Places in the queue change with what is asked elsewhere, and a provider may ask to wait.
@@ -95,6 +100,14 @@ export class LoomWeave extends HTMLElement {
     this.page?.emit("weave", madeOf(this));
     this.light();
     this.offerAll();
+  }
+
+  /** Says which keys work now. */
+  hint() {
+    const hint = this.querySelector(".weave-hint");
+    const now = { may: this.page?.can.continue === true, coming: this.coming().length > 0, typing: isTyping(document.activeElement) };
+    const words = hintFor(this.page?.settings.keys ?? [], now);
+    if (hint && hint.textContent !== words) hint.textContent = words;
   }
 
   /** Lights the continuation that → leads to. */
@@ -139,6 +152,7 @@ export class LoomWeave extends HTMLElement {
 
   /** @param {{id: string, node: string | null, status: string, error: any}} generation */
   ended(generation) {
+    this.mine.delete(generation.id);
     const card = this.querySelector(`.coming[data-generation="${CSS.escape(generation.id)}"]`);
     const text = this.texts.get(generation.id) ?? "";
     this.texts.delete(generation.id);
@@ -164,7 +178,10 @@ export class LoomWeave extends HTMLElement {
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
     if (act === "stop") this.halt([card]);
-    else if (/** @type {Element} */ (event.target).closest("[data-go]") && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.page?.emit("taken", { from: this.page.position, to: card.getAttribute("data-id") ?? "" });
+    else if (isPlain(event) && /** @type {Element} */ (event.target).closest(".card-text [data-go]")) {
+      event.preventDefault();
+      this.take(card);
+    }
     // Its line, where the button has one, is said by the tree as any button's is.
     else if (act === "dismiss") this.dismiss(card);
     else if (isComing(card)) this.take(card);
@@ -207,17 +224,26 @@ export class LoomWeave extends HTMLElement {
   take(card) {
     if (card.classList.contains("failed")) return;
     if (stopsRest()) this.halt(this.coming().filter((one) => one !== card && one.getAttribute("data-asked-by") === this.page?.settings.me));
-    if (!isComing(card)) return this.goTo(card.getAttribute("data-id") ?? "");
+    if (!isComing(card)) return this.goTo(card.getAttribute("data-id") ?? "", { to: this.restOf(card) });
     for (const one of this.cards()) one.classList.remove("taken");
     this.taken = keyOf(card);
     card.classList.add("taken");
     /** @type {HTMLElement} */ (card).dataset.taken = t("will be accepted when it ends");
   }
 
-  /** Goes to a candidate that was taken. @param {string} id @param {{isStill?: boolean}} [how] */
-  goTo(id, how) {
-    this.page?.emit("taken", { from: this.page.position, to: id, isLate: how?.isStill });
-    this.page?.go(id, how);
+  /** Goes to a candidate that was taken. @param {string} id @param {{isStill?: boolean, to?: string}} [how] to: where its text goes on */
+  goTo(id, { isStill = false, to = "" } = {}) {
+    this.page?.emit("taken", { from: this.page.position, card: id, to: to || id, isLate: isStill });
+    this.page?.go(to || id, { isStill });
+  }
+
+  /** The end of the text that was split into this card and what is above it; "" where it was not.
+   * @param {Element} card */
+  restOf(card) {
+    const rest = card.getAttribute("data-rest") ?? "";
+    const { store } = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    const slot = rest ? store?.slotOf(rest) : null;
+    return store && slot !== null && slot !== undefined ? store.standing(store.leafBelow(slot)) : rest;
   }
 
   /** @param {number} key */
@@ -229,12 +255,22 @@ export class LoomWeave extends HTMLElement {
 
   /** Stops what is coming; its text is kept. True where something was. @param {Element[]} [cards] */
   halt(cards = this.coming()) {
-    for (const card of cards) {
-      json(`/api/generations/${keyOf(card)}/stop`, { method: "POST", body: {} }).catch((error) => {
+    return this.stopAll(cards.map(keyOf));
+  }
+
+  /** Stops what is coming here, and what this reader asked for elsewhere. True where something was. */
+  haltAll() {
+    return this.stopAll([...new Set([...this.coming().map(keyOf), ...this.mine])]);
+  }
+
+  /** @param {string[]} generations */
+  stopAll(generations) {
+    for (const id of generations) {
+      json(`/api/generations/${id}/stop`, { method: "POST", body: {} }).catch((error) => {
         if (error instanceof Refused) this.page?.emit("refused", error);
       });
     }
-    return cards.length > 0;
+    return generations.length > 0;
   }
 
   /** @param {{line: string}} said */
@@ -242,8 +278,9 @@ export class LoomWeave extends HTMLElement {
     if (/^\s*(→|->)?\s*continue\b/.test(line) && !this.asked.includes(line)) this.asked = [line.replace(/ from \S+/, "")];
   }
 
-  /** Asks for more of the same kind: as was asked last, else as this place was asked. */
+  /** Asks for more of the same kind: as this place was asked, else as was asked last. */
   more() {
-    for (const line of this.asked.length ? this.asked : linesOf(this)) this.page?.say(line).catch(() => {});
+    const lines = madeOf(this).isHere || !this.asked.length ? linesOf(this) : this.asked;
+    for (const line of lines) this.page?.say(line).catch(() => {});
   }
 }

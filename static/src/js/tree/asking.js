@@ -1,10 +1,12 @@
 // @ts-check
 // What the composer's fields ask of models: who, how many of each, how long, how daring. The
-// choice is kept for the tree, and where somebody was asked on this path before, it is theirs.
+// choice of a person is kept for the tree, wherever they go in it; what was asked on a path is
+// offered there, and never chosen by itself.
 
 import { language, t, tn } from "../t.js";
 
 /** @typedef {import("./asking.js").ContinueFields} Fields */
+/** @typedef {{n: number, tokens: number | null, temperature: number | null, settings: string}} Asked what one participant was asked for */
 
 export class Asking {
   /** @param {HTMLFormElement} form @param {string} tree */
@@ -12,6 +14,8 @@ export class Asking {
     this.form = form;
     this.name = `heddle.asking.${tree}`;
     this.shown = form.querySelector("[data-agents-shown]");
+    /** @type {Record<string, Asked>} what the path was asked */
+    this.offered = {};
     this.load();
   }
 
@@ -52,14 +56,35 @@ export class Asking {
     this.show(this.read());
   }
 
-  /** Takes the choice of a path: how many of whom, by name. @param {Record<string, number>} asked */
-  follow(asked) {
-    const names = Object.keys(asked);
-    const same = new Set(Object.values(asked)).size === 1;
+  /** Offers what was asked on a path, where that is something else than what is chosen: it is
+   * taken by pressing. @param {Record<string, Asked>} asked by name */
+  offer(asked) {
+    const button = /** @type {HTMLElement | null} */ (this.form.querySelector("[data-offer]"));
+    if (!button) return;
+    this.offered = asked;
+    const known = Object.keys(asked).filter((name) => this.boxes().some((box) => box.value === name));
+    const { using, counts, n } = this.read();
+    const isSame = known.length === using.length && known.every((name) => using.includes(name) && String(asked[name].n) === (counts[name] || n || "1"));
+    button.hidden = !known.length || isSame;
+    button.textContent = button.hidden ? "" : t("Here before: {names}", { names: known.map((name) => `${name} ×${asked[name].n}`).join(", ") });
+    button.title = t("Choose these again");
+  }
+
+  /** Chooses what is offered. */
+  take() {
+    const names = Object.keys(this.offered);
+    const numbers = names.map((name) => this.offered[name].n);
+    const same = new Set(numbers).size === 1;
     const n = this.field("n");
-    if (names.length && same && n) n.value = String(asked[names[0]]);
-    this.choose(names, same ? {} : asked);
-    this.show(this.read());
+    if (same && n) n.value = String(numbers[0]);
+    for (const name of /** @type {const} */ (["tokens", "temperature"])) {
+      const values = new Set(names.map((one) => this.offered[one][name]));
+      const [value] = values;
+      const field = this.field(name);
+      if (field && values.size === 1 && value !== null) field.value = String(value);
+    }
+    this.choose(names, same ? {} : Object.fromEntries(names.map((name, at) => [name, numbers[at]])));
+    this.keep();
   }
 
   /** @param {string[]} using @param {Record<string, string | number>} counts */
@@ -76,7 +101,20 @@ export class Asking {
   /** @param {Required<Fields>} asking */
   show({ using, counts }) {
     const words = using.map((name) => (counts[name] ? `${name} ×${counts[name]}` : name));
-    if (this.shown) this.shown.textContent = words.join(", ") || "Whoever was last";
+    if (this.shown) this.shown.textContent = words.join(", ") || t("Last model");
+    this.showLength(using);
+    this.offer(this.offered);
+  }
+
+  /** How long an answer may be where the field says nothing: as those chosen are set up.
+   * @param {string[]} using */
+  showLength(using) {
+    const field = this.field("tokens");
+    if (!field) return;
+    const chosen = this.boxes().filter((box) => using.includes(box.value));
+    const lengths = chosen.flatMap((box) => Number(box.closest("[data-length]")?.getAttribute("data-length")) || []);
+    const [least, most] = [Math.min(...lengths), Math.max(...lengths)];
+    field.placeholder = lengths.length ? (least === most ? String(least) : `${least}–${most}`) : t("auto");
   }
 }
 
@@ -102,18 +140,29 @@ export function showRest(weave) {
   if (box) box.checked = stopsRest();
 }
 
-/** Where a weave hangs, and how many of whom the reader asked last on its path.
- * @param {Element} weave @returns {{point: string, asked: Record<string, number>}} */
+/** Where a weave hangs, and what the reader asked of whom last on its path, or there (`isHere`).
+ * @param {Element} weave @returns {{point: string, asked: Record<string, Asked>, isHere: boolean}} */
 export function madeOf(weave) {
   const section = /** @type {HTMLElement | null} */ (weave.querySelector("[data-weave]"));
-  return { point: section?.dataset.point ?? "", asked: JSON.parse(section?.dataset.asked || "{}") };
+  return { point: section?.dataset.point ?? "", asked: JSON.parse(section?.dataset.asked || "{}"), isHere: section?.hasAttribute("data-asked-here") === true };
 }
 
-/** The lines that ask the same again. @param {Element} weave */
+/** The lines that ask the same again, with every setting. @param {Element} weave */
 export function linesOf(weave) {
-  const { asked } = madeOf(weave);
-  const counts = Object.fromEntries(Object.entries(asked).map(([name, many]) => [name, String(Math.min(many, 10))]));
-  return continueLines({ n: "3", using: Object.keys(asked), counts });
+  return linesAgain(madeOf(weave).asked);
+}
+
+/** @param {Record<string, Asked>} asked by name */
+export function linesAgain(asked) {
+  const lines = new Set();
+  const alike = (/** @type {Asked} */ one, /** @type {Asked} */ other) => one.tokens === other.tokens && one.temperature === other.temperature && one.settings === other.settings;
+  for (const one of Object.values(asked)) {
+    const names = Object.keys(asked).filter((name) => alike(asked[name], one));
+    const counts = Object.fromEntries(names.map((name) => [name, String(Math.min(asked[name].n, 10))]));
+    const [tokens, temperature] = [one.tokens, one.temperature].map((value) => (value === null ? "" : String(value)));
+    for (const line of continueLines({ tokens, temperature, settings: one.settings, using: names, counts })) lines.add(line);
+  }
+  return lines.size ? [...lines] : continueLines({ n: "3" });
 }
 
 /** The keys that take a card: its own, and those of the same texts folded into it.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bare, continueLine, continueLines, costOf, dollars, inWords, isCommand, quoted, withText } from "./asking.js";
+import { linesAgain, bare, continueLine, continueLines, costOf, dollars, inWords, isCommand, quoted, withText } from "./asking.js";
 
 const reader = { tokens: 2000, how: "counted", length: 500, prices: { input: 1, output: 2 }, caches_from: null };
 const estimate = {
@@ -78,4 +78,17 @@ test("who gives the same number stands on one line", () => {
     'continue n:1 tokens:60 using agent:"B"',
   ]);
   assert.deepEqual(continueLines({ n: "2" }), ["continue n:2"]);
+});
+
+test("more of the same repeats every setting, each participant's own", () => {
+  const asked = {
+    Muse: { n: 2, tokens: 120, temperature: 0.7, settings: "" },
+    Keeper: { n: 1, tokens: null, temperature: null, settings: "min_p=0.1" },
+    Scribe: { n: 2, tokens: 120, temperature: 0.7, settings: "" },
+  };
+  assert.deepEqual(linesAgain(asked), [
+    'continue n:2 tokens:120 temperature:0.7 using agent:"Muse" agent:"Scribe"',
+    'continue n:1 settings:"min_p=0.1" using agent:"Keeper"',
+  ]);
+  assert.deepEqual(linesAgain({}), ["continue n:3"]);
 });

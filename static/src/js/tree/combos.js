@@ -57,11 +57,14 @@ export function capFor(groups, id) {
   return capsOf(comboFor(groups, id)).join(" ");
 }
 
-/** What the keys do at the weave, in one line.
- * @param {{keys: {id: string, combo: string}[]}[]} groups @param {boolean} may ask for more @param {boolean} coming */
-export function hintFor(groups, may, coming) {
+/** What the keys do at the weave, in one line: those that work where the focus is.
+ * @param {{keys: {id: string, combo: string}[]}[]} groups @param {{may: boolean, coming: boolean, typing: boolean}} now
+ * may: ask for more; typing: keys go into a text */
+export function hintFor(groups, { may, coming, typing }) {
+  const stop = t("{key} to stop", { key: capFor(groups, "stop") });
+  if (typing) return may && coming ? stop : "";
   const keys = `${capFor(groups, "take-1")}–${capFor(groups, "take-9")}`;
   if (!may) return t("{keys} to go there", { keys });
-  const then = coming ? t("{key} to stop", { key: capFor(groups, "stop") }) : t("{key} more like these", { key: capFor(groups, "more") });
+  const then = coming ? stop : t("{key} more like these", { key: capFor(groups, "more") });
   return `${t("{keys} to accept", { keys })} · ${then}`;
 }

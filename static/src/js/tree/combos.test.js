@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { capsOf, comboOf } from "./combos.js";
+import { capsOf, comboOf, hintFor } from "./combos.js";
 
 const press = (key, held = {}) => ({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...held });
 
@@ -31,4 +31,13 @@ test("combos are drawn as the keyboard has them", () => {
   assert.deepEqual(capsOf("Alt+ArrowLeft", true), ["⌃⌥", "←"]);
   assert.deepEqual(capsOf("g", false), ["g"]);
   assert.deepEqual(capsOf("", false), []);
+});
+
+test("only keys that work where the focus is are named", () => {
+  const keys = [["take-1", "1"], ["take-9", "9"], ["stop", "Escape"], ["more", "m"]].map(([id, combo]) => ({ id, combo }));
+  const hint = (/** @type {any} */ now) => hintFor([{ keys }], now);
+  assert.equal(hint({ may: true, coming: false, typing: false }), "1–9 to accept · m more like these");
+  assert.equal(hint({ may: true, coming: true, typing: true }), "Esc to stop");
+  assert.equal(hint({ may: true, coming: false, typing: true }), "");
+  assert.equal(hint({ may: false, coming: true, typing: true }), "");
 });

@@ -78,6 +78,8 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
   form.addEventListener("close-form", close);
   cancel.addEventListener("click", close);
   form.addEventListener("keydown", (event) => {
+    // What runs is stopped first, wherever the caret is.
+    if (event.key === "Escape" && document.querySelector(".card.coming, .turn.working")) return;
     event.stopPropagation();
     if (event.key === "Escape") close();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();

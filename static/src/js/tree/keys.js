@@ -6,16 +6,10 @@ import { comboOf } from "./combos.js";
 import { shut } from "./menus.js";
 import { toggleMode } from "./modes.js";
 import { MOVES, moveBy } from "./moves.js";
+import { isTyping, wantsText } from "./typing.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {{id: string, combo: string, where: "free" | "typing" | "any", words: string}} Key */
-
-/** Whether keys go into a text now. @param {EventTarget | null} target */
-export function isTyping(target) {
-  // A field in a dialog that has just closed keeps the focus for a moment.
-  if (!(target instanceof HTMLElement) || !target.checkVisibility()) return false;
-  return target.isContentEditable || target.matches("input:not([type=checkbox]), textarea, select");
-}
 
 /** The node that keys act on: the one with the focus, else where the reader stands. @param {TreePage} page */
 function subject(page) {
@@ -33,7 +27,10 @@ const weave = () => document.querySelector("loom-weave");
 const turns = () => document.querySelector("loom-turns");
 
 /** @param {string} name @returns {(page: TreePage) => boolean} */
-const act = (name) => (page) => page.can.write && perform(name, subject(page));
+const act = (name) => (page) => page.can.write && !isEmpty() && perform(name, subject(page));
+
+/** Whether the tree holds no text yet: there is nothing that a key could be about. */
+const isEmpty = () => document.querySelector("loom-weave .empty") !== null;
 
 /** What each action of the table does; false where it means nothing now.
  * @type {Record<string, (page: TreePage) => unknown>} */
@@ -49,11 +46,11 @@ export const ACTIONS = {
   "bookmark-after": (page) => bookmark(page, 1),
   hoist: (page) => document.dispatchEvent(new CustomEvent("hoist", { detail: page.position })),
   ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
-  compare: (page) => perform("compare", subject(page)),
+  compare: (page) => !isEmpty() && perform("compare", subject(page)),
   bookmark: toggleBookmark,
   focus: () => toggleMode("focus"),
   read: () => toggleMode("read"),
-  more: (page) => page.can.write && weave()?.more() === undefined,
+  more: (page) => page.can.write && !isEmpty() && weave()?.more() === undefined,
   ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`take-${number}`, () => weave()?.takeKey(number) ?? false])),
 };
 
@@ -65,6 +62,7 @@ function say(page, line) {
 
 /** @param {TreePage} page */
 function toggleBookmark(page) {
+  if (isEmpty()) return false;
   const what = subject(page);
   const isSet = what.host?.classList.contains("bookmarked");
   return page.can.write && perform(isSet ? "unbookmark" : "bookmark", what);
@@ -79,11 +77,17 @@ function bookmark(page, step) {
   return true;
 }
 
+/** Stops candidates and turns that run. True where there were some. */
+function stopRunning() {
+  const [candidates, agents] = [weave()?.haltAll(), turns()?.halt()];
+  return candidates || agents;
+}
+
 /** @param {boolean} typing */
 function escape(typing) {
   const open = document.querySelectorAll("details.menu[open]");
   for (const menu of open) shut(menu);
-  if (open.length || weave()?.halt() || turns()?.halt()) return true;
+  if (open.length || stopRunning()) return true;
   if (typing) /** @type {HTMLElement} */ (document.activeElement).blur();
   return typing;
 }
@@ -104,11 +108,16 @@ export function listenForKeys(page, signal) {
     (event) => {
       if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
       const key = meant(table, event);
-      if (!key || belongsTo(event)) return;
+      if (!key || belongsTo(event) || (isLetter(event) && wantsText(event.target))) return;
       if (ACTIONS[key.id]?.(page)) event.preventDefault();
     },
     { signal },
   );
+}
+
+/** A key that would be a letter, were it pressed in a text. @param {KeyboardEvent} event */
+function isLetter(event) {
+  return /^\p{L}$/u.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
 }
 
 /** Lists, tabs and the map have these keys for themselves. @param {KeyboardEvent} event */
