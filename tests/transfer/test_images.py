@@ -215,6 +215,7 @@ def test_a_damaged_file_is_not_served(actor: Actor, api: Client, owner: User, tr
     assert api(owner).get(f"/api/images/{sha256}").status_code == 503
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_backup_brings_images_back(actor: Actor, tree: Tree, tmp_path: Path) -> None:
     raw = picture()
     sha256 = images.keep(actor, tree, raw).sha256
