@@ -177,7 +177,10 @@ def _repeated(
 
 
 def _leave_hidden(context: Context, *, was_hidden: bool) -> None:
-    """Moves whoever undid out of what they have hidden by it, up to what is visible."""
+    """Moves whoever undid out of what they have hidden by it, up to what is visible. A dry run,
+    whose reply does not say it, has hidden nothing that could be read."""
+    if context.world.is_dry:
+        return
     here = context.moved_to or context.here
     if not was_hidden:
         visible = lookup.visible_at_or_above(here, context.workspace)

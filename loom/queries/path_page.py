@@ -16,11 +16,12 @@ from django.utils import timezone
 
 from loom.access import Actor, Visit
 from loom.models import Node, Participant, Tree, Workspace
-from loom.queries.lookup import NEAREST, ONLY_WAY, root_of, selected_sql
+from loom.queries.lookup import NEAREST, ONLY_WAY, hidden_by, root_of, selected_sql
 from loom.queries.node_context import NEAR, Around, Spot
 from loom.queries.node_rows import NodeRow, fetch, in_utc, listed
 from loom.rules.samplers import written
 
+MOST_LOOKED_AT = 8  # nodes, to find a first text
 MOST_STEPS = 40  # of the only way down from the root, for a reader who has not been there yet
 
 # `up` walks from the end to the root, or as far as is needed; `path` are the last of it with the
@@ -97,7 +98,8 @@ def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
     """The path to `end` (None: where the visitor stands), with what is around its last `most`
     nodes. One query; two where the position is hidden: then it ends above what hides it.
 
-    Somebody who has not moved yet is led as far down as there is only one way to go.
+    Somebody who has not moved yet is led as far down as there is only one way to go; where there
+    are several from the root on, to the first text, with at most three queries more.
     """
     workspace = visit.workspace
     if end is not None:
@@ -111,7 +113,22 @@ def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
     if workspace.revision == 0 and position.parent_slot_id is None:
         start = _Start("(SELECT MAX(id) FROM down)", ways=(position.slot_id, MOST_STEPS))
     way, hidden = _way(start, workspace, most)
-    return way if hidden is None else _way(_Start(str(hidden)), workspace, most)[0]
+    if hidden is not None:
+        way = _way(_Start(str(hidden)), workspace, most)[0]
+    if start.ways and way.has_root and len(way.path) == 1:
+        first = first_text(visit.tree)
+        if first is not None:
+            way = _way(_Start(str(first.slot_id)), workspace, most)[0]
+    return way
+
+
+def first_text(tree: Tree) -> Node | None:
+    """The first visible node of a tree that has a text, where one of its first nodes does."""
+    first = Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False)
+    for node in first.exclude(text="").order_by("id")[:MOST_LOOKED_AT]:
+        if hidden_by(node) is None and not node.version_pruned:
+            return node
+    return None
 
 
 def _way(start: _Start, workspace: Workspace, most: int) -> tuple[Way, int | None]:

@@ -22,7 +22,7 @@ from loom.transfer import (
     loom_writers,
     text_export,
 )
-from loom.transfer.selection import IDS_AT_ONCE, Selection, Wanted, batched, select
+from loom.transfer.selection import IDS_AT_ONCE, Selection, Wanted, batched, nodes_of, select
 
 Scope = Literal["tree", "path", "both"]
 Writer = Callable[[Wanted], Iterator[bytes]]
@@ -351,7 +351,7 @@ def _counts(wanted: Wanted, selection: Selection) -> Counter[str]:
     }
     counts["images"] = len(named)
     if wanted.end is None:
-        texts = Node.objects.filter(tree=tree, kind="text")
+        texts = nodes_of(tree).filter(kind="text")
         counts["pruned"] = texts.filter(pruned=True, sandbox=False).count()
         counts["sandbox"] = texts.filter(sandbox=True, pruned=False).count()
     return counts

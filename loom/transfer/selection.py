@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
 
+from django.db.models import QuerySet
+
 from loom.access import Actor
 from loom.models import Mark, Node, Tree, VersionChoice, Workspace
 from loom.queries.lookup import path_ids
@@ -164,6 +166,12 @@ class Selection:
         return at
 
 
+def nodes_of(tree: Tree) -> QuerySet[Node]:
+    """All nodes of a tree: a range of row ids, which is read in order."""
+    first = identity.of_tree(tree.pk)
+    return Node.objects.filter(pk__gt=first, pk__lt=identity.of_tree(tree.pk + 1))
+
+
 _COLUMNS = ("id", "slot_id", "parent_slot_id", "length", "version_pruned", "pruned", "sandbox")
 
 
@@ -174,7 +182,7 @@ def select(wanted: Wanted, *, pruned: bool = False) -> Selection:
     Memory grows with the number of nodes, not with their texts.
     """
     found = Selection(wanted)
-    rows = Node.objects.filter(tree=wanted.tree, kind="text").order_by("id")
+    rows = nodes_of(wanted.tree).filter(kind="text").order_by("id")
     if wanted.end is None:
         _shape(found, rows.values_list(*_COLUMNS).iterator(chunk_size=5000), pruned)
         _choose(found, wanted.workspace)

@@ -267,6 +267,10 @@ PLAIN_WORDS = {
 }
 
 
+# The text of a canonical line: the first that is quoted, or the block below it.
+_TEXT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*+)"|\n(?P<block>.*)', re.DOTALL)
+
+
 def _plain(step: Step) -> tuple[str, str]:
     """What a step did in plain words, and the beginning of its text; the line, where there are
     no plainer words."""
@@ -277,8 +281,9 @@ def _plain(step: Step) -> tuple[str, str]:
     words = gettext(PLAIN_WORDS[verb])
     if verb == "edit" and "created branch" in step.message:
         words = gettext("Saved a new branch")
-    text = re.split(r'["\n]', line, maxsplit=1)[1:]
-    return words, " ".join(text[0].split()).rstrip('"')[:MAX_EXCERPT] if text else ""
+    found = _TEXT.search(line)
+    text = (found["quoted"] or found["block"] or "") if found else ""
+    return words, " ".join(re.sub(r'\\(["\\])', r"\1", text).split())[:MAX_EXCERPT]
 
 
 @require_GET

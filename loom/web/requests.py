@@ -19,7 +19,7 @@ from loom.models import Node, Tree, User, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import NEAREST, path_ids
 from loom.queries.node_context import Spot
-from loom.queries.path_page import MOST_STEPS, Way
+from loom.queries.path_page import MOST_STEPS, Way, first_text
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import looks_like_id
 
@@ -153,8 +153,6 @@ def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
 
 # A reader's position in a tree, and which stretch of their path a page shows.
 
-MOST_LOOKED_AT = 8
-
 
 @dataclass(frozen=True)
 class Place:
@@ -200,15 +198,6 @@ def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Plac
     return Place(
         actor, tree, workspace, lookup.selected_version(visible.slot_id, workspace) or visible
     )
-
-
-def first_text(tree: Tree) -> Node | None:
-    """The first visible node of a tree that has a text, where one of its first nodes does."""
-    first = Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False)
-    for node in first.exclude(text="").order_by("id")[:MOST_LOOKED_AT]:
-        if lookup.hidden_by(node) is None and not node.version_pruned:
-            return node
-    return None
 
 
 def node_named(tree: Tree, local_id: str) -> Node:

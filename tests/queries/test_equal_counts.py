@@ -24,7 +24,8 @@ pytestmark = pytest.mark.django_db
 
 API = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
 PAGES = """
-/ /about /guide /settings /groves/{grove} /groves/{grove}/here /groves/{grove}/settings
+/ /about /guide /settings /mentions /mentions/unseen
+/groves/{grove} /groves/{grove}/here /groves/{grove}/settings
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/participants/{participant}
 /trees/{tree} /trees/{tree}?node={end} /trees/{tree}/about /trees/{tree}/share
