@@ -208,7 +208,7 @@ APART: tuple[tuple[str, str], ...] = (
     ("I need help", "help"),
     ("help me with find", "help find"),
     ("throw away a7x2", REFUSED),
-    ("drop a7x2", REFUSED),
+    ("drop a7x2", "drop a7x2"),
     ("kill the branch a7x2", REFUSED),
     ("trash b3k9", REFUSED),
     ("clear everything", REFUSED),

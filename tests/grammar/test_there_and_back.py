@@ -1,7 +1,7 @@
 """Reading what was printed gives what was printed, for every form and whatever values."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from loom.commands import registry
@@ -43,6 +43,9 @@ REGISTERED = [one.form for one in registry.every()]
 @settings(max_examples=30)
 def test_a_line_of_the_registry_reads_as_what_was_printed(form: Form, data: st.DataObject) -> None:
     values = data.draw(values_of(form))
+    # `tree:a branch:b` is one ref: the branch in that tree.
+    refs_in_order = [one for one in values.values() if isinstance(one, Ref)]
+    assume(all(one.kind != "tree" for one in refs_in_order[:-1]))
     text = write(form.verb, form, values, "")
     line = read(text, registry.forms(), registry.aliases())
     assert registry.find(line.verb, line.form).form == form
