@@ -23,7 +23,7 @@ def test_a_dropped_image_becomes_part_of_the_text(heddle: Heddle, visit: Open) -
     Image.new("RGB", (30, 20), "red").save(out, "PNG")
     tree = heddle.tree("With an image", "One.", mode="dialogue")
     page = visit(f"/trees/{tree}")
-    field = page.locator("loom-composer textarea")
+    field = page.locator("#composer-text")
     field.evaluate(DROP, base64.b64encode(out.getvalue()).decode())
     expect(field).to_have_value(re.compile(r"^!\[red square\]\(image:[0-9a-f]{64}\)\n$"))
     page.locator("loom-composer [data-do=respond]").click()
