@@ -18,6 +18,7 @@ def ticked(page: Page) -> list[str]:
 def test_presets_and_boxes_follow_each_other(heddle: Heddle, visit: Open) -> None:
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     page = visit(f"/groves/{grove}/participants/new")
+    page.get_by_text("More settings").click()
     preset = page.get_by_label("Preset")
     expect(preset).to_have_value("subject")
     preset.select_option("analysis")

@@ -68,14 +68,23 @@ def test_each_model_gives_its_own_number_in_one_go(
     assert third
 
 
+def set_options(page: Page, **values: str) -> None:
+    """Fills fields behind the composer's button for more options."""
+    more = page.get_by_role("button", name="More options")
+    more.click()
+    for name, value in values.items():
+        page.get_by_label(name, exact=True).fill(value)
+    more.click()
+    expect(page.locator("#composer-more")).to_be_hidden()
+
+
 def test_what_a_path_was_asked_is_offered_there_and_not_applied(
     heddle: Heddle, visit: Open, duo: tuple[str, str]
 ) -> None:
     tree = heddle.tree("Choice", "Marie opens the door.")
     page = live(visit(f"/trees/{tree}"))
     choose(page, Second=2)
-    page.get_by_label("tokens").fill("120")
-    page.get_by_label("temperature").fill("0.7")
+    set_options(page, tokens="120", temperature="0.7")
     go(page)
     expect(page.locator(".card[data-id]").first).to_be_visible()
     expect(page.locator("[data-offer]")).to_be_hidden()
@@ -88,7 +97,7 @@ def test_what_a_path_was_asked_is_offered_there_and_not_applied(
     expect(page.locator("[data-agents-shown]")).to_have_text("Second")
     expect(page.locator('[name="n"]')).to_have_value("2")
     expect(page.locator("[data-offer]")).to_be_hidden()
-    page.get_by_label("tokens").fill("50")
+    set_options(page, tokens="50")
     heddle.provider.script(says("Otherwise."), says("Or so."))
     page.get_by_role("button", name="More like these").click()
     expect(page.locator(".card[data-id]")).to_have_count(3)
@@ -107,7 +116,7 @@ def test_what_a_person_chose_stays_chosen_wherever_they_go(
     page.locator("main").press("ArrowLeft")
     expect(page.locator("article.node")).to_have_count(1)
     choose(page, Second=4)
-    page.get_by_label("tokens").fill("33")
+    set_options(page, tokens="33")
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowRight"):
         at = page.evaluate("document.querySelector('loom-tree').page.position")
         page.locator("main").press(key)
