@@ -4,13 +4,17 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Cookies, Heddle, Open
+from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open
 from tests.browser.test_two_people import live
 from tests.providers.scripts import says
 
 
 def menu(page: Page) -> Locator:
-    """The samplers, open."""
+    """The samplers, open, also where they are among the options behind a button."""
+    more = page.get_by_role("button", name="More options")
+    is_shown = page.locator("#composer-more").evaluate("one => one.matches(':popover-open')")
+    if more.is_visible() and not is_shown:
+        more.click()
     box = page.locator("loom-samplers details")
     if box.get_attribute("open") is None:
         box.locator("summary").click()
@@ -72,6 +76,37 @@ def test_samplers_are_sent_kept_by_name_and_pinned_to_the_branch(
     expect(box.get_by_label("Presets")).to_contain_text("Calm (everybody)")
     box.get_by_label("Presets").select_option("Calm (everybody)")
     expect(box.get_by_label("top_p")).to_have_value("0.9")
+
+
+def test_samplers_behind_the_options_are_in_reach_on_any_screen(
+    heddle: Heddle, visit: Open
+) -> None:
+    name = fielded(heddle)
+    tree = heddle.tree("Narrow", "Once", mode="buffer")
+    for size in (DESK, PHONE):
+        page = live(visit(f"/trees/{tree}", size=size))
+        page.locator("[data-agents] summary").click()
+        page.locator(f'[data-agents] [name=using][value="{name}"]').check()
+        page.locator("[data-agents] summary").click()
+        expect(page.get_by_label("temperature")).to_be_hidden()
+        box = menu(page)
+        # What is opened in the options does not close them, and nothing of it is cut off.
+        expect(page.get_by_label("temperature")).to_be_visible()
+        drawn = box.locator("fieldset").bounding_box()
+        assert drawn
+        assert drawn["x"] >= 0
+        assert drawn["y"] >= 0
+        assert drawn["x"] + drawn["width"] <= size["width"]
+        box.get_by_label("top_p").fill("0.9")
+        box.get_by_label("top_p").blur()
+        expect(box.get_by_label("As JSON")).to_have_value('{"top_p":0.9}')
+        box.get_by_label("As JSON").click()
+        # Escape closes the innermost first.
+        page.keyboard.press("Escape")
+        expect(box.get_by_label("As JSON")).to_be_hidden()
+        expect(page.get_by_label("temperature")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_label("temperature")).to_be_hidden()
 
 
 def test_a_node_is_continued_with_its_own_settings(heddle: Heddle, visit: Open) -> None:

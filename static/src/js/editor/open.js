@@ -2,7 +2,7 @@
 // The editor of a buffer: CodeMirror over a book, and what the page may do with it.
 
 import { history, historyField, redo, redoDepth, standardKeymap, undo, undoDepth } from "@codemirror/commands";
-import { Compartment, EditorSelection, EditorState, Transaction } from "@codemirror/state";
+import { Compartment, EditorSelection, EditorState, Prec, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
 import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
@@ -42,10 +42,15 @@ function historyKeys(heard) {
     if (!redo(view)) heard.redo();
     return true;
   };
+  // Under Caps Lock, Shift with Z is a small z, which a keymap looks up as if Shift were not held.
+  const isAgain = (/** @type {KeyboardEvent} */ { key, shiftKey, altKey, ctrlKey, metaKey }) => key === "z" && shiftKey && !altKey && ctrlKey !== metaKey;
   return [
-    { key: "Mod-z", run: back, preventDefault: true },
-    { key: "Mod-y", mac: "Mod-Shift-z", run: again, preventDefault: true },
-    { key: "Mod-Shift-z", run: again, preventDefault: true },
+    Prec.high(EditorView.domEventHandlers({ keydown: (event, view) => isAgain(event) && again(view) })),
+    keymap.of([
+      { key: "Mod-z", run: back, preventDefault: true },
+      { key: "Mod-y", mac: "Mod-Shift-z", run: again, preventDefault: true },
+      { key: "Mod-Shift-z", run: again, preventDefault: true },
+    ]),
   ];
 }
 
@@ -81,8 +86,8 @@ export class BufferEditor {
         undoesBook,
         writing(heard.pasted),
         ghostKeys(heard),
+        historyKeys(heard),
         keymap.of([
-          ...historyKeys(heard),
           { key: "Ctrl-Space", run: run(heard.continue) },
           { key: "Mod-s", run: run(heard.save) },
           ...standardKeymap,
