@@ -170,6 +170,9 @@ TOO_LONG = "interrupted:too long"
 TIME_OVER = "interrupted:time"
 TOLD_S = 2.0  # shorter pauses between attempts are not worth a word
 SILENT_S = 120.0  # all attempts together wait no longer for the first text
+# With less left of it, no other attempt begins. The loop's clock stands still while a callback
+# runs, so an attempt may end a little before its time.
+LEAST_S = 0.1
 OVER = 2  # times its max_tokens: a provider that pays no heed to them is cut there
 PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
 
@@ -267,7 +270,7 @@ class Run:
                 self._order, body = narrower, adapter.body(narrower.ask)
             else:
                 wait = wait_before_next(failure, made, self._backoff_s)
-                if wait is None or self._waited >= SILENT_S:
+                if wait is None or SILENT_S - self._waited < LEAST_S:
                     return failure
                 await self._say(
                     f"{failure.error['message']} · tried again after {wait:.0f} s", wait
@@ -306,7 +309,7 @@ class Run:
     @property
     def _patience(self) -> float:
         """How many seconds the next attempt may be silent."""
-        return max(0.1, min(self._limits.first_s, SILENT_S - self._waited))
+        return max(LEAST_S, min(self._limits.first_s, SILENT_S - self._waited))
 
     async def _take_event(self, event: StreamEvent) -> None:
         if not isinstance(event, Delta | Finished) or event.index >= len(self._candidates):
