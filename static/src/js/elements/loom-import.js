@@ -7,6 +7,7 @@ import { language, t, tn } from "../t.js";
 import { chooser } from "./import-choices.js";
 
 const ENDED = new Set(["done", "failed", "stopped"]);
+const SOON_MS = 4000; // in which most files are read: they are asked about more often
 
 export class LoomImport extends HTMLElement {
   connectedCallback() {
@@ -64,7 +65,8 @@ export class LoomImport extends HTMLElement {
     const stop = make("button", { type: "button", className: "button small", textContent: t("Stop") });
     stop.addEventListener("click", () => void json(`/api/imports/${id}/stop`, { method: "POST", body: {} }).catch(() => {}));
     this.draw(words, bar, stop);
-    for (let wait = 60; ; wait = Math.min(400, wait * 1.5)) {
+    const began = performance.now();
+    for (let wait = 60; ; wait = Math.min(performance.now() - began < SOON_MS ? 120 : 400, wait * 1.5)) {
       const state = await json(`/api/imports/${id}`);
       if (state.total) bar.value = state.done / state.total;
       if (state.done) words.textContent = state.total ? t("{name}: {done} of {total}", { name, done: state.done.toLocaleString(language()), total: state.total.toLocaleString(language()) }) : `${name}: ${state.done.toLocaleString(language())}`;
