@@ -82,7 +82,8 @@ class Upload:
         """Unpacks a ZIP, with bounded files and bytes, and takes what can be read. Texts are read
         only where nothing else is: an archive often has a page or a note about itself."""
         self._folder.mkdir(exist_ok=True)
-        refused: list[CommandError] = []
+        refused: dict[str, list[str]] = {}
+        errors: list[CommandError] = []
         for number, (name, made) in enumerate(self._members(path)):
             target = self._folder / f"{number}"
             try:
@@ -92,8 +93,9 @@ class Upload:
                     continue
                 self._add(target, name)
             except CommandError as error:
-                refused.append(error)
-                self.left_out.append(f"{name[:80]} was left out. {error.message}")
+                errors.append(error)
+                refused.setdefault(error.message, []).append(name)
+        self.left_out = [_left_out(names, why) for why, names in refused.items()]
         own = [one for one in self.files if one[1].name == "heddle"]
         if own:
             # Our own ZIP has the same tree in other forms beside it.
@@ -101,14 +103,11 @@ class Upload:
             self.files = own
         others = [one for one in self.files if one[1].name != "text"]
         if others and len(others) < len(self.files):
-            self.left_out += [
-                f"{one.name[:80]} was left out. It is text, and the other files are trees."
-                for one, found in self.files
-                if found.name == "text"
-            ]
+            texts = [one.name for one, found in self.files if found.name == "text"]
+            self.left_out.append(_left_out(texts, "The other files are trees, and this is text."))
             self.files = others
         if not self.files:
-            raise refused[0] if len(refused) == 1 else unreadable("The ZIP has no trees in it.")
+            raise errors[0] if len(errors) == 1 else unreadable("The ZIP has no trees in it.")
 
     def _members(self, path: Path) -> Iterator[tuple[str, "_Copy"]]:
         try:
@@ -159,6 +158,15 @@ class Upload:
             report.warn(sentence)
         for file, _ in self.files:
             file.mended(report)
+
+
+def _left_out(names: list[str], why: str) -> str:
+    """Which files are not read, and why; one sentence for all that have the same reason."""
+    if len(names) == 1:
+        return f"{names[0][:80]} was left out. {why}"
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    shown = ", ".join(name[:80] for name in names[:5])
+    return f"{len(names):,} files were left out: {shown}{more}. {why}"
 
 
 class _Copy:
