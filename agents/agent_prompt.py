@@ -32,7 +32,7 @@ from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.lines import age, excerpt
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
-from loom.queries import lookup, windows
+from loom.queries import lookup, tasks, windows
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
@@ -434,7 +434,9 @@ def _pane(shown: windows.Shown, *, has_room: bool) -> Pane:
 def _memory(place: Place) -> dict[str, Any]:
     stashes = windows.stashed(place.workspace).filter(is_visible=False)
     labels = stashes.values_list("label", flat=True)[:STASHES]
-    return {"actions": actions(place.workspace), "stashed": tuple(labels)}
+    rows = tasks.current(place.workspace)
+    todos = tuple(line for task in rows for line in tasks.lines_of(task))
+    return {"actions": actions(place.workspace), "stashed": tuple(labels), "tasks": todos}
 
 
 @sections.notifications.collector

@@ -75,7 +75,7 @@ def world(
 
 
 def open_windows(actor: Actor, tree: Tree, local_id: str) -> None:
-    """Opens a window on a node and makes a stash, with the same numbers for everybody."""
+    """A window on a node, a stash and a task, with the same numbers for everybody."""
     of = Node.objects.get(tree=tree, local_id=local_id).pk
     node_writer.make_items([of])
     own: dict[str, Any] = {"workspace": node_writer.workspace_of(actor.participant, tree)}
@@ -86,6 +86,8 @@ def open_windows(actor: Actor, tree: Tree, local_id: str) -> None:
     models.Window.objects.create(
         number=901, kind="stash", text="a lamp", label="idea", is_visible=False, **own
     )
+    own["made_at"] = own.pop("opened_at")
+    models.Task.objects.create(number=900, text="a lamp", **own)
 
 
 def _small() -> bytes:
