@@ -25,6 +25,7 @@ from agents.context.values import (
     Twig,
     View,
 )
+from agents.images import said
 from loom import access
 from loom.access import Actor, items_of
 from loom.commands import node_writer, registry
@@ -42,7 +43,6 @@ from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
 from loom.rules.framing import plain
 from loom.rules.identity import STORED
-from loom.rules.images import described
 from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
 
@@ -315,7 +315,7 @@ def _request(turn: Turn | None) -> Request | None:
     (row,) = rows_of([turn.input_node.pk])
     if withheld_from_models([row.id]):
         return None
-    return Request(row.local_id, described(row.text), row.author_name, row.author_kind)
+    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
 
 
 def _named(asks: Request | None) -> str:
@@ -336,7 +336,7 @@ def round_of(kept: dict[str, Any]) -> Round:
 
 
 def _stops(place: Place) -> tuple[Stop, ...]:
-    own = place.actor.participant.uid
+    own = place.actor.participant
     asked = place.turn.input_node_id if place.turn else None
     return tuple(_stop(row, own) for row in sent_of(place.read) if row.id != asked)
 
@@ -358,12 +358,12 @@ def is_sent(row: NodeRow) -> bool:
     return row.kind == "text" and bool(row.text) and not gone
 
 
-def _stop(row: NodeRow, own: str) -> Stop:
+def _stop(row: NodeRow, own: Participant) -> Stop:
     at = f"{row.created_at:%Y-%m-%d %H:%M}"
-    is_own = row.author_uid == own
+    is_own = row.author_uid == own.uid
     return Stop(
         row.local_id,
-        described(row.text),
+        said(row.text, own),
         row.author_name,
         row.author_kind,
         at,
