@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 PEOPLE = ("owner", "writer", "reader", "outsider", "nobody")
+# Who else asks, and whose status they get: a writer who is a member of the other grove too, and
+# somebody who has an account and no grove.
+LIKE = {"both": "writer", "stranger": "outsider"}
+EVERYBODY = (*PEOPLE, *LIKE)
 
 TABLE = """
 GET    me                              200 200 200 200 401
@@ -121,6 +125,10 @@ class Row:
     address: str
     statuses: tuple[int, ...]
     body: str
+
+    def status(self, name: str) -> int:
+        """What one of EVERYBODY gets."""
+        return self.statuses[PEOPLE.index(LIKE.get(name, name))]
 
     @property
     def route(self) -> str:
