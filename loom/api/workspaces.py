@@ -93,6 +93,12 @@ class Status(BaseModel):
     steps: int
 
 
+class Notification(BaseModel):
+    """What somebody else wrote in the tree since the participant has seen it, as a line."""
+
+    text: str
+
+
 class Workspace(BaseModel):
     """Somebody's own view of a tree."""
 
@@ -107,7 +113,7 @@ class Workspace(BaseModel):
     tasks: list[dict[str, Any]]
     augments: list[dict[str, Any]]
     outline: Outline
-    notifications: list[dict[str, Any]]
+    notifications: list[Notification]
     drafts: list[dict[str, Any]]
 
 

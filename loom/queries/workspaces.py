@@ -14,6 +14,7 @@ from loom.grammar.lines import digest_named, digest_of
 from loom.models import Draft, Generation, Node, Step, Tree, Turn, VersionChoice, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import selected_versions
+from loom.queries.news import notifications_of
 from loom.queries.node_bodies import counted_below
 from loom.queries.node_rows import NodeRow, fetch, rows_of, walked
 from loom.queries.tasks import tasks_of
@@ -69,7 +70,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "tasks": tasks_of(workspace),
         "augments": [],
         "outline": outline_of(workspace),
-        "notifications": [],
+        "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
         "drafts": drafts_of(actor, workspace),
     }
 
