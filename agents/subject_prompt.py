@@ -13,8 +13,16 @@ from agents.context.agent_request import Message
 from agents.context.agent_request import Sent as AgentSent
 from agents.context.overlap import Seam
 from agents.context.sections import BY_EXAMPLE
-from agents.context.subject_request import Endpoint, Mode, Piece, Reading, arrange, way_of
-from agents.context.truncation import TooLong, count, count_small
+from agents.context.subject_request import (
+    Endpoint,
+    Mode,
+    Piece,
+    Reading,
+    Steering,
+    arrange,
+    way_of,
+)
+from agents.context.truncation import Portion, TooLong, count, count_small
 from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
@@ -27,7 +35,7 @@ from loom.commands.participants import allowed_addresses
 from loom.commands.view import LISTS
 from loom.grammar.gbnf import Known, grammar_of
 from loom.grammar.lines import Line
-from loom.models import ORDINAL_BITS, Generation, Participant, Turn
+from loom.models import ORDINAL_BITS, Generation, Participant, Tree, Turn
 from loom.queries.lookup import below_pruned, path_of, withheld_from_models
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
 from loom.queries.workspaces import budget_of
@@ -109,6 +117,7 @@ class Order:
     note: str = ""
     purpose: str = "continue"
     text: str = ""  # of a buffer, which a chat goes on with
+    portions: tuple[Portion, ...] = ()  # its sections, for people
     until: datetime | None = None  # of a round: when the time of its turn is over
     allow: tuple[str, ...] = ()  # what may be called although it is private
 
@@ -145,11 +154,15 @@ def too_long(long: TooLong) -> CommandError:
     return CommandError("LIMIT_EXCEEDED", str(long), hint="use a shorter path, or let it be cut")
 
 
-def order_of(generation: Generation) -> Order:
-    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the key
-    is another's, the path is too long) or Broken (no provider)."""
+def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
+    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the
+    key is another's, the path is too long) or Broken (no provider).
+
+    `is_shown`: for people, so without a key, and though the provider may be away; `then` is a
+    text that the asker has not added yet.
+    """
     participant = generation.participant
-    provider, base_url, model = whom(participant)
+    provider, base_url, model = addressed(participant) if is_shown else whom(participant)
     if generation.round and generation.turn is not None:
         return _order_of_round(generation.turn, Asked(provider, base_url, model))
     settings_, left = taken_settings(generation)
@@ -163,9 +176,9 @@ def order_of(generation: Generation) -> Order:
         stop=(*participant.stop, *settings_.get("stop", ())),
         grammar=settings_.get("grammar", ""),
         samplers={name: value for name, value in settings_.items() if name in PROBED},
-        key=key_of(participant),
+        key="" if is_shown else key_of(participant),
     )
-    reading = _reading(generation, provider)
+    reading = _reading(generation, provider, then)
     allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
     made = Order(provider, reading, ask, hashed, left_out=left, allow=allow)
@@ -197,13 +210,21 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
     """The request of the turn's next round, assembled once: it is priced and sent as it is.
     Raises TooLong, or Broken where there is no provider."""
     provider, _, _ = whom(actor.participant)
-    small, place = provider.context, place_of(actor, turn)
-    sent = assembled(
-        place,
-        limit=small - SMALL_RESERVE if small else 0,
-        counted=count_small if small else count,
-    )
-    return prepared(place, sent)
+    place = place_of(actor, turn)
+    return prepared(place, assembled_for(place, provider))
+
+
+def assembled_for(place: Place, provider: Provider) -> AgentSent:
+    """The next request for a place within what its provider can read. Raises TooLong."""
+    limit = limit_of(provider, place.actor.participant)
+    return assembled(place, limit=limit, counted=count_small if provider.context else count)
+
+
+def limit_of(provider: Provider, agent: Participant) -> int:
+    """How many tokens a request to a participant may have."""
+    if provider.context:
+        return provider.context - SMALL_RESERVE
+    return agent.context_limit - RESERVE
 
 
 def prepared(place: Place, sent: AgentSent) -> dict[str, Any]:
@@ -303,7 +324,9 @@ def _order(order: Order, reading: Reading) -> Order:
     goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
     ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
     note = " · ".join(one for one in (order.left_out, sent.note) if one)
-    return replace(order, reading=reading, ask=ask, note=note, text=sent.text)
+    return replace(
+        order, reading=reading, ask=ask, note=note, text=sent.text, portions=sent.portions
+    )
 
 
 def _first(*values: T | None) -> T | None:
@@ -312,17 +335,22 @@ def _first(*values: T | None) -> T | None:
 
 def whom(participant: Participant) -> tuple[Provider, str, str]:
     """(provider, base_url, model) of a participant. Raises Broken where there is none."""
+    provider, base_url, model = addressed(participant)
+    if not base_url and provider is EMBEDDED:
+        raise Broken(Failure("absent", "The embedded model is not running."))
+    if not base_url:
+        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
+    return provider, base_url, model
+
+
+def addressed(participant: Participant) -> tuple[Provider, str, str]:
+    """The same where there may be no base_url."""
     name, _, model = participant.model_ref.partition(":")
     own, local = participant.base_url, settings.LOCAL_MODEL_URL
     if name == "local" and own in ("", local):
-        if not local:
-            raise Broken(Failure("absent", "The embedded model is not running."))
         return EMBEDDED, local, model
     provider = provider_of(name)
-    base_url = own or provider.base_url
-    if not base_url:
-        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
-    return provider, base_url, model or participant.model_ref
+    return provider, own or provider.base_url, model or participant.model_ref
 
 
 def configuration_of(participant: Participant, strategy: str | None) -> str:
@@ -344,26 +372,36 @@ def configuration_of(participant: Participant, strategy: str | None) -> str:
     )
 
 
-def _reading(generation: Generation, provider: Provider) -> Reading:
+def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
     participant, tree = generation.participant, generation.tree
     mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"
     endpoint: Endpoint = "completion" if participant.endpoint == "completion" else "chat"
     if provider.completes:
         endpoint = "completion" if mode == "buffer" else "chat"
-    small = provider.context
-    limit = small - SMALL_RESERVE if small else participant.context_limit - RESERVE
     return Reading(
         mode=mode,
         endpoint=endpoint,
-        path=pieces_of(generation),
+        path=(*pieces_of(generation), *([Piece(0, then, is_human=True)] if then else [])),
         persona=participant.persona,
         system_context=tree.system_context,
         truncation=tree.truncation,
-        limit=limit,
+        limit=limit_of(provider, participant),
         window=provider.window,
         prefill="prefill" in participant.capabilities,
         way=way_of(participant.capabilities),
-        counted=count_small if small else count,
+        counted=count_small if provider.context else count,
+        steering=steering_of(tree),
+    )
+
+
+def steering_of(tree: Tree) -> Steering:
+    """What the tree adds for subjects."""
+    return Steering(
+        memory=tree.memory,
+        note=tree.author_note,
+        depth=tree.note_depth,
+        scan=tree.lore_scan,
+        budget=tree.lore_budget,
     )
 
 
