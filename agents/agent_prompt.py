@@ -25,6 +25,7 @@ from agents.context.values import (
     Twig,
     View,
 )
+from agents.images import said
 from loom import access
 from loom.access import Actor, items_of
 from loom.commands import node_writer, registry
@@ -32,7 +33,7 @@ from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.lines import age, excerpt
 from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
-from loom.queries import lookup, windows
+from loom.queries import lookup, tasks, windows
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
@@ -42,7 +43,6 @@ from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
 from loom.rules.framing import plain
 from loom.rules.identity import STORED
-from loom.rules.images import described
 from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
 
@@ -317,7 +317,7 @@ def _request(turn: Turn | None) -> Request | None:
     (row,) = rows_of([turn.input_node.pk])
     if withheld_from_models([row.id]):
         return None
-    return Request(row.local_id, described(row.text), row.author_name, row.author_kind)
+    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
 
 
 def _named(asks: Request | None) -> str:
@@ -338,7 +338,7 @@ def round_of(kept: dict[str, Any]) -> Round:
 
 
 def _stops(place: Place) -> tuple[Stop, ...]:
-    own = place.actor.participant.uid
+    own = place.actor.participant
     asked = place.turn.input_node_id if place.turn else None
     return tuple(_stop(row, own) for row in sent_of(place.read) if row.id != asked)
 
@@ -360,16 +360,14 @@ def is_sent(row: NodeRow) -> bool:
     return row.kind == "text" and bool(row.text) and not gone
 
 
-def _stop(row: NodeRow, own: str) -> Stop:
-    at = f"{row.created_at:%Y-%m-%d %H:%M}"
-    is_own = row.author_uid == own
+def _stop(row: NodeRow, own: Participant) -> Stop:
     return Stop(
         row.local_id,
-        described(row.text),
+        said(row.text, own),
         row.author_name,
         row.author_kind,
-        at,
-        is_own,
+        f"{row.created_at:%Y-%m-%d %H:%M}",
+        is_own=row.author_uid == own.uid,
         is_imported=row.imported,
     )
 
@@ -436,7 +434,9 @@ def _pane(shown: windows.Shown, *, has_room: bool) -> Pane:
 def _memory(place: Place) -> dict[str, Any]:
     stashes = windows.stashed(place.workspace).filter(is_visible=False)
     labels = stashes.values_list("label", flat=True)[:STASHES]
-    return {"actions": actions(place.workspace), "stashed": tuple(labels)}
+    rows = tasks.current(place.workspace)
+    todos = tuple(line for task in rows for line in tasks.lines_of(task))
+    return {"actions": actions(place.workspace), "stashed": tuple(labels), "tasks": todos}
 
 
 @sections.notifications.collector

@@ -1,6 +1,6 @@
 """What a subject is sent, from rows to plain values; and the language that replies are read in."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.utils import timezone
 
-from agents.agent_prompt import Place, assembled, demand_turn, is_sent, place_of, sent_of
+from agents import images
+from agents.agent_prompt import Place, assembled, demand_turn, place_of, sent_of
 from agents.context.agent_request import Message
 from agents.context.agent_request import Sent as AgentSent
 from agents.context.overlap import Seam
@@ -18,7 +19,6 @@ from agents.context.subject_request import (
     Mode,
     Piece,
     Reading,
-    Steering,
     arrange,
     way_of,
 )
@@ -27,6 +27,7 @@ from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language
+from agents.subject_path import pieces_of, reader_of, steering_of
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
@@ -35,15 +36,13 @@ from loom.commands.participants import allowed_addresses
 from loom.commands.view import LISTS
 from loom.grammar.gbnf import Known, grammar_of
 from loom.grammar.lines import Line
-from loom.models import ORDINAL_BITS, Generation, Participant, Tree, Turn
-from loom.queries.lookup import below_pruned, path_of, withheld_from_models
-from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
+from loom.models import Generation, Participant, Tree, Turn
+from loom.queries.lookup import withheld_from_models
 from loom.queries.workspaces import budget_of
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
-from loom.rules.images import described
-from loom.rules.permissions import GENERATE
+from loom.rules.images import described, hashes_in
 from loom.rules.provider_kinds import PROBED, RESERVE, samplers_of
 
 
@@ -120,6 +119,7 @@ class Order:
     portions: tuple[Portion, ...] = ()  # its sections, for people
     until: datetime | None = None  # of a round: when the time of its turn is over
     allow: tuple[str, ...] = ()  # what may be called although it is private
+    sees: tuple[Actor, Tree] | None = None  # whose images are sent along, and where
 
     @property
     def strategy(self) -> str:
@@ -181,7 +181,8 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
     reading = _reading(generation, provider, then)
     allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
-    made = Order(provider, reading, ask, hashed, left_out=left, allow=allow)
+    sees = (reader_of(generation), generation.tree) if images.sees(participant) else None
+    made = Order(provider, reading, ask, hashed, left_out=left, allow=allow, sees=sees)
     try:
         return _order(made, reading)
     except TooLong as long:
@@ -294,6 +295,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
         key=key_of(agent),
     )
+    ask = _seeing(ask, (actor, tree) if images.sees(agent) else None)
     nothing = Reading("dialogue", "chat", ())
     made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
     until = until_of(turn)
@@ -323,10 +325,24 @@ def _order(order: Order, reading: Reading) -> Order:
     prompt = order.provider.opening if sent.prompt == "" else sent.prompt
     goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
     ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
+    ask = _seeing(ask, order.sees)
     note = " · ".join(one for one in (order.left_out, sent.note) if one)
     return replace(
         order, reading=reading, ask=ask, note=note, text=sent.text, portions=sent.portions
     )
+
+
+def _seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
+    """The request with the images that the user's texts name; where there are none, every text
+    says in words what its images show."""
+    if sees is None or not any(hashes_in(one["content"]) for one in ask.messages or ()):
+        return ask
+    texts = [one["content"] for one in ask.messages or () if one["role"] == "user"]
+    if found := images.pictures(*sees, texts):
+        return replace(ask, images=found)
+    said = tuple({**one, "content": described(one["content"])} for one in ask.messages or ())
+    blocks = tuple(replace(one, texts=tuple(map(described, one.texts))) for one in ask.blocks)
+    return replace(ask, messages=said, blocks=blocks)
 
 
 def _first(*values: T | None) -> T | None:
@@ -392,90 +408,3 @@ def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
         counted=count_small if provider.context else count,
         steering=steering_of(tree),
     )
-
-
-def steering_of(tree: Tree) -> Steering:
-    """What the tree adds for subjects."""
-    return Steering(
-        memory=tree.memory,
-        note=tree.author_note,
-        depth=tree.note_depth,
-        scan=tree.lore_scan,
-        budget=tree.lore_budget,
-    )
-
-
-def pieces_of(generation: Generation) -> tuple[Piece, ...]:
-    """The path to the generation's point as the asker reads it, without what is never sent:
-    empty, excluded and pruned nodes, and what is not text."""
-    asker = _asker(generation)
-    workspace = access.known_workspace_of(generation.asked_by, generation.tree)
-    rows = path_of(asker, generation.tree, workspace, generation.point)
-    sent = sent_of(rows)
-    reader = access.acting_as(asker, generation.participant)
-    sources = _sources_of(reader, [row.id for row in sent])
-    return tuple(_piece(row, sources.get(row.id, ())) for row in sent)
-
-
-def _asker(generation: Generation) -> Actor:
-    """Who asked, if they still may: rights are read again for every call. In a turn its agent
-    asks, with what its inviter may do too."""
-    if generation.turn is not None:
-        actor = access.acting_in(generation.turn)
-        access.demand(actor, {GENERATE}, "continue")
-        return actor
-    user = generation.asked_by.user
-    if user is None:
-        raise CommandError(
-            "PERMISSION_DENIED",
-            "Only members can ask for continuations.",
-            hint="ask an owner of the grove to invite you",
-        )
-    actor = access.get_actor(user, generation.tree.grove)
-    access.demand(actor, {GENERATE}, "continue")
-    return actor
-
-
-def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
-    by_role: dict[str, list[Piece]] = {"context": [], "instruction": []}
-    for role, source in sources:
-        by_role[role].append(_piece(source))
-    return Piece(
-        row.id,
-        described(row.text),
-        row.author_kind == "human",
-        context=tuple(by_role["context"]),
-        instruction=tuple(by_role["instruction"]),
-    )
-
-
-def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
-    """(role, node) of the context and instruction sources of nodes, in their order; without
-    what is never sent, and without text that the model or who asked it may not see."""
-    sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
-        AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
-    named = [(node, role, identity.node_id(item)) for node, role, item in fetch(sql)]
-    if not named:
-        return {}
-    found = _readable(reader, [item for _, _, item in named if item is not None])
-    sources: dict[int, list[tuple[str, NodeRow]]] = {}
-    for node, role, item in named:
-        row = found.get(item) if item is not None else None
-        if row is not None and is_sent(row):
-            sources.setdefault(node, []).append((role, row))
-    return sources
-
-
-def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
-    """Those of the nodes that lie in trees the reader may see, and below nothing pruned
-    there; by id. Two queries for each tree they lie in, and two more."""
-    homes: dict[int, set[int]] = {}
-    for one in ids:
-        homes.setdefault(one >> ORDINAL_BITS, set()).add(one)
-    seen = access.trees_for(reader).filter(pk__in=homes) if homes else ()
-    found = {}
-    for tree in seen:
-        rows = rows_of(sorted(homes[tree.pk]))
-        hidden = below_pruned(tree.pk, [row.slot_id for row in rows])
-        found.update({row.id: row for row in rows if row.slot_id not in hidden})
-    return found
