@@ -21,7 +21,7 @@ WITHHELD = "(excluded or pruned: models are not sent its text)"
 
 def visible(workspace: Workspace) -> QuerySet[Window]:
     """The visible windows, in no order: there are few of them."""
-    rows = Window.objects.filter(workspace=workspace, is_visible=True)
+    rows = Window.objects.filter(workspace=workspace.pk, is_visible=True)
     return rows.select_related("item", "step").order_by()
 
 
@@ -32,7 +32,7 @@ def by_number(rows: Iterable[Window]) -> list[Window]:
 
 def stashed(workspace: Workspace) -> QuerySet[Window]:
     """The stashes that were not dropped, by number."""
-    rows = Window.objects.filter(workspace=workspace, kind="stash", is_closed=False)
+    rows = Window.objects.filter(workspace=workspace.pk, kind="stash", is_closed=False)
     return rows.select_related("item").order_by("number")
 
 
@@ -146,7 +146,7 @@ def _text(window: Window, node: Node | None) -> str:
 
 def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
     """The bodies of the windows that are not closed: all visible and the newest hidden ones."""
-    rows = Window.objects.filter(workspace=workspace, is_closed=False, is_visible=False)
+    rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
     hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
     every = [*visible(workspace), *hidden]
     return [window_body(one) for one in contents_of(actor, workspace, every)]
