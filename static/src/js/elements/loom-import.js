@@ -42,6 +42,7 @@ export class LoomImport extends HTMLElement {
     this.busy = true;
     const name = files.length === 1 ? files[0].name : tn("{n} file", "{n} files", files.length);
     this.draw(make("span", { textContent: t("Sending {name}", { name }) }), make("progress"));
+    this.said?.scrollIntoView({ block: "nearest" });
     const form = new FormData();
     for (const file of files) form.append("file", file);
     form.append("grove", this.dataset.grove ?? "");
@@ -111,7 +112,7 @@ export class LoomImport extends HTMLElement {
     const listed = (/** @type {Record<string, number>} */ value) => Object.entries(value ?? {}).map(([key, count]) => `${key} ${count}`).join(", ");
     const rows = [[t("Format"), report.format], [t("Kept"), listed(report.kept)], [t("Kept as extra data"), listed(report.unknown)], [t("Left out"), listed(report.dropped)]];
     const facts = rows.filter(([, value]) => value).flatMap(([label, value]) => [make("dt", { className: "soft", textContent: label }), make("dd", { textContent: value })]);
-    return make("details", {}, make("summary", { textContent: t("Details") }), make("dl", {}, ...facts));
+    return make("details", { className: "fold" }, make("summary", { textContent: t("Details") }), make("dl", {}, ...facts));
   }
 
   /** @param {string} name @param {string} message @param {string} hint */
