@@ -15,7 +15,7 @@ from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.lines import STORED_WHOLE, Line, block_of, named, shortened
 from loom.grammar.refs import WORDS, Ref, print_ref
-from loom.models import Grove, Node, Participant, Step, Tree, Window, Workspace
+from loom.models import Grove, Node, Participant, Step, Task, Tree, Window, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.rules import identity
@@ -136,6 +136,7 @@ class Context:
     agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed
+    tasks: list[Task] = field(default_factory=list)  # that the line added or changed
 
     @cached_property
     def here(self) -> Node:
@@ -188,7 +189,6 @@ def touched(*items: Node | Tree) -> tuple[int, ...]:
 MOST_TREES = 10  # that the refusal of an unknown id names
 LATER = {
     "document": "Documents",
-    "task": "Tasks",
     "focus": "Windows",
     "trail": "Trails",
     "augment": "Augments",
@@ -208,6 +208,12 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
         )
     if ref.kind == "window":
         return _node_shown(context, ref, slices=slices)
+    if ref.kind in ("task", "stash"):
+        raise CommandError(
+            "REJECTED",
+            f"{print_ref(ref)} shows no node.",
+            hint="name a node, such as a7x2 or here",
+        )
     if ref.kind in LATER:
         raise CommandError(
             "UNAVAILABLE",

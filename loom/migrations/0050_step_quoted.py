@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loom", "0040_news")]
+    dependencies = [("loom", "0095_tasks")]
 
     operations = [
         migrations.AddField(model_name="step", name="quoted", field=models.JSONField(null=True)),

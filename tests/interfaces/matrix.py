@@ -84,6 +84,8 @@ GET    workspaces/{workspace}/outline  200 404 404 404 401
 GET    workspaces/{workspace}/status   200 404 404 404 401
 GET    workspaces/{workspace}/windows  200 404 404 404 401
 GET    workspaces/{agents}/windows     200 200 200 404 401
+GET    workspaces/{workspace}/tasks    200 404 404 404 401
+GET    workspaces/{agents}/tasks       200 200 200 404 401
 GET    workspaces/{agents}/outline     200 200 200 404 401
 GET    workspaces/{agents}/status      200 200 200 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
@@ -187,6 +189,13 @@ LINES = {
     "stash": ['stash "new" "a lamp"', 'stash "new" content-of:{node}'],
     "recall": ['recall "idea"'],
     "memory": ["memory"],
+    "todo": [
+        "todo",
+        'todo add "a lamp"',
+        "todo toggle t900",
+        'todo note t900 "soon"',
+        "todo clear",
+    ],
     "think": ['think "hm"'],
     "budget": ["budget", "budget extend steps:5"],
     "help": ["help"],

@@ -82,7 +82,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
 
 
 def open_windows(actor: Actor, tree: Tree, local_id: str, tail: str = "") -> None:
-    """Opens a window on a node and makes a stash, with the same numbers for everybody."""
+    """A window on a node, a stash and a task, with the same numbers for everybody."""
     of = Node.objects.get(tree=tree, local_id=local_id).pk
     node_writer.make_items([of])
     own: dict[str, Any] = {"workspace": node_writer.workspace_of(actor.participant, tree)}
@@ -93,6 +93,8 @@ def open_windows(actor: Actor, tree: Tree, local_id: str, tail: str = "") -> Non
     models.Window.objects.create(
         number=901, kind="stash", text=f"a lamp{tail}", label="idea", is_visible=False, **own
     )
+    own["made_at"] = own.pop("opened_at")
+    models.Task.objects.create(number=900, text=f"a lamp{tail}", **own)
 
 
 def small(red: int = 0) -> bytes:
