@@ -9,6 +9,7 @@ from loom import access
 from loom.access import Actor
 from loom.models import Node, Tree, Window, Workspace
 from loom.queries import lookup
+from loom.queries.node_bodies import messages_of
 from loom.rules import identity
 from loom.rules.identity import instant
 from loom.rules.permissions import CROSS_TREE
@@ -106,6 +107,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
             "slot_id", "local_id"
         )
     )
+    answers = messages_of(steps)
     shown = []
     for one in found:
         homes = {identity.home_of(item) for item in items[one.pk]}
@@ -114,7 +116,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
             continue
         node = nodes.get(one.item_id or 0)
         name = name_of(one, workspace.tree, node)
-        text = WITHHELD if items[one.pk] & gone else _text(one, node)
+        text = WITHHELD if items[one.pk] & gone else _text(one, node, answers)
         current = names.get(node.slot_id, "") if node is not None else ""
         is_old = node is not None and current not in ("", node.local_id)
         shown.append(Shown(one, name, text, current=current if is_old else ""))
@@ -136,11 +138,11 @@ def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
     return {workspace.tree_id, *seen}
 
 
-def _text(window: Window, node: Node | None) -> str:
+def _text(window: Window, node: Node | None, answers: dict[int, str]) -> str:
     if window.kind == "stash":
         return window.text
     if window.kind == "result":
-        return window.step.message if window.step else ""
+        return answers.get(window.step_id or 0, "")
     return "\n".join(node.text.split("\n")[window.first - 1 : window.last]) if node else GONE
 
 
