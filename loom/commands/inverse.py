@@ -7,7 +7,7 @@ built on them (else CONFLICT), acts, and returns its own reverse, which redo app
 from collections.abc import Callable
 from typing import Any
 
-from loom.commands import annotations, continuing, links, marks
+from loom.commands import annotations, continuing, documents, links, marks
 from loom.commands.context import Context, Op
 from loom.commands.node_writer import flag
 from loom.models import Generation, Link, Mark, Node
@@ -137,6 +137,10 @@ def _landed(context: Context, op: Op) -> list[Op]:
     return [{"op": "generations", "uids": [row.uid]}]
 
 
+def _document(context: Context, op: Op) -> list[Op]:
+    return [documents.undo_write(context, op)]
+
+
 _APPLY: dict[str, Any] = {
     "flag": _flag,
     "made": _made,
@@ -145,4 +149,5 @@ _APPLY: dict[str, Any] = {
     "resolve": _resolve,
     "generations": _generations,
     "landed": _landed,
+    "document": _document,
 }
