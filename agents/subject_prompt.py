@@ -1,13 +1,15 @@
 """What a subject is sent, from rows to plain values; and the language that replies are read in."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.utils import timezone
 
+from agents import images
 from agents.agent_prompt import Place, assembled, demand_turn, is_sent, place_of, sent_of
 from agents.context.agent_request import Message
 from agents.context.agent_request import Sent as AgentSent
@@ -27,14 +29,14 @@ from loom.commands.participants import allowed_addresses
 from loom.commands.view import LISTS
 from loom.grammar.gbnf import Known, grammar_of
 from loom.grammar.lines import Line
-from loom.models import ORDINAL_BITS, Generation, Participant, Turn
+from loom.models import ORDINAL_BITS, Generation, Participant, Tree, Turn
 from loom.queries.lookup import below_pruned, path_of, withheld_from_models
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
 from loom.queries.workspaces import budget_of
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
-from loom.rules.images import described
+from loom.rules.images import described, hashes_in
 from loom.rules.permissions import GENERATE
 from loom.rules.provider_kinds import PROBED, RESERVE, samplers_of
 
@@ -111,6 +113,7 @@ class Order:
     text: str = ""  # of a buffer, which a chat goes on with
     until: datetime | None = None  # of a round: when the time of its turn is over
     allow: tuple[str, ...] = ()  # what may be called although it is private
+    sees: tuple[Actor, Tree] | None = None  # whose images are sent along, and where
 
     @property
     def strategy(self) -> str:
@@ -168,7 +171,8 @@ def order_of(generation: Generation) -> Order:
     reading = _reading(generation, provider)
     allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
-    made = Order(provider, reading, ask, hashed, left_out=left, allow=allow)
+    sees = (_reader(generation), generation.tree) if images.sees(participant) else None
+    made = Order(provider, reading, ask, hashed, left_out=left, allow=allow, sees=sees)
     try:
         return _order(made, reading)
     except TooLong as long:
@@ -273,6 +277,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
         key=key_of(agent),
     )
+    ask = _seeing(ask, (actor, tree) if images.sees(agent) else None)
     nothing = Reading("dialogue", "chat", ())
     made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
     until = until_of(turn)
@@ -302,8 +307,22 @@ def _order(order: Order, reading: Reading) -> Order:
     prompt = order.provider.opening if sent.prompt == "" else sent.prompt
     goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
     ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
+    ask = _seeing(ask, order.sees)
     note = " · ".join(one for one in (order.left_out, sent.note) if one)
     return replace(order, reading=reading, ask=ask, note=note, text=sent.text)
+
+
+def _seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
+    """The request with the images that the user's texts name; where there are none, every text
+    says in words what its images show."""
+    if sees is None or not any(hashes_in(one["content"]) for one in ask.messages or ()):
+        return ask
+    texts = [one["content"] for one in ask.messages or () if one["role"] == "user"]
+    if found := images.pictures(*sees, texts):
+        return replace(ask, images=found)
+    said = tuple({**one, "content": described(one["content"])} for one in ask.messages or ())
+    blocks = tuple(replace(one, texts=tuple(map(described, one.texts))) for one in ask.blocks)
+    return replace(ask, messages=said, blocks=blocks)
 
 
 def _first(*values: T | None) -> T | None:
@@ -374,9 +393,14 @@ def pieces_of(generation: Generation) -> tuple[Piece, ...]:
     workspace = access.known_workspace_of(generation.asked_by, generation.tree)
     rows = path_of(asker, generation.tree, workspace, generation.point)
     sent = sent_of(rows)
-    reader = access.acting_as(asker, generation.participant)
-    sources = _sources_of(reader, [row.id for row in sent])
-    return tuple(_piece(row, sources.get(row.id, ())) for row in sent)
+    sources = _sources_of(_reader(generation), [row.id for row in sent])
+    say = partial(images.said, reader=generation.participant)
+    return tuple(_piece(row, sources.get(row.id, ()), say) for row in sent)
+
+
+def _reader(generation: Generation) -> Actor:
+    """The model that reads, with what whoever asked it may see too."""
+    return access.acting_as(_asker(generation), generation.participant)
 
 
 def _asker(generation: Generation) -> Actor:
@@ -398,13 +422,17 @@ def _asker(generation: Generation) -> Actor:
     return actor
 
 
-def _piece(row: NodeRow, sources: Iterable[tuple[str, NodeRow]] = ()) -> Piece:
+def _piece(
+    row: NodeRow,
+    sources: Iterable[tuple[str, NodeRow]] = (),
+    say: Callable[[str], str] = described,
+) -> Piece:
     by_role: dict[str, list[Piece]] = {"context": [], "instruction": []}
     for role, source in sources:
-        by_role[role].append(_piece(source))
+        by_role[role].append(_piece(source, (), say))
     return Piece(
         row.id,
-        described(row.text),
+        say(row.text),
         row.author_kind == "human",
         context=tuple(by_role["context"]),
         instruction=tuple(by_role["instruction"]),

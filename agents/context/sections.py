@@ -324,6 +324,12 @@ def _pane(pane: Pane) -> str:
     return f"---WINDOW {title}\n{frames_escaped(body)}\n---WINDOW_END #{pane.number}"
 
 
+@section("TODOS", 45)
+def todos(view: View) -> str:
+    """The reader's tasks that are not archived, in their order, with their notes."""
+    return frames_escaped("\n".join(plain(one) for one in view.tasks))
+
+
 @section("MEMORY", 50, shrink=lambda view: view, priority=2)
 def memory(view: View) -> str:
     """The reader's last lines, by what they did, and the labels of what was put aside."""

@@ -22,6 +22,7 @@ from loom.events import streams
 from loom.models import Node, Step
 from loom.queries import lookup
 from loom.queries.links import written
+from loom.queries.tasks import tasks_of
 from loom.queries.windows import windows_of
 from loom.queries.workspaces import draft_body, drafts_of, outline_of, status_of, workspace_body
 from loom.rules.errors import not_found
@@ -92,6 +93,12 @@ class Status(BaseModel):
     steps: int
 
 
+class Notification(BaseModel):
+    """What somebody else wrote in the tree since the participant has seen it, as a line."""
+
+    text: str
+
+
 class Workspace(BaseModel):
     """Somebody's own view of a tree."""
 
@@ -106,7 +113,7 @@ class Workspace(BaseModel):
     tasks: list[dict[str, Any]]
     augments: list[dict[str, Any]]
     outline: Outline
-    notifications: list[dict[str, Any]]
+    notifications: list[Notification]
     drafts: list[dict[str, Any]]
 
 
@@ -209,6 +216,28 @@ def windows(request: Request, uid: str) -> Response:
     """The visible windows and the newest hidden ones, with what they show to the caller."""
     actor, found = access.get_workspace(user_of(request), uid)
     results = windows_of(actor, found)
+    return Response({"count": len(results), "results": results})
+
+
+class Task(BaseModel):
+    """A task, `ref` is what lines name it by; `place` is its order among those not archived."""
+
+    number: int
+    ref: str
+    state: Literal["unchecked", "checked", "archived"]
+    place: int
+    removed: bool
+    text: str
+    notes: list[str]
+    made_at: str
+
+
+@operation("GET", "workspaces tasks", "The tasks of a workspace", answers=responses.Page[Task])
+@api_view(["GET"])
+def tasks(request: Request, uid: str) -> Response:
+    """The tasks in their order, and the newest archived ones."""
+    _, found = access.get_workspace(user_of(request), uid)
+    results = tasks_of(found)
     return Response({"count": len(results), "results": results})
 
 

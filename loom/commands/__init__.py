@@ -17,6 +17,7 @@ ROOMS = (
     "undo",
     "windows",
     "memory",
+    "todos",
     "thinking",
     "command_reference",
 )

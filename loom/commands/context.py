@@ -17,7 +17,17 @@ from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.lines import STORED_WHOLE, Line, block_of, named, shortened
 from loom.grammar.refs import WORDS, Ref, print_ref
-from loom.models import Document, Grove, Node, Participant, Step, Tree, Window, Workspace
+from loom.models import (
+    Document,
+    Grove,
+    Node,
+    Participant,
+    Step,
+    Task,
+    Tree,
+    Window,
+    Workspace,
+)
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.documents import document_of
@@ -138,6 +148,7 @@ class Context:
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed
     seen: dict[int, int] = field(default_factory=dict)  # document id → revision that it shows
+    tasks: list[Task] = field(default_factory=list)  # that the line added or changed
 
     @cached_property
     def here(self) -> Node:
@@ -214,7 +225,6 @@ def item_of(one: Node | Tree | Document) -> int:
 
 MOST_TREES = 10  # that the refusal of an unknown id names
 LATER = {
-    "task": "Tasks",
     "focus": "Windows",
     "trail": "Trails",
     "augment": "Augments",
@@ -239,6 +249,12 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
             "INVALID_SYNTAX",
             f"{print_ref(ref)} is a document; this command takes a node.",
             hint=f"→ view {print_ref(ref)}",
+        )
+    if ref.kind in ("task", "stash"):
+        raise CommandError(
+            "REJECTED",
+            f"{print_ref(ref)} shows no node.",
+            hint="name a node, such as a7x2 or here",
         )
     if ref.kind in LATER:
         raise CommandError(

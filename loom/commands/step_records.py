@@ -27,7 +27,7 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.queries import lookup
+from loom.queries import lookup, tasks
 from loom.queries.windows import brief
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
@@ -102,6 +102,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
         DocumentView.objects.update_or_create(
             workspace=workspace, document_id=document, defaults={"revision": revision}
         )
+    _keep_tasks(attempt, workspace, context)
     _write_line_event(attempt, workspace, last.seq)
     return _answer(attempt, reply, position, step=last.seq)
 
@@ -132,11 +133,19 @@ def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step
 
 
 def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
-    workspace.revision += 1
-    workspace.save(update_fields=["revision"])
-    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
-    writer.append(f"window.{kind}", {"windows": [brief(window)], "revision": workspace.revision})
-    writer.flush()
+    _write_view_event(attempt, workspace, f"window.{kind}", {"windows": [brief(window)]})
+
+
+def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> None:
+    """Stores the tasks that a line added or changed, and writes an event for each kind."""
+    added = [one for one in context.tasks if one.pk is None]
+    changed = [one for one in context.tasks if one.pk is not None]
+    for task in context.tasks:
+        task.save()
+    for kind, rows in (("added", added), ("changed", changed)):
+        if rows:
+            bodies = [tasks.brief(one) for one in rows]
+            _write_view_event(attempt, workspace, f"task.{kind}", {"tasks": bodies})
 
 
 def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
@@ -291,23 +300,25 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
             "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
         }
     if changed:
-        _write_view_event(attempt, workspace, changed)
+        _write_view_event(attempt, workspace, "view.changed", changed)
     return position if moves else lookup.visible_at_or_above(position, workspace)
 
 
 def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
     """Writes the event that a line of a turn was answered; a step changes no tree."""
     if attempt.request.turn:
-        _write_view_event(attempt, workspace, {"step": seq})
+        _write_view_event(attempt, workspace, "view.changed", {"step": seq})
 
 
-def _write_view_event(attempt: Attempt, workspace: Workspace, changed: dict[str, Any]) -> None:
+def _write_view_event(
+    attempt: Attempt, workspace: Workspace, kind: str, changed: dict[str, Any]
+) -> None:
     """Stores what changed in the view and writes its event."""
     workspace.outline = changed.get("outline", workspace.outline)
     workspace.revision += 1
     workspace.save(update_fields=["position", "outline", "revision"])
     writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
-    writer.append("view.changed", {**changed, "revision": workspace.revision})
+    writer.append(kind, {**changed, "revision": workspace.revision})
     writer.flush()
 
 

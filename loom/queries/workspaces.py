@@ -14,8 +14,10 @@ from loom.grammar.lines import digest_named, digest_of
 from loom.models import Draft, Generation, Node, Step, Tree, Turn, VersionChoice, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import selected_versions
+from loom.queries.news import notifications_of
 from loom.queries.node_bodies import counted_below
 from loom.queries.node_rows import NodeRow, fetch, rows_of, walked
+from loom.queries.tasks import tasks_of
 from loom.queries.trees import position_of
 from loom.queries.windows import windows_of
 from loom.rules import budgets, identity
@@ -65,10 +67,10 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "revision": workspace.revision,
         "status": status_of(workspace),
         "windows": windows_of(actor, workspace),
-        "tasks": [],
+        "tasks": tasks_of(workspace),
         "augments": [],
         "outline": outline_of(workspace),
-        "notifications": [],
+        "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
         "drafts": drafts_of(actor, workspace),
     }
 
