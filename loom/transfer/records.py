@@ -202,7 +202,7 @@ class Report:
     def says(self) -> dict[str, list[str]]:
         """The report for people: what came, what is kept beside it, what was left out and why."""
         fields = {name: n for name, n in self.kept.items() if n and " " not in name and n}
-        marks = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images")
+        marks = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images", "documents")
         facts = {name: n for name, n in self.kept.items() if n and (" " in name or name in marks)}
         beside = {name: n for name, n in fields.items() if name not in marks} | self.unknown
         came = [f"{self.nodes:,} nodes in {_number(self.trees, 'tree')}."] if self.nodes else []

@@ -26,6 +26,8 @@ _DAMAGED = (
     *(OSError, EOFError, ValueError, IndexError, struct.error),
 )
 OWN = {"README.md", "tree.json", "tree.md"}  # in every ZIP that Heddle writes
+_OF_OWN = re.compile(r"tree\.json$|documents\.json$|images/|documents/[^/]+\.md$")
+_PAPER = re.compile(r"documents\.json$|documents/[^/]+\.md$")
 _IMAGE = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
 
 
@@ -91,6 +93,9 @@ class Upload:
                 if image := _IMAGE.fullmatch(name):
                     self.images[image[1]] = target
                     continue
+                if _PAPER.match(name):
+                    self.shelf.papers[name] = target
+                    continue
                 self._add(target, name)
             except CommandError as error:
                 errors.append(error)
@@ -116,12 +121,9 @@ class Upload:
                 if len(infos) > MAX_FILES:
                     raise unreadable(f"The ZIP has more than {MAX_FILES:,} files.", "split it")
                 names = {one.filename for one in infos}
-                if names >= OWN:  # what else is in it is for people
-                    infos = [
-                        one
-                        for one in infos
-                        if one.filename == "tree.json" or one.filename.startswith("images/")
-                    ]
+                is_own = names >= OWN
+                if is_own:  # what else is in it is for people
+                    infos = [one for one in infos if _OF_OWN.match(one.filename)]
                 budget = [MAX_FILE]
                 for info in infos:
                     name = PurePosixPath(info.filename.replace("\\", "/"))
@@ -130,7 +132,9 @@ class Upload:
                     if ENDING.search(name.name) and not _IMAGE.fullmatch(name.name):
                         self.shelf.add(path, name.name, info)
                         continue
-                    yield name.name, _Copy(archive, info, budget, self._tell)
+                    is_paper = is_own and _PAPER.match(info.filename)
+                    shown = info.filename if is_paper else name.name
+                    yield shown, _Copy(archive, info, budget, self._tell)
         except _DAMAGED:
             raise unreadable("The ZIP is damaged.", "pack it again") from None
 
