@@ -14,6 +14,7 @@ from agents.context.agent_request import GO_ON, Sent
 from agents.context.truncation import Counted, count
 from agents.context.values import (
     Action,
+    Augment,
     Aware,
     LineReply,
     Near,
@@ -34,6 +35,7 @@ from loom.events import streams
 from loom.grammar.lines import age, excerpt
 from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup, tasks, windows
+from loom.queries.augments import loaded_in
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.news import notifications_of
 from loom.queries.node_context import Spot, margins_of
@@ -254,7 +256,19 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             agents=agents,
             models=models,
             lists=(*LISTS, *sorted(STORED)),
+            augments=_augments(place.workspace),
         )
+    )
+
+
+def _augments(workspace: Workspace) -> tuple[Augment, ...]:
+    """The loaded ones in the order in which they are sent, then the others by name."""
+    loaded = loaded_in(workspace)
+    others = [one for one in loaded.every if one not in loaded.texts]
+    return tuple(
+        Augment(one.name, mark, one.text if mark else "")
+        for one in (*loaded.texts, *others)
+        for mark in (loaded.mark_of(one),)
     )
 
 

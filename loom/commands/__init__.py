@@ -18,6 +18,7 @@ ROOMS = (
     "windows",
     "memory",
     "todos",
+    "augments",
     "thinking",
     "command_reference",
 )

@@ -146,6 +146,7 @@ class Context:
     moved_to: Node | None = None
     chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
     outline: dict[str, Any] | None = None  # the outline as this line leaves it
+    augments: dict[str, list[str]] | None = None  # what is loaded after this line
     agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed

@@ -490,14 +490,12 @@ def _affordances(context: Context, node: Node) -> Reply:
     counts = node_context.counts_of(context.actor, node)
     types = Counter(one.type for one in node_context.links_of(context.actor, node))
     parts = [f"{name} {number}" for name, number in types.most_common()]
-    if counts.continuations:
-        parts.append(f"continues {counts.continuations}")
-    if counts.annotations:
-        parts.append(f"annotations {counts.annotations}")
-    if counts.versions > 1:
-        parts.append(f"versions {counts.versions}")
-    if counts.sources:
-        parts.append(f"sources {counts.sources}")
-    if counts.merges:
-        parts.append(f"merges {counts.merges}")
+    derived = (
+        ("continues", counts.continuations),
+        ("annotations", counts.annotations),
+        ("versions", counts.versions if counts.versions > 1 else 0),
+        ("sources", counts.sources),
+        ("merges", counts.merges),
+    )
+    parts += [f"{name} {number}" for name, number in derived if number]
     return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

@@ -14,6 +14,7 @@ from loom.access import Actor, items_of
 from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
 from loom.models import Draft, Generation, Node, Step, Tree, Turn, VersionChoice, Workspace
 from loom.queries import lookup
+from loom.queries.augments import augments_body
 from loom.queries.lookup import selected_versions
 from loom.queries.news import notifications_of
 from loom.queries.node_bodies import counted_below
@@ -69,7 +70,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "status": status_of(workspace),
         "windows": windows_of(actor, workspace),
         "tasks": tasks_of(workspace),
-        "augments": [],
+        "augments": augments_body(workspace),
         "outline": outline_of(workspace),
         "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
         "drafts": drafts_of(actor, workspace),

@@ -86,6 +86,8 @@ GET    workspaces/{workspace}/windows  200 404 404 404 401
 GET    workspaces/{agents}/windows     200 200 200 404 401
 GET    workspaces/{workspace}/tasks    200 404 404 404 401
 GET    workspaces/{agents}/tasks       200 200 200 404 401
+GET    workspaces/{workspace}/augments 200 404 404 404 401
+GET    workspaces/{agents}/augments    200 200 200 404 401
 GET    workspaces/{agents}/outline     200 200 200 404 401
 GET    workspaces/{agents}/status      200 200 200 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
@@ -205,6 +207,7 @@ LINES = {
     "stash": ['stash "new" "a lamp"', 'stash "new" content-of:{node}'],
     "recall": ['recall "idea"'],
     "memory": ["memory"],
+    "augment": ["augment list", "augment load good/plain", "augment store good/new\nA lamp.\n←"],
     "todo": [
         "todo",
         'todo add "a lamp"',
