@@ -384,7 +384,7 @@ def get_call(user: User, uid: str) -> tuple[Actor, Call]:
 def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
     """A turn in a tree the user may see."""
     rows = Turn.objects.select_related(
-        "tree__grove", "participant", "invoked_by__user", "invoked_at", "stands_at", "node"
+        "tree__grove", "participant", "invoked_by__user", "invoked_at", "answers_below", "node"
     )
     return _of_grove(
         user, rows.filter(tree__erasing_at__isnull=True), uid, "This turn", "tree__grove"
