@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, get_type_hints
 
@@ -156,8 +156,10 @@ def command(
     permissions: Iterable[Permission],
     stream: StreamKind | None = None,
     aliases: tuple[str, ...] = (),
+    is_first: bool = False,
 ) -> Callable[[Callable[["Context", ArgsT], "Reply"]], Callable[["Context", ArgsT], "Reply"]]:
-    """Registers a function as one form of `verb`; its second parameter's type is its Args."""
+    """Registers a function as one form of `verb`; its second parameter's type is its Args. The
+    first form that reads a line counts: `is_first` puts it before those that are there."""
 
     def register(
         run: Callable[["Context", ArgsT], "Reply"],
@@ -175,7 +177,8 @@ def command(
             summary=inspect.getdoc(run) or "",
             aliases=aliases,
         )
-        _commands.setdefault(verb, []).append(made)
+        several = _commands.setdefault(verb, [])
+        several.insert(0 if is_first else len(several), made)
         _aliases.update(dict.fromkeys(aliases, verb))
         return run
 
@@ -225,12 +228,14 @@ R = TypeVar("R")
 class Change:
     """One action while it runs. `writer` is the locked stream of `item`; an action that makes
     its item calls `open` first. `author` is who the step names: the actor, or whoever became
-    a member by the action."""
+    a member by the action. `inverse` is what undo does, and `message` what it was, in words."""
 
     now: datetime
     member: Actor | None
     item: Grove | Tree | None
     author: Participant | None = None
+    inverse: list[dict[str, Any]] = field(default_factory=list)
+    message: str = ""
     _writer: Writer | None = None
 
     @property
@@ -326,7 +331,8 @@ def run_action(
                 change.lock(item)
             change.member = _allowed(actor, what)
             value = what.run(change, args)
-            _write_step(change, what, args, outcome="ok")
+            done = {"message": change.message, "inverse": change.inverse or None}
+            _write_step(change, what, args, outcome="ok", **done)
             change.writer.flush()
             return value
     except CommandError as refused:

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loom", "0052_turns_stored_once")]
+    dependencies = [("loom", "0065_documents")]
 
     operations = [
         migrations.AddIndex(

@@ -143,7 +143,7 @@ def _deepest_beside(slot: Node, deepest: int, gone: set[int]) -> int:
         others = {key: depth for key, depth in rows if key not in gone}
         seen = others.keys() - lookup.below_pruned(slot.tree_id, others)
         if seen:
-            return max(others[key] for key in seen)
+            return max(int(others[key]) for key in seen)
         if not rows:
             return least
         last, deepest = rows[-1]
@@ -161,6 +161,11 @@ def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str
         "system_context": tree.system_context,
         "summary": tree.summary,
         "truncation": tree.truncation,
+        "memory": tree.memory,
+        "author_note": tree.author_note,
+        "note_depth": tree.note_depth,
+        "lore_scan": tree.lore_scan,
+        "lore_budget": tree.lore_budget,
         "root": lookup.root_of(tree).local_id,
         "node_count": size.nodes,
         "branch_count": size.branches,

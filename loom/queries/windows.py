@@ -9,6 +9,7 @@ from loom import access
 from loom.access import Actor
 from loom.models import Node, Tree, Window, Workspace
 from loom.queries import lookup
+from loom.queries.links import documents_seen
 from loom.queries.node_bodies import messages_of
 from loom.rules import identity
 from loom.rules.identity import instant
@@ -22,7 +23,7 @@ WITHHELD = "(excluded or pruned: models are not sent its text)"
 
 def visible(workspace: Workspace) -> QuerySet[Window]:
     """The visible windows, in no order: there are few of them."""
-    rows = Window.objects.filter(workspace=workspace, is_visible=True)
+    rows = Window.objects.filter(workspace=workspace.pk, is_visible=True)
     return rows.select_related("item", "step").order_by()
 
 
@@ -33,7 +34,7 @@ def by_number(rows: Iterable[Window]) -> list[Window]:
 
 def stashed(workspace: Workspace) -> QuerySet[Window]:
     """The stashes that were not dropped, by number."""
-    rows = Window.objects.filter(workspace=workspace, kind="stash", is_closed=False)
+    rows = Window.objects.filter(workspace=workspace.pk, kind="stash", is_closed=False)
     return rows.select_related("item").order_by("number")
 
 
@@ -95,7 +96,8 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     items = {one.pk: _items(one, touched) for one in found}
     every = set().union(*items.values())
     closed = access.closed_steps(actor, steps)
-    reached = _reached(actor, workspace, {identity.home_of(item) for item in every})
+    reached = _reached(actor, workspace, {identity.home_of(item) for item in every}) | {0}
+    papers = documents_seen(actor, workspace.tree, every)
     keys = {key for item in every if (key := identity.node_id(item)) is not None}
     gone = lookup.withheld(actor, keys) if keys else set()
     named = {key for one in found if (key := identity.node_id(one.item_id or 0)) is not None}
@@ -111,7 +113,8 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     shown = []
     for one in found:
         homes = {identity.home_of(item) for item in items[one.pk]}
-        if one.step_id in closed or not homes <= reached:
+        is_read = all(item in papers for item in items[one.pk] if item < 0)
+        if one.step_id in closed or not homes <= reached or not is_read:
             shown.append(Shown(one, one.kind, GONE, is_open=False))
             continue
         node = nodes.get(one.item_id or 0)
@@ -148,7 +151,7 @@ def _text(window: Window, node: Node | None, answers: dict[int, str]) -> str:
 
 def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
     """The bodies of the windows that are not closed: all visible and the newest hidden ones."""
-    rows = Window.objects.filter(workspace=workspace, is_closed=False, is_visible=False)
+    rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
     hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
     every = [*visible(workspace), *hidden]
     return [window_body(one) for one in contents_of(actor, workspace, every)]
