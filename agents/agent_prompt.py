@@ -206,7 +206,7 @@ class Place:
 def place_of(actor: Actor, turn: Turn) -> Place:
     """Where the next round of a turn reads."""
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
-    return Place(actor, turn.tree, workspace, turn.stands_at, turn)
+    return Place(actor, turn.tree, workspace, turn.answers_below, turn)
 
 
 def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
@@ -305,7 +305,7 @@ def _commands(actor: Actor) -> tuple[Syntax, ...]:
 
 def round_of(kept: dict[str, Any]) -> Round:
     """A round as the turn's row keeps it."""
-    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["told"])
+    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
     return Round(
         kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
     )

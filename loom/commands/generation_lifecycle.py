@@ -19,7 +19,7 @@ from loom.events import streams
 from loom.events.streams import enqueue
 from loom.models import Call, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
-from loom.queries import lookup, trees
+from loom.queries import lookup
 from loom.queries.node_rows import fetch, nodes_of_call
 
 OPEN = ("queued", "running")
@@ -323,7 +323,8 @@ def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) ->
     Tree.objects.filter(pk=row.tree_id).update(touched_at=timezone.now())
     if row.discard:  # its `continue` was undone while it ran
         Node.objects.filter(pk=node.pk).update(pruned=True)
-        writer.sized(trees.measured(row.tree_id))
+        node.pruned = True
+        node_writer.set_size(writer, node)
         writer.append(
             "node.flagged",
             {"node": node.local_id, "slot": node.local_id, "flag": "pruned", "value": True},

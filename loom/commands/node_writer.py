@@ -157,8 +157,10 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
         return node
     node.save(force_insert=True)
     is_seen = new.parent is None or lookup.hidden_by(new.parent) is None
-    is_known = size is not None and is_seen
-    writer.sized(_grown(size, node) if is_known and size else trees.measured(tree.pk))
+    if size is None:
+        writer.sized(trees.measured(tree.pk))
+    else:
+        writer.sized(_grown(size, node) if is_seen else size)
     _add_sources(node, new.sources)
     keep_images(tree, new.text)
     writer.append("node.added", {"node": without_text(event_body(node))})
@@ -331,12 +333,22 @@ def flag(context: Context, node: Node, name: str, value: bool) -> Op:
     row = node if row_id == node.pk else Node.objects.get(pk=row_id)
     setattr(row, name, value)
     if name == "pruned" and not context.world.is_dry:
-        context.world.sized(trees.measured(node.tree_id))
+        set_size(context.world, row)
     context.world.append(
         "node.flagged",
         {"node": row.local_id, "slot": node.slot.local_id, "flag": name, "value": value},
     )
     return {"op": "flag", "node": row_id, "flag": name, "value": not value}
+
+
+def set_size(writer: Writer, slot: Node) -> None:
+    """Keeps the size of a tree after the flag `pruned` of a slot was set: what is below it is
+    counted, and the whole tree where its size is not known."""
+    size = writer.size
+    if size is None:
+        writer.sized(trees.measured(slot.tree_id))
+    else:
+        writer.sized(trees.size_after(size, slot, pruned=slot.pruned))
 
 
 # What may not be done to a node, whatever the verb: sentences that several commands share.

@@ -83,7 +83,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     workspace = attempt.workspace
     attempt.is_held = _is_held(attempt, context)
     position = _move(attempt, workspace, context)
-    message, quoted = take_out(reply.text, reply.quotes)
+    message, quoted = take_out(reply.text, [(one.id, one.text) for one in reply.quotes])
     if context.steps:
         last = context.steps[-1]
         last.message, last.quoted = message, quoted or None

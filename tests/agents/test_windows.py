@@ -52,7 +52,7 @@ def talk(
 
 def number_of(turn: Turn) -> int:
     """The number of the turn's first result."""
-    return int(next(one["number"] for one in turn.rounds[0]["told"] if one["number"]))
+    return int(next(one["number"] for one in turn.rounds[0]["replies"] if one["number"]))
 
 
 def test_a_result_fades_after_its_turn(talk: Talk) -> None:

@@ -151,7 +151,7 @@ def _runs(
         participant=muse,
         invoked_by=by,
         invoked_at=generation.point,
-        stands_at=generation.point,
+        answers_below=generation.point,
         preset="quick",
         status="done",
         ended_at=timezone.now(),

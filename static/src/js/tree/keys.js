@@ -2,10 +2,10 @@
 // The keys of a tree page: which action a press means, by the table that came with the page.
 
 import { composer, perform } from "./actions.js";
-import { comboOf } from "./combos.js";
+import { shortcutOf } from "./shortcuts.js";
 import { shut } from "./menus.js";
 import { toggleMode } from "./modes.js";
-import { MOVES, moveBy } from "./moves.js";
+import { MOVES, moveBy } from "./navigation.js";
 import { isTyping, wantsText } from "./typing.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -94,7 +94,7 @@ function escape(typing) {
 
 /** The action that a press means now. @param {Key[]} table @param {KeyboardEvent} event */
 export function meant(table, event) {
-  const combo = comboOf(event);
+  const combo = shortcutOf(event);
   const typing = isTyping(event.target);
   const fits = (/** @type {Key} */ one) => one.combo === combo && (one.where === "any" || (one.where === "typing") === typing);
   return combo ? table.find(fits) : undefined;
