@@ -1,6 +1,6 @@
 """What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -32,16 +32,16 @@ from loom.commands import node_writer, registry
 from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.lines import age, excerpt
-from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
+from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup, tasks, windows
 from loom.queries.lookup import path_of, withheld_from_models
+from loom.queries.news import notifications_of
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.trees import size_of
 from loom.queries.workspaces import budget_of, outline, outline_of, spent_of, turns, unfolded
 from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
-from loom.rules.framing import plain
 from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
@@ -50,7 +50,6 @@ LINES = 30  # of the outline
 WORDS = 8  # of a node there, and of a text in the news
 STOPS = 12  # nodes at the end of the path; those with a mark have a line wherever they are
 ACTIONS = 10
-NEWS = 10
 AGENTS = 20  # that INSTRUCTIONS name
 STASHES = 30  # that MEMORY names
 WINDOWS_SHARE = 4  # a quarter of the context is for the texts of windows
@@ -155,45 +154,6 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     return Action(verb, (first,) if first else (), step.outcome)
-
-
-def news(place: "Place") -> tuple[str, ...]:
-    """What others wrote since the agent's last turn here ended, the last lines of it; without
-    the request of the turn, which is sent by itself."""
-    if not place.workspace.checkpoint:
-        return ()
-    events = Event.objects.filter(
-        stream__name=f"tree:{place.tree.uid}",
-        kind="node.added",
-        seq__gt=place.workspace.checkpoint,
-    )
-    own = place.actor.participant.uid
-    found = events.exclude(actor=own).order_by("-seq").values_list("payload", "actor")[:NEWS]
-    who = dict(
-        Participant.objects.filter(uid__in={one for _, one in found}).values_list("uid", "name")
-    )
-    rows = _rows_named(place.tree, [payload["node"]["id"] for payload, _ in found])
-    withheld = withheld_from_models(row.id for row in rows.values())
-    asked = place.turn.input_node_id if place.turn else None
-    lines = [
-        _news_line(rows[node["id"]], node["parent"], who.get(uid, "Somebody"), withheld)
-        for node, uid in ((payload["node"], uid) for payload, uid in found)
-        if node["id"] in rows and rows[node["id"]].id != asked
-    ]
-    return tuple(one for one in reversed(lines) if one)
-
-
-def _rows_named(tree: Tree, names: Sequence[str]) -> dict[str, NodeRow]:
-    keys = tree.nodes.filter(local_id__in=names).values_list("pk", flat=True)
-    return {row.local_id: row for row in rows_of(list(keys))}
-
-
-def _news_line(row: NodeRow, parent: str, who: str, withheld: Collection[int]) -> str:
-    """`✓ Ada annotated [b3k9]: "…"`; without the words of what no model is sent."""
-    verb = {"text": "wrote", "annotation": "annotated"}.get(row.kind)
-    at = parent if row.kind == "annotation" else row.local_id
-    words = "" if row.id in withheld else f": {excerpt(row.text, WORDS)}"
-    return f"✓ {plain(who)} {verb} [{at}]{words}" if verb else ""
 
 
 # -- one request: for whom, where, and what it was made of
@@ -430,18 +390,23 @@ def _pane(shown: windows.Shown, *, has_room: bool) -> Pane:
     )
 
 
+@sections.todos.collector
+def _todos(place: Place) -> dict[str, Any]:
+    rows = tasks.current(place.workspace)
+    return {"tasks": tuple(line for task in rows for line in tasks.lines_of(task))}
+
+
 @sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
     stashes = windows.stashed(place.workspace).filter(is_visible=False)
     labels = stashes.values_list("label", flat=True)[:STASHES]
-    rows = tasks.current(place.workspace)
-    todos = tuple(line for task in rows for line in tasks.lines_of(task))
-    return {"actions": actions(place.workspace), "stashed": tuple(labels), "tasks": todos}
+    return {"actions": actions(place.workspace), "stashed": tuple(labels)}
 
 
 @sections.notifications.collector
 def _notifications(place: Place) -> dict[str, Any]:
-    return {"notifications": news(place)}
+    asked = place.turn.input_node_id if place.turn else None
+    return {"notifications": notifications_of(place.actor, place.workspace, asked=asked)}
 
 
 @sections.loom.collector

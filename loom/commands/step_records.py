@@ -15,6 +15,7 @@ from loom.events import streams
 from loom.grammar.lines import block_of
 from loom.grammar.reply_lines import makes_window
 from loom.models import (
+    DocumentView,
     Node,
     Participant,
     Receipt,
@@ -30,6 +31,7 @@ from loom.queries import lookup, tasks
 from loom.queries.windows import brief
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
+from loom.rules.quoting import take_out
 
 
 def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
@@ -81,22 +83,28 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     workspace = attempt.workspace
     attempt.is_held = _is_held(attempt, context)
     position = _move(attempt, workspace, context)
+    message, quoted = take_out(reply.text, reply.quotes)
     if context.steps:
         last = context.steps[-1]
-        last.message = reply.text
+        last.message, last.quoted = message, quoted or None
         last.turn_place = attempt.request.place
-        last.save(update_fields=["message", "turn_place"])
+        last.save(update_fields=["message", "quoted", "turn_place"])
     else:
         last = _step(
             attempt,
             workspace,
             outcome="ok",
-            message=reply.text,
+            message=message,
+            quoted=quoted or None,
             items=reply.items,
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
         )
     _keep_windows(attempt, workspace, context, last)
+    for document, revision in context.seen.items():
+        DocumentView.objects.update_or_create(
+            workspace=workspace, document_id=document, defaults={"revision": revision}
+        )
     _keep_tasks(attempt, workspace, context)
     _write_line_event(attempt, workspace, last.seq)
     return _answer(attempt, reply, position, step=last.seq)
@@ -183,7 +191,8 @@ def _is_held(attempt: Attempt, context: Context) -> bool:
     if attempt.line is None or context.writer is None:
         return False
     block = block_of(attempt.line.canonical)
-    return any(block in node.text for node in context.writer.nodes)
+    texts = [node.text for node in context.writer.nodes]
+    return any(block in text for text in (*texts, *context.writer.texts))
 
 
 def refused(attempt: Attempt, why: CommandError) -> int:

@@ -9,6 +9,8 @@ from loom import access
 from loom.access import Actor
 from loom.models import Node, Tree, Window, Workspace
 from loom.queries import lookup
+from loom.queries.links import documents_seen
+from loom.queries.node_bodies import messages_of
 from loom.rules import identity
 from loom.rules.identity import instant
 from loom.rules.permissions import CROSS_TREE
@@ -94,7 +96,8 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     items = {one.pk: _items(one, touched) for one in found}
     every = set().union(*items.values())
     closed = access.closed_steps(actor, steps)
-    reached = _reached(actor, workspace, {identity.home_of(item) for item in every})
+    reached = _reached(actor, workspace, {identity.home_of(item) for item in every}) | {0}
+    papers = documents_seen(actor, workspace.tree, every)
     keys = {key for item in every if (key := identity.node_id(item)) is not None}
     gone = lookup.withheld(actor, keys) if keys else set()
     named = {key for one in found if (key := identity.node_id(one.item_id or 0)) is not None}
@@ -106,15 +109,17 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
             "slot_id", "local_id"
         )
     )
+    answers = messages_of(steps)
     shown = []
     for one in found:
         homes = {identity.home_of(item) for item in items[one.pk]}
-        if one.step_id in closed or not homes <= reached:
+        is_read = all(item in papers for item in items[one.pk] if item < 0)
+        if one.step_id in closed or not homes <= reached or not is_read:
             shown.append(Shown(one, one.kind, GONE, is_open=False))
             continue
         node = nodes.get(one.item_id or 0)
         name = name_of(one, workspace.tree, node)
-        text = WITHHELD if items[one.pk] & gone else _text(one, node)
+        text = WITHHELD if items[one.pk] & gone else _text(one, node, answers)
         current = names.get(node.slot_id, "") if node is not None else ""
         is_old = node is not None and current not in ("", node.local_id)
         shown.append(Shown(one, name, text, current=current if is_old else ""))
@@ -136,11 +141,11 @@ def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
     return {workspace.tree_id, *seen}
 
 
-def _text(window: Window, node: Node | None) -> str:
+def _text(window: Window, node: Node | None, answers: dict[int, str]) -> str:
     if window.kind == "stash":
         return window.text
     if window.kind == "result":
-        return window.step.message if window.step else ""
+        return answers.get(window.step_id or 0, "")
     return "\n".join(node.text.split("\n")[window.first - 1 : window.last]) if node else GONE
 
 
