@@ -8,7 +8,8 @@ from agents.agent_prompt import is_sent, sent_of
 from agents.context.subject_request import Piece, Steering
 from loom import access
 from loom.access import Actor
-from loom.models import ORDINAL_BITS, Generation, Tree
+from loom.models import ORDINAL_BITS, Generation
+from loom.queries.documents import lore_of
 from loom.queries.lookup import below_pruned, path_of
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
 from loom.rules import identity
@@ -17,12 +18,14 @@ from loom.rules.images import described
 from loom.rules.permissions import GENERATE
 
 
-def steering_of(tree: Tree) -> Steering:
-    """What the tree adds for subjects."""
+def steering_of(generation: Generation) -> Steering:
+    """What the tree adds for subjects, with the lore that the person who asks may read."""
+    tree, asker = generation.tree, _asker(generation)
     return Steering(
         memory=tree.memory,
         note=tree.author_note,
         depth=tree.note_depth,
+        lore=lore_of(access.get_actor(asker.user, tree.grove), tree),
         scan=tree.lore_scan,
         budget=tree.lore_budget,
     )

@@ -406,5 +406,5 @@ def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
         prefill="prefill" in participant.capabilities,
         way=way_of(participant.capabilities),
         counted=count_small if provider.context else count,
-        steering=steering_of(tree),
+        steering=steering_of(generation),
     )
