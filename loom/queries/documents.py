@@ -156,7 +156,7 @@ def lore_of(actor: Actor, tree: Tree) -> tuple[Entry, ...]:
     rows = rows.filter(content__text__startswith=FENCE).select_related("document", "content")
     found = (
         entry_of(row.document.uid, row.document.title, row.content.text)
-        for row in rows.order_by("document_id")[:MOST_LORE]
+        for row in rows.order_by()[:MOST_LORE]
     )
     return tuple(one for one in found if one is not None)
 
