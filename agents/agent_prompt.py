@@ -49,6 +49,7 @@ from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
 
 LINES = 30  # of the outline
+SAID = 30  # words of a summary there
 WORDS = 8  # of a node there, and of a text in the news
 STOPS = 12  # nodes at the end of the path; those with a mark have a line wherever they are
 ACTIONS = 10
@@ -82,7 +83,7 @@ def twigs(
     return tuple(
         Twig(
             line.row.local_id,
-            excerpt(line.row.text, WORDS) if line.row.text and line.row.id not in withheld else "",
+            _words_of(line.row) if line.row.text and line.row.id not in withheld else "",
             line.level,
             line.is_last,
             line.children,
@@ -93,6 +94,11 @@ def twigs(
         )
         for line in lines
     )
+
+
+def _words_of(row: NodeRow) -> str:
+    summary = row.more.summary
+    return excerpt(summary, SAID) if summary else excerpt(row.text, WORDS)
 
 
 # -- PATH, MEMORY and news
@@ -343,6 +349,7 @@ def _stop(row: NodeRow, own: Participant) -> Stop:
         f"{row.created_at:%Y-%m-%d %H:%M}",
         is_own=row.author_uid == own.uid,
         is_imported=row.imported,
+        summary=row.more.summary,
     )
 
 

@@ -56,7 +56,7 @@ def earlier_of(path: Sequence[Stop], room: int, counted: Counted) -> Earlier:
 
 
 def _earlier(path: Sequence[Stop]) -> Earlier:
-    lines = [f"[{stop.local_id}] {first_sentence(stop.text)}" for stop in path]
+    lines = [f"[{stop.local_id}] {stop.summary or first_sentence(stop.text)}" for stop in path]
     more = f" [{path[0].local_id}–{path[-1].local_id}] {len(path)} nodes"
     text = framed("EARLIER", frames_escaped("\n".join(lines)), more=more)
     return Earlier(

@@ -19,6 +19,7 @@ class Stop:
     at: str
     is_own: bool = False
     is_imported: bool = False
+    summary: str = ""
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ _api: list[URLPattern | URLResolver] = [
     path("participants/<id:uid>/probe", participants.probe),
     path("trees", trees.trees),
     path("trees/<id:uid>", trees.tree),
+    path("trees/<id:uid>/summaries", trees.summaries),
     path("trees/<id:uid>/settings", trees.settings),
     path("trees/<id:uid>/public-links", trees.public_links),
     path("trees/<id:uid>/commands", commands.in_tree),

@@ -19,6 +19,7 @@ from loom.grammar.slices import put
 from loom.grammar.tokens import ParseError
 from loom.models import (
     ORDINAL_BITS,
+    Generation,
     Image,
     Item,
     Node,
@@ -165,7 +166,23 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     keep_images(tree, new.text)
     writer.append("node.added", {"node": without_text(event_body(node))})
     writer.nodes.append(node)
+    if ordinal % SUMMARY_EVERY == 0:
+        _want_summary(tree, author, new)
     return node
+
+
+SUMMARY_EVERY = 10  # nodes: then the summary of their tree is made again
+
+
+def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:
+    """Has the summary of the tree made again, for whoever wrote the node or asked for it."""
+    person = author.pk if author.kind == "human" else None
+    if person is None and new.generation_uid:
+        rows = Generation.objects.filter(uid=new.generation_uid).values_list("payer", flat=True)
+        person = rows.first()
+    if person is not None:
+        named = [tree.uid, person, [], True]
+        streams.enqueue("agents.tasks.summarise", named, queue="continue")
 
 
 def keep_images(tree: Tree, text: str) -> None:

@@ -12,6 +12,7 @@ from loom.models.events import Event, Receipt, Step, StepItem, Stream
 from loom.models.generations import (
     ENDED_TURN,
     OPEN_TURN,
+    SUMMARY,
     Call,
     Generation,
     Import,
@@ -48,6 +49,7 @@ __all__ = [
     "ENDED_TURN",
     "OPEN_TURN",
     "ORDINAL_BITS",
+    "SUMMARY",
     "ApiKey",
     "BranchSettings",
     "Call",

@@ -103,6 +103,9 @@ class Call(PublicIdentity):
         return self.uid
 
 
+SUMMARY = -1  # the `round` of a generation that becomes the summary of its point
+
+
 class Generation(PublicIdentity):
     """One streamed answer. Its row holds what was shown, so nothing shown is lost; once it has
     become a node, the node alone holds it. Read it as `shown`."""

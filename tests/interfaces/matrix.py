@@ -69,6 +69,8 @@ GET    trees/{tree}/events             200 200 200 404 401
 GET    trees/{tree}/verify             200 200 200 404 401
 GET    trees/{tree}/usage              200 200 200 404 401
 GET    trees/{tree}/estimate           200 200 200 404 401
+GET    trees/{tree}/summaries          200 200 200 404 401
+POST   trees/{tree}/summaries          503 503 403 404 401  {"tree": true}
 GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
 GET    trees/{tree}/export/preview     200 200 200 404 401

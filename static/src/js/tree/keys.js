@@ -46,6 +46,8 @@ export const ACTIONS = {
   "bookmark-after": (page) => bookmark(page, 1),
   hoist: (page) => document.dispatchEvent(new CustomEvent("hoist", { detail: page.position })),
   ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
+  ...Object.fromEntries(["pin", "open"].map((name) => [name, (/** @type {TreePage} */ page) => !isEmpty() && perform(name, subject(page))])),
+  stash: () => /** @type {import("../elements/loom-windows.js").LoomWindows | null} */ (document.querySelector("loom-windows"))?.stash() ?? false,
   compare: (page) => !isEmpty() && perform("compare", subject(page)),
   bookmark: toggleBookmark,
   focus: () => toggleMode("focus"),
