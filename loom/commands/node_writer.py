@@ -57,6 +57,7 @@ class NewNode:
     configuration: str = ""
     generation_uid: str = ""
     finish: str = "complete"
+    place: int | None = None
     sources: tuple[Source, ...] = field(default_factory=tuple)
 
 
@@ -126,6 +127,7 @@ def build_node(
         call_uid=new.call_uid,
         generation_uid=new.generation_uid,
         finish=new.finish,
+        place=new.place,
         created_at=at,
     )
     node.hash = identity.sha256(proof_of(node, author.uid))
@@ -161,9 +163,19 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     writer.sized(_grown(size, node) if is_known and size else trees.measured(tree.pk))
     _add_sources(node, new.sources)
     keep_images(tree, new.text)
-    writer.append("node.added", {"node": without_text(event_body(node))})
+    writer.append("node.added", {"node": without_text(event_body(node)), **_before(node)})
     writer.nodes.append(node)
     return node
+
+
+def _before(node: Node) -> dict[str, str]:
+    """`before`: the text slot beside which a node comes first that was added after it was asked
+    for. Empty for one that comes last."""
+    if node.place is None or node.parent_slot_id is None:
+        return {}
+    beside = lookup.slots_below(node.parent_slot_id, pruned=True).filter(order__gt=node.place)
+    following = beside.values_list("local_id", flat=True).first()
+    return {} if following is None else {"before": following}
 
 
 def keep_images(tree: Tree, text: str) -> None:

@@ -39,7 +39,7 @@ export const ACTIONS = {
   keys: () => /** @type {any} */ (document.querySelector("loom-keys"))?.open() === undefined,
   send: () => Boolean(composer()?.ask()),
   stop: () => escape(isTyping(document.activeElement)),
-  undo: (page) => say(page, "undo"),
+  undo: (page) => weave()?.untake() || say(page, "undo"),
   redo: (page) => say(page, "redo"),
   ...Object.fromEntries(Object.keys(MOVES).flatMap((name) => [name, `${name}-typing`].map((id) => [id, moveBy(name)]))),
   "bookmark-before": (page) => bookmark(page, -1),
