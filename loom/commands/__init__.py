@@ -16,6 +16,7 @@ ROOMS = (
     "undo",
     "windows",
     "memory",
+    "todos",
     "thinking",
     "command_reference",
 )

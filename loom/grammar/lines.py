@@ -264,12 +264,25 @@ def _with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs
         return bad
     if first_word(body).lower().strip(".!") in ENDS:
         return unread(bad.message, "a turn ends with a reply without commands: write your answer")
+    head = body.rstrip().removesuffix("←").rstrip()
+    if head != body.rstrip() and _takes_block(head, verbs):
+        return unread(
+            bad.message, f"write → {head}, the text in the lines below it, and ← alone on the last"
+        )
     several = each_of(body, verbs)
     if several:
         return unread("A line names one item.", f"write {_each_on_its_line(several)}")
     if isinstance(bad, MisreadError) or verbs.verb_of(first_word(body)) is None:
         return _suggesting(bad, body, below, verbs)
     return bad
+
+
+def _takes_block(head: str, verbs: Verbs) -> bool:
+    try:
+        _canonical(head, "a text\n←", verbs)
+    except ParseError:
+        return False
+    return True
 
 
 def _suggesting(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:

@@ -119,6 +119,14 @@ def test_two_readings_are_named_and_neither_is_run() -> None:
     assert caught.value.hint == "write → list a7x2 continuations or → continue from a7x2"
 
 
+def test_a_block_opened_at_the_end_of_its_line_is_answered_with_how_to_open_it() -> None:
+    with pytest.raises(ParseError) as caught:
+        read("→ annotate a7x2 ←\nA remark.\n←", registry.forms(), registry.aliases())
+    assert caught.value.hint == (
+        "write → annotate a7x2, the text in the lines below it, and ← alone on the last"
+    )
+
+
 def test_a_number_over_its_maximum_is_that_in_other_words_too() -> None:
     with pytest.raises(ParseError) as caught:
         read("give me 50 more from here", registry.forms(), registry.aliases())
