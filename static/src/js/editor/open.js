@@ -5,6 +5,7 @@ import { history, historyField, isolateHistory, redo, redoDepth, standardKeymap,
 import { Compartment, EditorSelection, EditorState, Prec, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
+import { openSearch } from "./finding.js";
 import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
 import { painter } from "./paint.js";
 import { passage, saidAt } from "./passage.js";
@@ -360,6 +361,11 @@ export class BufferEditor {
     const gap = from && view.state.sliceDoc(from - 1, from) !== "\n" ? "\n" : "";
     const insert = `${gap}${text}\n`;
     view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length }, userEvent: "input.drop" });
+  }
+
+  /** Opens what finds in the text. */
+  find() {
+    openSearch(this.view);
   }
 
   focus() {

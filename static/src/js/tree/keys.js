@@ -3,6 +3,7 @@
 
 import { composer, perform } from "./actions.js";
 import { comboOf } from "./combos.js";
+import { openFind } from "./finding.js";
 import { shut } from "./menus.js";
 import { toggleMode } from "./modes.js";
 import { MOVES, moveBy } from "./moves.js";
@@ -35,6 +36,7 @@ const isEmpty = () => document.querySelector("loom-weave .empty") !== null;
 /** What each action of the table does; false where it means nothing now.
  * @type {Record<string, (page: TreePage) => unknown>} */
 export const ACTIONS = {
+  find: (page) => openFind(page) === undefined,
   command: () => /** @type {any} */ (document.querySelector("loom-command"))?.open() === undefined,
   keys: () => /** @type {any} */ (document.querySelector("loom-keys"))?.open() === undefined,
   send: () => Boolean(composer()?.ask()),
