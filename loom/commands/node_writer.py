@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models.lookups import GreaterThan
 from django.utils import timezone
 
 from loom import access
@@ -18,6 +19,7 @@ from loom.grammar.refs import Slice
 from loom.grammar.slices import put
 from loom.grammar.tokens import ParseError
 from loom.models import (
+    ORDER,
     ORDINAL_BITS,
     Image,
     Item,
@@ -173,7 +175,8 @@ def _before(node: Node) -> dict[str, str]:
     for. Empty for one that comes last."""
     if node.place is None or node.parent_slot_id is None:
         return {}
-    beside = lookup.slots_below(node.parent_slot_id, pruned=True).filter(order__gt=node.place)
+    after = GreaterThan(ORDER, node.place)
+    beside = lookup.slots_below(node.parent_slot_id, pruned=True).filter(after)
     following = beside.values_list("local_id", flat=True).first()
     return {} if following is None else {"before": following}
 

@@ -5,6 +5,7 @@ Only the shape is held, as ids; texts are read a page at a time and never twice.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -232,7 +233,12 @@ def _shape(found: Selection, rows: Iterable[Any], pruned: bool, path: bool = Fal
         if is_gone:
             gone.add(key)
     for above, places in placed.items():
-        found.below[above].sort(key=lambda slot, its=places: place_of(slot, its.get(slot)))
+        beside = found.below[above]
+        found.below[above] = sorted(beside, key=partial(_placed, places))
+
+
+def _placed(places: dict[int, int], slot: int) -> int:
+    return place_of(slot, places.get(slot))
 
 
 def _choose(found: Selection, workspace: Workspace | None) -> None:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,10 @@ console.log(JSON.stringify(found));
 def begun(actor: Actor, tree: Tree) -> list[str]:
     """Two candidates are asked for, one text is typed, one more is asked for; they end the other
     way round, while another text is typed. The ids of the five in the order of their beginning."""
-    say = lambda line: execute_line(actor, tree, Request(line)).body  # noqa: E731
+
+    def say(line: str) -> Any:
+        return execute_line(actor, tree, Request(line)).body
+
     one, two = say("continue from root n:2")["generations"]
     typed = say('respond root "typed"')["refs"][0]
     (three,) = say("continue from root n:1")["generations"]
