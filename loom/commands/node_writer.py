@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models.lookups import GreaterThan
 from django.utils import timezone
 
 from loom import access
@@ -18,6 +19,7 @@ from loom.grammar.refs import Slice
 from loom.grammar.slices import put
 from loom.grammar.tokens import ParseError
 from loom.models import (
+    ORDER,
     ORDINAL_BITS,
     Generation,
     Image,
@@ -58,6 +60,7 @@ class NewNode:
     configuration: str = ""
     generation_uid: str = ""
     finish: str = "complete"
+    place: int | None = None
     sources: tuple[Source, ...] = field(default_factory=tuple)
 
 
@@ -127,6 +130,7 @@ def build_node(
         call_uid=new.call_uid,
         generation_uid=new.generation_uid,
         finish=new.finish,
+        place=new.place,
         created_at=at,
     )
     node.hash = identity.sha256(proof_of(node, author.uid))
@@ -164,7 +168,7 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
         writer.sized(_grown(size, node) if is_seen else size)
     _add_sources(node, new.sources)
     keep_images(tree, new.text)
-    writer.append("node.added", {"node": without_text(event_body(node))})
+    writer.append("node.added", {"node": without_text(event_body(node)), **_before(node)})
     writer.nodes.append(node)
     if ordinal % SUMMARY_EVERY == 0:
         _want_summary(tree, author, new)
@@ -183,6 +187,17 @@ def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:
     if person is not None:
         named = [tree.uid, person, [], True]
         streams.enqueue("agents.tasks.summarise", named, queue="continue")
+
+
+def _before(node: Node) -> dict[str, str]:
+    """`before`: the text slot beside which a node comes first that was added after it was asked
+    for. Empty for one that comes last."""
+    if node.place is None or node.parent_slot_id is None:
+        return {}
+    after = GreaterThan(ORDER, node.place)
+    beside = lookup.slots_below(node.parent_slot_id, pruned=True).filter(after)
+    following = beside.values_list("local_id", flat=True).first()
+    return {} if following is None else {"before": following}
 
 
 def keep_images(tree: Tree, text: str) -> None:

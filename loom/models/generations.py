@@ -121,6 +121,8 @@ class Generation(PublicIdentity):
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
     index = models.IntegerField()
+    # The newest node of the tree when it was asked for, by its ordinal.
+    after = models.BigIntegerField(null=True)
     tokens = models.IntegerField(null=True)
     temperature = models.FloatField(null=True)
     settings = models.JSONField(default=dict)  # samplers, as loom.rules.samplers names them

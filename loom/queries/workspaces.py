@@ -24,7 +24,7 @@ from loom.queries.trees import position_of
 from loom.queries.windows import windows_of
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
-from loom.rules.identity import instant
+from loom.rules.identity import instant, place_of
 
 # A person's drafts in a tree, as the API shows them.
 
@@ -101,14 +101,14 @@ MAX_ROWS = 1000
 
 # Breadth first, so that the deepest lines are left out. Bounded by depth and by rows.
 _DOWN = """
-    WITH RECURSIVE down(slot, above, level) AS (
-        SELECT id, parent_slot_id, 0 FROM loom_node WHERE id = %s
+    WITH RECURSIVE down(slot, above, level, place) AS (
+        SELECT id, parent_slot_id, 0, place FROM loom_node WHERE id = %s
         UNION ALL
-        SELECT n.id, n.parent_slot_id, down.level + 1 FROM down
+        SELECT n.id, n.parent_slot_id, down.level + 1, n.place FROM down
         JOIN loom_node n ON n.parent_slot_id = down.slot AND n.kind = 'text'
             AND n.slot_id = n.id AND NOT n.pruned
         WHERE down.level < %s AND {walked}
-    ) SELECT slot, above FROM down LIMIT %s
+    ) SELECT slot, above, place FROM down LIMIT %s
 """
 
 
@@ -142,7 +142,7 @@ def outline(
     depth: int = 5,
     limit: int = MAX_ROWS,
 ) -> Outline:
-    """The text slots from `node` down `depth` levels, in order of creation below each other.
+    """The text slots from `node` down `depth` levels, siblings in their order.
 
     In each slot the selected version; `node` itself in its own. Five queries.
     """
@@ -150,10 +150,10 @@ def outline(
     found = fetch(sql, [node.slot_id, depth, limit + 1])
     is_cut = len(found) > limit
     below: dict[int, list[int]] = defaultdict(list)
-    for slot, above in found[:limit]:
+    for slot, above, _ in sorted(found[:limit], key=lambda row: place_of(row[0], row[2])):
         if slot != node.slot_id:
             below[above].append(slot)
-    slots = [slot for slot, _ in found[:limit]]
+    slots = [row[0] for row in found[:limit]]
     return Outline(_lines(node, workspace, slots, below), is_cut)
 
 
@@ -169,7 +169,7 @@ def _lines(
     stack = [(node.slot_id, 0, True)]
     while stack:
         slot, level, is_last = stack.pop()
-        children = sorted(below[slot])
+        children = below[slot]
         texts, notes = counts.get((slot, "text"), 0), counts.get((slot, "annotation"), 0)
         lines.append(Line(rows[slot], level, texts, notes, len(children), is_last))
         for place, child in enumerate(reversed(children)):
@@ -229,7 +229,7 @@ def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[Nod
     near = [slot for slot in slots[first : first + SIBLINGS] if slot != here.slot_id]
     found = selected_versions(near, workspace)
     rows = rows_of([key for key, _ in found.values()])
-    return sorted([*rows, here], key=lambda row: row.slot_id)
+    return sorted([*rows, here], key=lambda row: slots.index(row.slot_id))
 
 
 # Turns as they are shown: what they may use, what they used, and the body of docs/model.md §14.3.
