@@ -36,8 +36,9 @@ from loom.queries import lookup, windows
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.outline import outline, outline_of, unfolded
 from loom.queries.trees import size_of
-from loom.queries.workspaces import budget_of, outline, outline_of, spent_of, turns, unfolded
+from loom.queries.workspaces import budget_of, spent_of, turns
 from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
 from loom.rules.framing import plain
@@ -412,20 +413,29 @@ def _windows(place: Place) -> dict[str, Any]:
     room = place.actor.participant.context_limit // WINDOWS_SHARE
     panes: list[Pane] = []
     for shown in reversed(windows.contents_of(place.actor, place.workspace, rows)):
-        room -= count(shown.text)
+        room -= count("\n".join(row.text for row in shown.rows))
         panes.insert(0, _pane(shown, has_room=room >= 0))
     return {"panes": tuple(panes)}
 
 
 def _pane(shown: windows.Shown, *, has_room: bool) -> Pane:
-    one = shown.window
+    one, lines = shown.window, shown.lines
+    notes = (
+        f'● {one.score or 0:.2f} "{one.query}"' if one.query else "",
+        "live" if one.is_live else "",
+        f"via {one.via}" if one.via else "",
+    )
     return Pane(
         one.number,
-        shown.name,
-        tuple(shown.text.split("\n")) if has_room else None,
-        one.first if shown.text not in (windows.GONE, windows.WITHHELD) else 0,
+        shown.ref,
+        shown.rows if has_room else None,
+        one.kind,
+        (lines.first, lines.last) if lines is not None and lines.last >= lines.first else None,
+        shown.total,
+        shown.revision,
+        tuple(note for note in notes if note),
         one.is_kept,
-        shown.current,
+        windows.staleness(shown),
         one.label if one.kind != "stash" else "",
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.context.truncation import Counted, count
+from loom.rules.windows import Row
 
 
 @dataclass(frozen=True)
@@ -110,17 +111,27 @@ class Action:
 
 @dataclass(frozen=True)
 class Pane:
-    """A visible window: its number, what it shows, its `lines` numbered from `first` (0: not
-    numbered), and the id of the current version where that is a newer one. `is_kept`: it stays
-    after the turn. `lines` are None where there was no room for them."""
+    """A visible window: its number, what it shows, of which `kind`, and its `lines`, None where
+    there was no room for them. `span` is the first and last line of a text of `total` lines,
+    whose `revision` is shown. `notes` say why and how it is there; `is_kept`: it stays after the
+    turn; `stale`: what is newer."""
 
     number: int
     name: str
-    lines: tuple[str, ...] | None
-    first: int = 0
+    lines: tuple[Row, ...] | None
+    kind: str = ""
+    span: tuple[int, int] | None = None
+    total: int = 0
+    revision: int = 0
+    notes: tuple[str, ...] = ()
     is_kept: bool = False
-    current: str = ""
+    stale: str = ""
     label: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many lines it has of its own."""
+        return sum(not one.is_around for one in self.lines or ())
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from django.db.models import QuerySet
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,8 +22,9 @@ from loom.events import streams
 from loom.models import Node, Step
 from loom.queries import lookup
 from loom.queries.links import written
+from loom.queries.outline import outline_of
 from loom.queries.windows import windows_of
-from loom.queries.workspaces import draft_body, drafts_of, outline_of, status_of, workspace_body
+from loom.queries.workspaces import draft_body, drafts_of, status_of, workspace_body
 from loom.rules.errors import not_found
 from loom.rules.identity import instant, looks_like_id
 
@@ -180,20 +181,38 @@ def outline(request: Request, uid: str) -> Response:
 
 
 class Window(BaseModel):
-    """A window that is not closed. `lines` of a node, first and last; not `open`: its text is
-    not for the reader; `current` is the version that has replaced the one it shows."""
+    """A window that is not closed. `lines` of a text of `of` lines, first and last, of which
+    there are `count`; `before` and `after` are shown around them (`pad`). `as`: a difference or
+    prose; `live`: it follows the current version; `read_only`: nothing can be written through it.
+    `query` and `score` of a search's hit; `via` a link type, from the window `parent`. Not
+    `open`: its text is not for the reader. `stale`: what it shows has changed, and `current` is
+    the version that has replaced the `revision`th, which it shows."""
 
     number: int
-    kind: Literal["node", "result", "stash"]
+    kind: Literal["node", "search", "branch", "range", "tree", "result", "stash"]
     visible: bool
     keep: bool
     closed: bool
     ref: str
     label: str
     lines: tuple[int, int] | None
+    count: int
+    of: int | None
     text: str
+    before: list[str]
+    after: list[str]
+    form: Literal["diff", "prose"] | None = Field(alias="as")
+    live: bool
+    pad: int
+    read_only: bool
+    query: str | None
+    score: float | None
+    via: str | None
+    parent: int | None
     open: bool
+    stale: bool
     current: str | None
+    revision: int | None
     version_seen: str
     opened_at: str
 

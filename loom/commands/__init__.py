@@ -14,7 +14,7 @@ ROOMS = (
     "links",
     "marks",
     "undo",
-    "windows",
+    "keeping",
     "memory",
     "thinking",
     "command_reference",

@@ -11,7 +11,8 @@ from loom.grammar.refs import Ref, parse_ref
 from loom.models import Node, Tree, Turn
 from loom.queries import lookup, node_context, search
 from loom.queries.lookup import withheld
-from loom.queries.workspaces import Line, outline, outline_of
+from loom.queries.node_rows import NodeRow
+from loom.queries.outline import drawn, outline, outline_of
 from loom.rules.errors import CommandError
 from loom.rules.permissions import CROSS_TREE, LOOM
 
@@ -33,22 +34,20 @@ class TreeArgs(Args):
 def tree(context: Context, args: TreeArgs) -> Reply:
     """Shows what is below a node as an outline; `*` is your position."""
     start = _start(context, args.ref)
-    drawn = outline(
+    made = outline(
         context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
     )
-    gone = withheld(context.actor, [line.row.id for line in drawn.lines])
-    bars: list[str] = []
-    lines = []
-    for line in drawn.lines:
-        del bars[max(line.level - 1, 0) :]
-        shown = _shown(context, line, args, is_gone=line.row.id in gone)
-        lines.append(f"{''.join(bars)}{_branch(line)}{shown}")
-        if line.level:
-            bars.append("   " if line.is_last else "│  ")
-    if drawn.is_cut:
+    gone = withheld(context.actor, [line.row.id for line in made.lines])
+
+    def words(row: NodeRow) -> str:
+        said = "" if row.id in gone else row.summary or row.text
+        return excerpt(said, 30 if args.summary else 8) if said else ""
+
+    lines = drawn(made.lines, context.here.slot_id, words)
+    if made.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
     home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
-    refs = tuple(f"{home}{line.row.local_id}" for line in drawn.lines)
+    refs = tuple(f"{home}{line.row.local_id}" for line in made.lines)
     return Reply("\n".join(lines), refs=refs, items=touched(start))
 
 
@@ -60,25 +59,6 @@ def _start(context: Context, ref: Ref | None) -> Node:
         own = tree_of(context, ref)
         return lookup.root_of(own)
     return get_node(context, ref)
-
-
-def _branch(line: Line) -> str:
-    if not line.level:
-        return ""
-    return "└─ " if line.is_last else "├─ "
-
-
-def _shown(context: Context, line: Line, args: TreeArgs, *, is_gone: bool) -> str:
-    """`- [a7x2]* "…" [3+]`: open, folded (+) or a leaf (·), with what is not shown counted;
-    without words where it `is_gone` for whoever looks."""
-    row = line.row
-    folded = line.children > line.shown
-    symbol = "+" if folded else "-" if line.children else "·"
-    here = "*" if row.slot_id == context.here.slot_id else ""
-    said = "" if is_gone else row.summary or row.text
-    words = excerpt(said, 30 if args.summary else 8) if said else ""
-    tail = f" [{line.children - line.shown}+]" if folded else "" if line.children else " (leaf)"
-    return f"{symbol} [{row.local_id}]{here} {words}".rstrip() + tail
 
 
 class FindArgs(Args):

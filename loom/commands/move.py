@@ -9,7 +9,7 @@ from loom.commands.view import counted
 from loom.models import Node
 from loom.queries import lookup
 from loom.queries.lookup import path_of
-from loom.queries.workspaces import OUTLINE_DEPTH, outline_of
+from loom.queries.outline import OUTLINE_DEPTH, outline_of
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM
 

@@ -27,7 +27,7 @@ from loom.models import (
 )
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
-from loom.queries.windows import brief
+from loom.queries.windows import brief, opened_by
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
 
@@ -113,17 +113,43 @@ def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step
             turn_uid=attempt.request.turn,
             opened_at=context.now,
         )
-    if not context.windows:
-        return
     # A label is free for the stash that replaces another once that one is closed.
-    for window in sorted(context.windows, key=lambda one: one.pk is None):
+    for window in sorted(context.windows, key=lambda one: (one.pk is None, one.number)):
         is_new = window.pk is None
+        make_items([window.item_id] if window.item_id is not None else [])
         if is_new:
-            window.step = step
-            make_items([window.item_id] if window.item_id is not None else [])
+            is_first = window.number == step.seq
+            window.step = step if is_first else _step_of(attempt, workspace, context, window)
         window.save()
         kind = "opened" if is_new else "closed" if window.is_closed else "changed"
         _write_window_event(attempt, workspace, kind, window)
+    for canonical, because in context.asides:
+        fields = {"canonical": canonical, "line": canonical, "because": because}
+        _aside(attempt, workspace, **fields, message="✓")
+
+
+def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: Window) -> Step:
+    """The step of one of several windows that a line opened: as if it had been opened alone."""
+    canonical = f"→ open {opened_by(window, context.tree)}"
+    items = [window.item_id] if window.item_id is not None else []
+    said = f"✓ opened #{window.number}"
+    return _aside(
+        attempt, workspace, canonical=canonical, line=canonical, message=said, items=items
+    )
+
+
+def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
+    """A step that follows from that of a line. It is none of the turn's lines."""
+    actor = attempt.actor
+    return _numbered(
+        workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=attempt.request.turn,
+        position=attempt.position[:8],
+        outcome="ok",
+        **fields,
+    )
 
 
 def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
