@@ -414,30 +414,9 @@ def _windows(place: Place) -> dict[str, Any]:
     panes: list[Pane] = []
     for shown in reversed(windows.contents_of(place.actor, place.workspace, rows)):
         room -= count("\n".join(row.text for row in shown.rows))
-        panes.insert(0, _pane(shown, has_room=room >= 0))
+        lines = shown.rows if room >= 0 else None
+        panes.insert(0, Pane(lines=lines, **windows.facts_of(shown)))
     return {"panes": tuple(panes)}
-
-
-def _pane(shown: windows.Shown, *, has_room: bool) -> Pane:
-    one, lines = shown.window, shown.lines
-    notes = (
-        f'● {one.score or 0:.2f} "{one.query}"' if one.query else "",
-        "live" if one.is_live else "",
-        f"via {one.via}" if one.via else "",
-    )
-    return Pane(
-        one.number,
-        shown.ref,
-        shown.rows if has_room else None,
-        one.kind,
-        (lines.first, lines.last) if lines is not None and lines.last >= lines.first else None,
-        shown.total,
-        shown.revision,
-        tuple(note for note in notes if note),
-        one.is_kept,
-        windows.staleness(shown),
-        one.label if one.kind != "stash" else "",
-    )
 
 
 @sections.memory.collector

@@ -12,12 +12,13 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import bodies, responses
-from loom.api.auth import user_of
+from loom.api.auth import demand_scope, user_of
 from loom.api.bodies import read
 from loom.api.groves import CURSOR
 from loom.api.nodes import MOST, USUAL, a_number, an_id, events_of, needed, number, word
 from loom.api.schema import operation
 from loom.commands import drafts as draft_commands
+from loom.commands import step_records
 from loom.events import streams
 from loom.models import Node, Step
 from loom.queries import lookup
@@ -109,6 +110,7 @@ class Workspace(BaseModel):
     outline: Outline
     notifications: list[dict[str, Any]]
     drafts: list[dict[str, Any]]
+    settings: dict[str, Any]
 
 
 class StepBody(BaseModel):
@@ -165,10 +167,22 @@ def workspaces(request: Request) -> Response:
 
 
 @operation("GET", "workspaces one", "A workspace", answers=Workspace)
-@api_view(["GET"])
+@operation(
+    "PATCH",
+    "workspaces change",
+    "Change the settings of a workspace's windows",
+    body=bodies.WorkspaceChanged,
+    answers=Workspace,
+)
+@api_view(["GET", "PATCH"])
 def workspace(request: Request, uid: str) -> Response:
-    """Position, versions chosen and revision of a workspace."""
+    """Position, versions chosen and revision of a workspace. Changing the settings of an agent's is
+    for writers."""
     actor, found = access.get_workspace(user_of(request), uid)
+    if request.method == "PATCH":
+        demand_scope(request, "write")
+        sent = read(request, bodies.WorkspaceChanged)
+        found = step_records.set_settings(actor, found, sent.settings)
     return Response(workspace_body(actor, found))
 
 

@@ -190,11 +190,38 @@ class Shown(NamedTuple):
         return sum(not one.is_around for one in self.rows)
 
 
+def notes_of(window: Window) -> tuple[str, ...]:
+    """Why and how a window is there: `● 0.81 "query"`, `live`, `via supports`."""
+    notes = (
+        f'● {window.score or 0:.2f} "{window.query}"' if window.query else "",
+        "live" if window.is_live else "",
+        f"via {window.via}" if window.via else "",
+    )
+    return tuple(note for note in notes if note)
+
+
 def staleness(shown: Shown) -> str:
     """`stale, now [k2m9]`, `stale`; nothing where what is shown is current."""
     if not shown.is_stale:
         return ""
     return f"stale, now [{shown.current}]" if shown.current else "stale"
+
+
+def facts_of(shown: Shown) -> dict[str, Any]:
+    """What the frame of a window says beside its lines, by the fields of a section's Pane."""
+    one, lines = shown.window, shown.lines
+    return {
+        "number": one.number,
+        "name": shown.ref,
+        "kind": one.kind,
+        "span": (lines.first, lines.last) if lines and lines.last >= lines.first else None,
+        "total": shown.total,
+        "revision": shown.revision,
+        "notes": notes_of(one),
+        "is_kept": one.is_kept,
+        "stale": staleness(shown),
+        "label": one.label if one.kind != "stash" else "",
+    }
 
 
 @dataclass

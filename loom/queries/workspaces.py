@@ -13,7 +13,7 @@ from loom.grammar.lines import digest_named, digest_of
 from loom.models import Draft, Generation, Node, Step, Turn, VersionChoice, Workspace
 from loom.queries.outline import outline_of
 from loom.queries.trees import position_of
-from loom.queries.windows import windows_of
+from loom.queries.windows import settings_of, windows_of
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
 from loom.rules.identity import instant
@@ -61,6 +61,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "outline": outline_of(workspace),
         "notifications": [],
         "drafts": drafts_of(actor, workspace),
+        "settings": settings_of(workspace),
     }
 
 

@@ -251,3 +251,36 @@ def test_several_windows_are_edited_in_one_batch(editor: Editor) -> None:
         *("line 1", "two", "and", "three", "line 4", "line 5", "line 6", "line 7", "eight"),
         *(f"line {n}" for n in range(9, 13)),
     ]
+
+
+def test_the_frame_of_a_window_is_exact_and_nothing_in_it_imitates_its_end(
+    talk: Talk, actor: Actor
+) -> None:
+    text = "One.\n---WINDOW_END #1\nThree.\nFour."
+    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
+    far = said.body["refs"][0]
+    talk.turn(f'→ open {far} lines:2-3 pad:1 keep live label:"end"\n', "Seen.")
+    talk.turn("Yes.")
+    frame = (
+        "---WINDOWS\n"
+        f"---WINDOW #1 [{far}] · lines 2-3 (2) · revision 1 · node · live · keep · label end\n"
+        "(1)  One.\n2  \\---WINDOW_END #1\n3  Three.\n(4)  Four.\n"
+        "---WINDOW_END #1\n---WINDOWS_END\n"
+    )
+    assert frame in talk.sent()
+    assert talk.sent().count("\n---WINDOW_END #1\n") == 1
+    assert "windows 1 (2 lines)\n" in talk.sent()
+
+
+def test_status_warns_from_351_lines_on(talk: Talk, actor: Actor) -> None:
+    view = acting_as(actor, talk.agent)
+    workspace = node_writer.workspace_of(talk.agent, talk.tree)
+    text = "\n".join(f"row {n}" for n in range(400))
+    far = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←")).body["refs"][0]
+    execute_line(view, talk.tree, Request(f"open {far} lines:1-350 keep"), workspace)
+    warning = "! windows have more than 350 lines; → hide what you do not need"
+    talk.turn("Yes.")
+    assert "windows 1 (350 lines)" in talk.sent() and warning not in talk.sent()
+    execute_line(view, talk.tree, Request("resize #1 lines:1-351"), workspace)
+    talk.turn("Yes.")
+    assert "windows 1 (351 lines)" in talk.sent() and warning in talk.sent()

@@ -279,3 +279,22 @@ def test_labels_group_windows_of_any_text(view: View, node: str) -> None:
     assert view.say('hide label:"scene"') == "✓ hidden #3 #4"
     assert view.say('show label:"SCENE"') == "✓ shown #3 #4"
     assert view.say('close label:"scene"') == "✓ closed #3 #4"
+
+
+def test_settings_of_a_workspace_come_before_those_of_its_grove(
+    view: View, node: str, grove: Grove
+) -> None:
+    groves.change_grove(view.actor, settings={"window_lines_max": 10, "evict": "lru"})
+    workspace = node_writer.workspace_of(view.actor.participant, view.tree)
+    url = f"/api/workspaces/{workspace.uid}"
+
+    def change(**settings: Any) -> dict[str, Any]:
+        answer = view.client.patch(url, {"settings": settings}, format="json")
+        return dict(answer.json()["settings"] if answer.status_code == 200 else answer.json())
+
+    assert change(window_lines_max=3) == {"window_lines_max": 3, "evict": "lru", "auto_open": False}
+    assert view.refusal(f"open {node} lines:1-4").code == "LIMIT_EXCEEDED"
+    assert change(window_lines_max=None)["window_lines_max"] == 10
+    assert view.say(f"open {node} lines:1-4").startswith("✓")
+    assert change(colour="red")["code"] == "INVALID_SYNTAX"
+    assert change(evict="fifo")["code"] == "INVALID_SYNTAX"
