@@ -1,6 +1,6 @@
 """What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -25,15 +25,17 @@ from agents.context.values import (
     Twig,
     View,
 )
+from agents.images import said
 from loom import access
 from loom.access import Actor, items_of
 from loom.commands import node_writer, registry
 from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.lines import age, excerpt
-from loom.models import Event, Mark, Node, Participant, Step, Tree, Turn, Workspace
-from loom.queries import lookup, windows
+from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
+from loom.queries import lookup, tasks, windows
 from loom.queries.lookup import path_of, withheld_from_models
+from loom.queries.news import notifications_of
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.outline import outline, outline_of, unfolded
@@ -41,9 +43,7 @@ from loom.queries.trees import size_of
 from loom.queries.workspaces import budget_of, spent_of, turns
 from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
-from loom.rules.framing import plain
 from loom.rules.identity import STORED
-from loom.rules.images import described
 from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
 
@@ -51,7 +51,6 @@ LINES = 30  # of the outline
 WORDS = 8  # of a node there, and of a text in the news
 STOPS = 12  # nodes at the end of the path; those with a mark have a line wherever they are
 ACTIONS = 10
-NEWS = 10
 AGENTS = 20  # that INSTRUCTIONS name
 STASHES = 30  # that MEMORY names
 WINDOWS_SHARE = 4  # a quarter of the context is for the texts of windows
@@ -141,9 +140,8 @@ def _marked(tree: Tree) -> set[int | None]:
 
 def actions(workspace: Workspace) -> tuple[Action, ...]:
     """The last lines that were run in a workspace, oldest first, without thoughts."""
-    steps = list(
-        workspace.steps.exclude(canonical__startswith="→ think").order_by("-seq")[:ACTIONS]
-    )
+    rows = Step.objects.filter(workspace=workspace.pk)
+    steps = list(rows.exclude(canonical__startswith="→ think").order_by("-seq")[:ACTIONS])
     items = items_of(steps)
     every = chain.from_iterable(items.values())
     keys = {key for one in every if (key := identity.node_id(one))}
@@ -159,47 +157,7 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     return Action(verb, (first,) if first else (), step.outcome)
 
 
-def news(place: "Place") -> tuple[str, ...]:
-    """What others wrote since the agent's last turn here ended, the last lines of it; without
-    the request of the turn, which is sent by itself."""
-    if not place.workspace.checkpoint:
-        return ()
-    events = Event.objects.filter(
-        stream__name=f"tree:{place.tree.uid}",
-        kind="node.added",
-        seq__gt=place.workspace.checkpoint,
-    )
-    own = place.actor.participant.uid
-    found = events.exclude(actor=own).order_by("-seq").values_list("payload", "actor")[:NEWS]
-    who = dict(
-        Participant.objects.filter(uid__in={one for _, one in found}).values_list("uid", "name")
-    )
-    rows = _rows_named(place.tree, [payload["node"]["id"] for payload, _ in found])
-    withheld = withheld_from_models(row.id for row in rows.values())
-    asked = place.turn.input_node_id if place.turn else None
-    lines = [
-        _news_line(rows[node["id"]], node["parent"], who.get(uid, "Somebody"), withheld)
-        for node, uid in ((payload["node"], uid) for payload, uid in found)
-        if node["id"] in rows and rows[node["id"]].id != asked
-    ]
-    return tuple(one for one in reversed(lines) if one)
-
-
-def _rows_named(tree: Tree, names: Sequence[str]) -> dict[str, NodeRow]:
-    keys = tree.nodes.filter(local_id__in=names).values_list("pk", flat=True)
-    return {row.local_id: row for row in rows_of(list(keys))}
-
-
-def _news_line(row: NodeRow, parent: str, who: str, withheld: Collection[int]) -> str:
-    """`✓ Ada annotated [b3k9]: "…"`; without the words of what no model is sent."""
-    verb = {"text": "wrote", "annotation": "annotated"}.get(row.kind)
-    at = parent if row.kind == "annotation" else row.local_id
-    words = "" if row.id in withheld else f": {excerpt(row.text, WORDS)}"
-    return f"✓ {plain(who)} {verb} [{at}]{words}" if verb else ""
-
-
 # -- one request: for whom, where, and what it was made of
-
 
 ACTIVE = timedelta(seconds=60)
 
@@ -250,8 +208,9 @@ def place_of(actor: Actor, turn: Turn) -> Place:
     return Place(actor, turn.tree, workspace, turn.stands_at, turn)
 
 
-def next_place(member: Actor, workspace: Workspace) -> Place:
-    """Where an agent's workspace reads next: in its current turn, else at its position.
+def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
+    """Where an agent's workspace reads next: in its current turn, else in one that is asked for
+    at `node`, else at its position.
 
     REJECTED for a person's workspace, and for an agent that is sent text only.
     """
@@ -266,6 +225,9 @@ def next_place(member: Actor, workspace: Workspace) -> Place:
     if turn is not None:
         return place_of(access.acting_in(turn), turn)
     actor, position = access.acting_as(member, agent), workspace.position
+    if node is not None and node.pk != position.pk:
+        workspace.position = position = node  # as a turn's beginning leaves it; not stored
+        workspace.revision += 1
     if not access.may_reach(actor, position.tree_id, here=tree):
         position = lookup.root_of(tree)
     return Place(actor, tree, workspace, position)
@@ -316,7 +278,7 @@ def _request(turn: Turn | None) -> Request | None:
     (row,) = rows_of([turn.input_node.pk])
     if withheld_from_models([row.id]):
         return None
-    return Request(row.local_id, described(row.text), row.author_name, row.author_kind)
+    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
 
 
 def _named(asks: Request | None) -> str:
@@ -337,7 +299,7 @@ def round_of(kept: dict[str, Any]) -> Round:
 
 
 def _stops(place: Place) -> tuple[Stop, ...]:
-    own = place.actor.participant.uid
+    own = place.actor.participant
     asked = place.turn.input_node_id if place.turn else None
     return tuple(_stop(row, own) for row in sent_of(place.read) if row.id != asked)
 
@@ -359,16 +321,14 @@ def is_sent(row: NodeRow) -> bool:
     return row.kind == "text" and bool(row.text) and not gone
 
 
-def _stop(row: NodeRow, own: str) -> Stop:
-    at = f"{row.created_at:%Y-%m-%d %H:%M}"
-    is_own = row.author_uid == own
+def _stop(row: NodeRow, own: Participant) -> Stop:
     return Stop(
         row.local_id,
-        described(row.text),
+        said(row.text, own),
         row.author_name,
         row.author_kind,
-        at,
-        is_own,
+        f"{row.created_at:%Y-%m-%d %H:%M}",
+        is_own=row.author_uid == own.uid,
         is_imported=row.imported,
     )
 
@@ -419,6 +379,12 @@ def _windows(place: Place) -> dict[str, Any]:
     return {"panes": tuple(panes)}
 
 
+@sections.todos.collector
+def _todos(place: Place) -> dict[str, Any]:
+    rows = tasks.current(place.workspace)
+    return {"tasks": tuple(line for task in rows for line in tasks.lines_of(task))}
+
+
 @sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
     stashes = windows.stashed(place.workspace).filter(is_visible=False)
@@ -428,7 +394,8 @@ def _memory(place: Place) -> dict[str, Any]:
 
 @sections.notifications.collector
 def _notifications(place: Place) -> dict[str, Any]:
-    return {"notifications": news(place)}
+    asked = place.turn.input_node_id if place.turn else None
+    return {"notifications": notifications_of(place.actor, place.workspace, asked=asked)}
 
 
 @sections.loom.collector
@@ -453,7 +420,7 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
     tree = place.home
     pages, left = streams.places(f"tree:{tree.uid}")
     recent = Step.objects.filter(workspace__tree=tree, at__gte=now - ACTIVE)
-    recent = recent.exclude(workspace=place.workspace).order_by("id")
+    recent = recent.exclude(workspace=place.workspace.pk).order_by("id")
     lines = dict(recent.values_list("workspace_id", "at"))
     views = Workspace.objects.filter(pk__in=lines, position__tree=tree)
     where: dict[str, tuple[int, str, str, int]] = {}

@@ -103,13 +103,28 @@ reader = pytest.fixture(_standing("reader"), name="reader")
 
 
 @pytest.fixture
-def outsider(db: None) -> User:
-    """Somebody who can sign in but belongs to another grove."""
-    user = make_user("outsider")
+def both(grove: Grove) -> User:
+    """A writer of the grove who also writes in another one."""
+    user = make_user("both")
+    join(grove, user, "writer")
     other = Grove.objects.create(name="Elsewhere")
     streams.open_stream(other)
-    join(other, user, "owner")
+    join(other, user, "writer")
     return user
+
+
+@pytest.fixture
+def outsider(both: User) -> User:
+    """The owner of another grove, which shares one member with the grove of the test."""
+    user = make_user("outsider")
+    join(Grove.objects.get(name="Elsewhere"), user, "owner")
+    return user
+
+
+@pytest.fixture
+def stranger(db: None) -> User:
+    """Somebody who can sign in and belongs to no grove."""
+    return make_user("stranger")
 
 
 @pytest.fixture

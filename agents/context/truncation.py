@@ -6,6 +6,8 @@ Counts are estimates of about four characters a token. See docs/model.md §6.3.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from loom.rules.images import SIGN, TOKENS, hashes_in
+
 KEPT_AT_THE_END = 4  # nodes that truncateMiddle never leaves out
 GAP = "gap"  # the role of the part that stands for what was left out
 MARKER = "[…]"
@@ -31,6 +33,18 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Portion:
+    """One section of a request: its exact text and how many tokens that has. `detail` says what
+    it holds, `note` why it is there, or what of it was shortened or left out and why."""
+
+    name: str
+    text: str
+    tokens: int
+    detail: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Fitted:
     """What is left of the parts, and a note for the reader of the answer ("": nothing went)."""
 
@@ -39,8 +53,9 @@ class Fitted:
 
 
 def count(text: str) -> int:
-    """About how many tokens a text has, for most models: a quarter of its characters."""
-    return -(-len(text) // 4)
+    """About how many tokens a text has, for most models: a quarter of its characters, and of
+    each image what one has at most."""
+    return -(-len(text) // 4) + (TOKENS * len(hashes_in(text)) if SIGN in text else 0)
 
 
 def count_small(text: str) -> int:

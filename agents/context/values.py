@@ -142,7 +142,7 @@ class View:
     `notifications` a line each; `actions` the last ones, oldest first; `shortened` names the
     sections that are stated in brief because of the limit; `request` names the inviter's
     words, such as `[z3n7] from Ada`. `panes` are the visible windows, `stashed` the labels of
-    what was put aside. `title` and `mode` are those of the tree whose path is
+    what was put aside, `tasks` a line each. `title` and `mode` are those of the tree whose path is
     read; `home`, (title, mode), those of the tree of the position where that is another one,
     which the rest then describes.
     """
@@ -168,6 +168,7 @@ class View:
     home: tuple[str, str] | None = None
     panes: tuple[Pane, ...] = ()
     stashed: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,33 @@
 """The Anthropic-shaped API: messages, streamed or whole."""
 
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from agents.providers.attempt import (
     DONE,
+    NAMED,
     Ask,
-    Blocks,
     Body,
     Cleaner,
     Delta,
     Finished,
+    Part,
+    Picture,
     StreamEvent,
     Usage,
     error_of,
     events_of,
+    in_each_part,
+    parts_of,
     refusal,
     value_of,
+    with_images,
+    without_images,
 )
 from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
+from loom.rules.images import described
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 1024  # this shape demands a number
@@ -43,13 +51,14 @@ class Anthropic:
         """The JSON of the request: system text apart, marks where its prefix may be kept."""
         messages = ask.messages or ({"role": "user", "content": ask.prompt or ""},)
         system = JOINT.join(one["content"] for one in messages if one["role"] == "system")
-        said = [dict(one) for one in messages if one["role"] != "system"]
+        system = described(system) if ask.images else system
+        said = with_images((one for one in messages if one["role"] != "system"), ask, _image)
         if said and said[-1]["role"] == "assistant":  # refused with blanks at its end
             said[-1]["content"] = said[-1]["content"].rstrip()
         body: Body = {
             "model": ask.model,
             "max_tokens": ask.max_tokens or MAX_TOKENS,
-            "messages": [_in_blocks(one) for one in ask.blocks] or _marked(said),
+            "messages": _in_blocks(ask) or _marked(said),
             "stream": True,
         }
         if system:
@@ -73,7 +82,8 @@ class Anthropic:
         }
         if ask.key:
             headers["x-api-key"] = ask.key
-        sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        whole = in_each_part(body, partial(_filled, ask.images)) if ask.images else body
+        sent = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
         return Outgoing(f"{ask.base_url.rstrip('/')}/messages", headers, sent.encode())
 
     async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
@@ -94,22 +104,45 @@ class Anthropic:
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
         """Without the marks of a prefix, for servers that do not know them, or without a
-        temperature, which some models refuse; None where neither is the reason."""
+        temperature, which some models refuse, or without images; None where none of them is the
+        reason."""
         if failure.kind != "invalid":
             return None
         if "cache_control" in failure.said and "cache_control" in json.dumps(body):
             return _unmarked(body)
         if "temperature" in failure.said and "temperature" in body:
             return {key: value for key, value in body.items() if key != "temperature"}
-        return None
+        return without_images(body, failure)
 
 
-def _in_blocks(message: Blocks) -> dict[str, Any]:
-    """A message whose blocks are sent one by one; those that end a prefix to keep are marked."""
-    content: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message.texts]
-    for place in message.kept:
-        content[place - 1]["cache_control"] = _KEPT
-    return {"role": message.role, "content": content}
+def _image(sha256: str, image: Picture) -> Part:
+    source = {"type": "base64", "media_type": image.media_type, "data": f"{NAMED}{sha256}"}
+    return {"type": "image", "source": source}
+
+
+def _filled(images: Mapping[str, Picture], part: Part) -> Part:
+    """The part with the bytes of the image that it names."""
+    if part["type"] != "image":
+        return part
+    source = part["source"]
+    return {**part, "source": {**source, "data": images[source["data"].removeprefix(NAMED)].data}}
+
+
+def _in_blocks(ask: Ask) -> list[dict[str, Any]]:
+    """Messages whose blocks are sent one by one; those that end a prefix to keep are marked."""
+    wanted = set(ask.images)
+    made = []
+    for message in ask.blocks:
+        content: list[Part] = []
+        for place, text in enumerate(message.texts, 1):
+            has_images = bool(ask.images) and message.role == "user"
+            some = parts_of(text, wanted, ask, _image) if has_images else []
+            said = described(text) if ask.images else text
+            content += some or [{"type": "text", "text": said}]
+            if place in message.kept:
+                content[-1]["cache_control"] = _KEPT
+        made.append({"role": message.role, "content": content})
+    return made
 
 
 def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -117,9 +150,10 @@ def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     the next call on the same path, and by this one's siblings."""
     for at in {len(messages) - 1, len(messages) - 3}:
         if at >= 0 and messages[at]["content"]:
-            text = messages[at]["content"]
-            part = {"type": "text", "text": text, "cache_control": _KEPT}
-            messages[at] = {**messages[at], "content": [part]}
+            said = messages[at]["content"]
+            parts = said if isinstance(said, list) else [{"type": "text", "text": said}]
+            parts = [*parts[:-1], {**parts[-1], "cache_control": _KEPT}]
+            messages[at] = {**messages[at], "content": parts}
     return messages
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,6 +21,7 @@ from agents.providers.exchange import (
     exchange,
     of_status,
 )
+from loom.rules.images import described, parted
 
 # What an adapter is asked and what it reports while an answer comes, from bytes to kept text.
 
@@ -179,12 +180,21 @@ class Blocks:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """An image as it is sent: its media type, and its bytes in base64."""
+
+    media_type: str
+    data: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
     `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
     which the answer is held; `samplers` by the names of loom.rules.samplers. `blocks` are
     the messages but the system's once more, for providers that take them apart; `goes_on`:
-    with the last message, the model's own."""
+    with the last message, the model's own. `images`, by hash, go where a text of the user names
+    them; every other text says in words what they show."""
 
     base_url: str
     model: str
@@ -198,6 +208,7 @@ class Ask:
     blocks: tuple[Blocks, ...] = ()
     goes_on: bool = False
     samplers: Mapping[str, Any] = field(default_factory=dict)
+    images: Mapping[str, Picture] = field(default_factory=dict, repr=False)
     key: str = field(default="", repr=False)
 
 
@@ -251,6 +262,62 @@ class Adapter(Protocol):
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
         """The body without what this server does not take, if that is why it failed."""
         ...
+
+
+# Images in messages. A body names them by their hashes: so it is kept, and only the request that
+# goes out has their bytes.
+
+
+NAMED = "image:"
+Part = dict[str, Any]
+_REFUSES_IMAGES = ("image", "vision", "multimodal", "multi-modal", "content")
+
+
+def with_images(
+    messages: Iterable[Mapping[str, str]], ask: Ask, part: Callable[[str, Picture], Part]
+) -> list[dict[str, Any]]:
+    """The messages, those of the user with images as lists of parts, each image once. `part` is
+    given a hash and returns how the provider's shape names the image."""
+    if not ask.images:
+        return [dict(one) for one in messages]
+    wanted = set(ask.images)
+    made: list[dict[str, Any]] = []
+    for one in messages:
+        content = one["content"]
+        parts = parts_of(content, wanted, ask, part) if one["role"] == "user" else []
+        plain = not any(each["type"] != "text" for each in parts)
+        made.append({**one, "content": described(content) if plain else parts})
+    return made
+
+
+def parts_of(
+    text: str, wanted: set[str], ask: Ask, part: Callable[[str, Picture], Part]
+) -> list[Part]:
+    """A text as parts, with the images in it that are `wanted`, which are taken from there."""
+    return [
+        {"type": "text", "text": said} if kind == "words" else part(said, ask.images[said])
+        for kind, said in parted(text, wanted)
+    ]
+
+
+def in_each_part(body: Body, make: Callable[[Part], Part | None]) -> Body:
+    """The body with what `make` returns for each part of its messages; None leaves it out."""
+    messages = []
+    for one in body.get("messages", ()):
+        content = one["content"]
+        if isinstance(content, list):
+            content = [made for part in content if (made := make(part)) is not None]
+        messages.append({**one, "content": content})
+    return {**body, "messages": messages}
+
+
+def without_images(body: Body, failure: Failure) -> Body | None:
+    """The body without its images, if a refusal says that the server takes none; else None."""
+    said = failure.said.lower()
+    less = in_each_part(body, lambda part: part if part["type"] == "text" else None)
+    if less == body or not any(word in said for word in _REFUSES_IMAGES):
+        return None
+    return less
 
 
 # Headers that may carry a secret, either way.

@@ -2,21 +2,28 @@
 
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from agents.providers.attempt import (
     DONE,
+    NAMED,
     Ask,
     Body,
     Cleaner,
     Delta,
     Finished,
+    Part,
+    Picture,
     StreamEvent,
     Usage,
     error_of,
     events_of,
+    in_each_part,
     refusal,
     value_of,
+    with_images,
+    without_images,
 )
 from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
 from loom.rules.provider_kinds import PROBED
@@ -37,8 +44,12 @@ class OpenAI:
 
     def body(self, ask: Ask) -> Body:
         """The JSON of the request; what is not set is left out."""
-        text = {"prompt": ask.prompt} if ask.messages is None else {"messages": [*ask.messages]}
-        body: Body = {"model": ask.model, **text, "stream": True}
+        body: Body = {"model": ask.model}
+        if ask.messages is None:
+            body["prompt"] = ask.prompt
+        else:
+            body["messages"] = with_images(ask.messages, ask, _image)
+        body["stream"] = True
         body["stream_options"] = {"include_usage": True}
         if ask.temperature is not None:
             body["temperature"] = ask.temperature
@@ -68,7 +79,8 @@ class OpenAI:
         if ask.key:
             headers["authorization"] = f"Bearer {ask.key}"
         # Characters of other scripts go as they are: fewer bytes, and legible in the record.
-        sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        whole = in_each_part(body, partial(_filled, ask.images)) if ask.images else body
+        sent = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
         return Outgoing(f"{ask.base_url.rstrip('/')}/{path}", headers, sent.encode())
 
     async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
@@ -90,8 +102,8 @@ class OpenAI:
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
         """Without `stream_options`, which older servers refuse, or a grammar that was not
-        taken, or a sampler, or with the newer name of `max_tokens`, which some models demand;
-        None where none of them is the reason."""
+        taken, or a sampler, or images, or with the newer name of `max_tokens`, which some models
+        demand; None where none of them is the reason."""
         if failure.kind != "invalid":
             return None
         if "grammar" in failure.said and "grammar" in body:
@@ -101,7 +113,20 @@ class OpenAI:
         if "max_completion_tokens" in failure.said and "max_tokens" in body:
             rest = {key: value for key, value in body.items() if key != "max_tokens"}
             return {**rest, "max_completion_tokens": body["max_tokens"]}
-        return less(body, failure.said)
+        return less(body, failure.said) or without_images(body, failure)
+
+
+def _image(sha256: str, _: Picture) -> Part:
+    return {"type": "image_url", "image_url": {"url": f"{NAMED}{sha256}"}}
+
+
+def _filled(images: Mapping[str, Picture], part: Part) -> Part:
+    """The part with the bytes of the image that it names."""
+    if part["type"] != "image_url":
+        return part
+    image = images[part["image_url"]["url"].removeprefix(NAMED)]
+    url = f"data:{image.media_type};base64,{image.data}"
+    return {**part, "image_url": {"url": url}}
 
 
 def sampler_fields(samplers: Mapping[str, Any]) -> Body:

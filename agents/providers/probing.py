@@ -2,6 +2,7 @@
 comes. A few tokens each; nothing of a tree is sent.
 """
 
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +16,7 @@ from agents.providers.attempt import (
     Attempt,
     Delta,
     Finished,
+    Picture,
     StreamEvent,
     Usage,
     masked,
@@ -25,8 +27,10 @@ from agents.providers.attempt import (
 from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
 from agents.providers.openai import sampler_fields
 from agents.providers.registry import Provider
+from loom.rules.images import reference
 from loom.rules.provider_kinds import PROBED
 from loom.rules.samplers import BY_NAME
+from loom.transfer.images import square
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8
@@ -40,6 +44,7 @@ CONTEXT_NAMES = (
 MOST_CONTEXT = 10_000_000
 OPENING = "The old clock struck nine, and Marie opened the"
 ONE = 'root ::= "yes"'
+SHA = "0" * 64  # by which the question names its image
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,23 @@ async def _grammar(probe: Probe) -> bool:
     return answer.text.strip() == "yes"
 
 
+COLOURS = ("green", "red")  # blind ones that guess say blue or white, and not both of these
+
+
+async def _images(probe: Probe) -> bool:
+    """Whether a model sees: it names the colours of two images."""
+    words = f"Which colour has this image? Answer with one word. {reference(SHA, '')}"
+    messages = ({"role": "user", "content": words},)
+    for colour in COLOURS:
+        images = {SHA: Picture("image/png", b64encode(square(colour)).decode())}
+        asked = replace(probe.ask, messages=messages, images=images)
+        answer = await probe.send(asked, as_it_is=True)
+        others = [one for one in COLOURS if one != colour and one in answer.text.lower()]
+        if not _answered(answer) or colour not in answer.text.lower() or others:
+            return False
+    return True
+
+
 _STORY = ({"role": "user", "content": "Write na na na na na, then a word."},)
 
 
@@ -236,6 +258,7 @@ CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
     "instruction": _instruction,
     "usage": _usage,
     "grammar": _grammar,
+    "images": _images,
     **{name: _sampler(name) for name in PROBED},
 }
 

@@ -74,6 +74,7 @@ _api: list[URLPattern | URLResolver] = [
     path("workspaces/<id:uid>/outline", workspaces.outline),
     path("workspaces/<id:uid>/status", workspaces.status),
     path("workspaces/<id:uid>/windows", workspaces.windows),
+    path("workspaces/<id:uid>/tasks", workspaces.tasks),
     path("steps", workspaces.steps),
     path("links", trees.links),
     path("link-types", trees.types),

@@ -23,7 +23,9 @@ from loom.events import streams
 from loom.models import Node, Step
 from loom.queries import lookup
 from loom.queries.links import written
+from loom.queries.node_bodies import messages_of
 from loom.queries.outline import outline_of
+from loom.queries.tasks import tasks_of
 from loom.queries.windows import windows_of
 from loom.queries.workspaces import draft_body, drafts_of, status_of, workspace_body
 from loom.rules.errors import not_found
@@ -94,6 +96,12 @@ class Status(BaseModel):
     steps: int
 
 
+class Notification(BaseModel):
+    """What somebody else wrote in the tree since the participant has seen it, as a line."""
+
+    text: str
+
+
 class Workspace(BaseModel):
     """Somebody's own view of a tree."""
 
@@ -108,7 +116,7 @@ class Workspace(BaseModel):
     tasks: list[dict[str, Any]]
     augments: list[dict[str, Any]]
     outline: Outline
-    notifications: list[dict[str, Any]]
+    notifications: list[Notification]
     drafts: list[dict[str, Any]]
     settings: dict[str, Any]
 
@@ -245,6 +253,28 @@ def windows(request: Request, uid: str) -> Response:
     return Response({"count": len(results), "results": results})
 
 
+class Task(BaseModel):
+    """A task, `ref` is what lines name it by; `place` is its order among those not archived."""
+
+    number: int
+    ref: str
+    state: Literal["unchecked", "checked", "archived"]
+    place: int
+    removed: bool
+    text: str
+    notes: list[str]
+    made_at: str
+
+
+@operation("GET", "workspaces tasks", "The tasks of a workspace", answers=responses.Page[Task])
+@api_view(["GET"])
+def tasks(request: Request, uid: str) -> Response:
+    """The tasks in their order, and the newest archived ones."""
+    _, found = access.get_workspace(user_of(request), uid)
+    results = tasks_of(found)
+    return Response({"count": len(results), "results": results})
+
+
 @operation("GET", "workspaces status", "How far a workspace has come", answers=Status)
 @api_view(["GET"])
 def status(request: Request, uid: str) -> Response:
@@ -276,8 +306,10 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
     closed = access.closed_steps(actor, [step for step, _ in views])
     items = access.items_of(step for step, _ in views)
     names = written(chain.from_iterable(items.values()), views[0][1].tree_id)
+    answers = messages_of(step for step, _ in views)
     bodies = [
-        (one, _step(one, view.uid, [names[item] for item in items[one.pk]])) for one, view in views
+        (one, _step(one, view.uid, [names[item] for item in items[one.pk]], answers[one.pk]))
+        for one, view in views
     ]
     return [
         {**body, **_NOTHING, "open": False} if step.pk in closed else body for step, body in bodies
@@ -287,7 +319,7 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
 _NOTHING = {**dict.fromkeys(("line", "canonical", "because", "message", "hint"), ""), "items": []}
 
 
-def _step(step: Step, workspace: str, items: list[str]) -> dict[str, Any]:
+def _step(step: Step, workspace: str, items: list[str], answer: str) -> dict[str, Any]:
     return {
         "seq": step.seq,
         "workspace": workspace,
@@ -301,7 +333,7 @@ def _step(step: Step, workspace: str, items: list[str]) -> dict[str, Any]:
         "items": items,
         "link_type": step.link_type,
         "outcome": step.outcome,
-        "message": step.message,
+        "message": answer,
         "hint": step.hint,
         "stream": step.stream,
         "events": step.events,

@@ -16,6 +16,7 @@ ROOMS = (
     "undo",
     "keeping",
     "memory",
+    "todos",
     "thinking",
     "command_reference",
 )

@@ -15,7 +15,7 @@ from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.lines import STORED_WHOLE, Line, block_of, named, shortened
 from loom.grammar.refs import WORDS, Ref, print_ref
-from loom.models import Grove, Node, Participant, Step, Tree, Window, Workspace
+from loom.models import Grove, Node, Participant, Step, Task, Tree, Window, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.rules import identity
@@ -104,7 +104,8 @@ Op = dict[str, Any]  # one operation of an inverse, see loom.commands.inverse
 @dataclass(frozen=True)
 class Reply:
     """What a command answers. `refs` local ids in order, `inverse` what undo would do,
-    `items` ids of the items touched, `generations` uids of what goes on running."""
+    `items` ids of the items touched, `generations` uids of what goes on running, `quotes` the
+    ids and texts of nodes that `text` may show: the step names them."""
 
     text: str
     refs: tuple[str, ...] = ()
@@ -113,6 +114,7 @@ class Reply:
     items: tuple[int, ...] = ()
     link_type: str = ""
     running: bool = False
+    quotes: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass
@@ -136,6 +138,7 @@ class Context:
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed
     seen: list[Window] | None = None  # the visible windows; None: not read yet
     asides: list[tuple[str, str]] = field(default_factory=list)  # what else it did, and why
+    tasks: list[Task] = field(default_factory=list)  # that the line added or changed
 
     @cached_property
     def here(self) -> Node:
@@ -188,7 +191,6 @@ def touched(*items: Node | Tree) -> tuple[int, ...]:
 MOST_TREES = 10  # that the refusal of an unknown id names
 LATER = {
     "document": "Documents",
-    "task": "Tasks",
     "focus": "Windows",
     "trail": "Trails",
     "augment": "Augments",
@@ -208,6 +210,12 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
         )
     if ref.kind == "window":
         return _node_shown(context, ref, slices=slices)
+    if ref.kind in ("task", "stash"):
+        raise CommandError(
+            "REJECTED",
+            f"{print_ref(ref)} shows no node.",
+            hint="name a node, such as a7x2 or here",
+        )
     if ref.kind in LATER:
         raise CommandError(
             "UNAVAILABLE",

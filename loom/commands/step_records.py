@@ -26,11 +26,12 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.queries import lookup
+from loom.queries import lookup, tasks
 from loom.queries.windows import brief, opened_by
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
 from loom.rules.permissions import WRITE
+from loom.rules.quoting import take_out
 from loom.rules.windows import SETTINGS, demand_settings
 
 
@@ -83,22 +84,25 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     workspace = attempt.workspace
     attempt.is_held = _is_held(attempt, context)
     position = _move(attempt, workspace, context)
+    message, quoted = take_out(reply.text, reply.quotes)
     if context.steps:
         last = context.steps[-1]
-        last.message = reply.text
+        last.message, last.quoted = message, quoted or None
         last.turn_place = attempt.request.place
-        last.save(update_fields=["message", "turn_place"])
+        last.save(update_fields=["message", "quoted", "turn_place"])
     else:
         last = _step(
             attempt,
             workspace,
             outcome="ok",
-            message=reply.text,
+            message=message,
+            quoted=quoted or None,
             items=reply.items,
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
         )
     _keep_windows(attempt, workspace, context, last)
+    _keep_tasks(attempt, workspace, context)
     _write_line_event(attempt, workspace, last.seq)
     return _answer(attempt, reply, position, step=last.seq)
 
@@ -155,11 +159,19 @@ def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
 
 
 def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
-    workspace.revision += 1
-    workspace.save(update_fields=["revision"])
-    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
-    writer.append(f"window.{kind}", {"windows": [brief(window)], "revision": workspace.revision})
-    writer.flush()
+    _write_view_event(attempt, workspace, f"window.{kind}", {"windows": [brief(window)]})
+
+
+def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> None:
+    """Stores the tasks that a line added or changed, and writes an event for each kind."""
+    added = [one for one in context.tasks if one.pk is None]
+    changed = [one for one in context.tasks if one.pk is not None]
+    for task in context.tasks:
+        task.save()
+    for kind, rows in (("added", added), ("changed", changed)):
+        if rows:
+            bodies = [tasks.brief(one) for one in rows]
+            _write_view_event(attempt, workspace, f"task.{kind}", {"tasks": bodies})
 
 
 def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
@@ -313,23 +325,25 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
             "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
         }
     if changed:
-        _write_view_event(attempt, workspace, changed)
+        _write_view_event(attempt, workspace, "view.changed", changed)
     return position if moves else lookup.visible_at_or_above(position, workspace)
 
 
 def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
     """Writes the event that a line of a turn was answered; a step changes no tree."""
     if attempt.request.turn:
-        _write_view_event(attempt, workspace, {"step": seq})
+        _write_view_event(attempt, workspace, "view.changed", {"step": seq})
 
 
-def _write_view_event(attempt: Attempt, workspace: Workspace, changed: dict[str, Any]) -> None:
+def _write_view_event(
+    attempt: Attempt, workspace: Workspace, kind: str, changed: dict[str, Any]
+) -> None:
     """Stores what changed in the view and writes its event."""
     workspace.outline = changed.get("outline", workspace.outline)
     workspace.revision += 1
     workspace.save(update_fields=["position", "outline", "revision"])
     writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
-    writer.append("view.changed", {**changed, "revision": workspace.revision})
+    writer.append(kind, {**changed, "revision": workspace.revision})
     writer.flush()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loom.commands.context import Context
 from loom.events import streams
-from loom.models import Node, Participant, Turn, Window, Workspace
+from loom.models import Node, Participant, Window, Workspace
 from loom.queries import lookup, windows
 from loom.queries.windows import followed, is_lens, lines_of, state_of
 from loom.rules import identity
@@ -273,10 +273,9 @@ def close_window(context: Context, window: Window) -> None:
 # -- what a turn does to them
 
 
-def after_turn(workspace: Workspace, turn: Turn, answer: str, *, actor: Participant) -> None:
-    """Hides what was visible for a turn that has ended, except what it or its answer extends.
+def after_turn(workspace: Workspace, told: str, *, actor: Participant) -> None:
+    """Hides what was visible for a turn that has ended, except what its words (`told`) extend.
     Needs a transaction in which the workspace is locked."""
-    told = "\n".join([*(one["prose"] for one in turn.rounds), answer])
     numbers = mentioned(told)
     rows = Window.objects.filter(workspace=workspace, is_closed=False)
     seen = list(rows.filter(is_visible=True, is_kept=False))

@@ -8,7 +8,7 @@ from typing import Literal
 from loom.grammar.form_matching import BLANK, MAX_BLANKS, Verbs, first_word, is_ref, without_arrow
 from loom.grammar.line_reader import REF_WORDS
 from loom.grammar.lines import Line, each_of, read
-from loom.grammar.synonyms import LOOKS, ONE_BY_ONE
+from loom.grammar.synonyms import CHANGING, LOOKS, ONE_BY_ONE
 from loom.grammar.tokens import ParseError, short, tokens_of, unread
 
 # A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
@@ -284,15 +284,12 @@ def names_nobody(line: Line, text: str) -> bool:
 
 
 def makes_window(line: Line | None) -> bool:
-    """Whether a line only looks: it changes nothing, not even the view."""
-    return (
-        line is not None
-        and line.verb in LOOKS
-        and not any(
-            isinstance(value, str) and value in ("reset", "clear", "extend")
-            for value in line.values.values()
-        )
-    )
+    """Whether a line only looks: it changes nothing, not even the view. A literal word (`tree
+    reset`, `find clear`, `todo add`) has its own name as value; `find "clear"` has not;
+    `to` is what becomes of a task."""
+    if line is None or line.verb not in LOOKS:
+        return False
+    return not any(line.values.get(word) == word for word in CHANGING) and "to" not in line.values
 
 
 def note_of(text: str, line: Line) -> str:

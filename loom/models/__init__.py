@@ -33,7 +33,7 @@ from loom.models.trees import (
     PublicLink,
     Tree,
 )
-from loom.models.workspaces import Draft, Mention, Saved, VersionChoice, Window, Workspace
+from loom.models.workspaces import Draft, Mention, Saved, Task, VersionChoice, Window, Workspace
 from loom.rules.identity import ORDINAL_BITS
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "Step",
     "StepItem",
     "Stream",
+    "Task",
     "Tree",
     "Turn",
     "User",

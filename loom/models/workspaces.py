@@ -168,6 +168,38 @@ class Window(models.Model):
         return f"#{self.number}"
 
 
+class Task(models.Model):
+    """A line of the list of tasks of a workspace, `t` and its number. `place`: its order among
+    those that are not archived, from 1. A removed one stays as a row: numbers are not used again.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="tasks")
+    number = models.IntegerField()
+    text = models.TextField()
+    state = models.CharField(max_length=9, default="unchecked")  # checked, archived
+    place = models.IntegerField(default=0)
+    notes = models.JSONField(default=list)  # texts, oldest first
+    is_removed = models.BooleanField(default=False)
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["place", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "number"], name="task_number_once")
+        ]
+        indexes = [
+            models.Index(
+                fields=["workspace", "state", "place"],
+                condition=models.Q(is_removed=False),
+                name="task_listed",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"t{self.number}"
+
+
 # What a person has typed and not yet made a node of.
 
 

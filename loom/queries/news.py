@@ -1,7 +1,7 @@
 """What others did in a tree since somebody looked at it last, and where they were named."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,8 +9,11 @@ from django.db.models import QuerySet
 
 from loom import access
 from loom.access import Actor
-from loom.models import Event, Mention, Stream, Tree, User, Workspace
-from loom.queries.node_rows import fetch
+from loom.grammar.lines import excerpt
+from loom.models import Event, Mention, Participant, Stream, Tree, User, Workspace
+from loom.queries.lookup import withheld, withheld_from_models
+from loom.queries.node_rows import NodeRow, fetch, rows_of
+from loom.rules.framing import plain
 
 MOST = 100  # events of one tree that are counted
 REACH = 2000  # of its last events, those that are looked at
@@ -85,6 +88,51 @@ def counts_of(actor: Actor, trees: Iterable[Tree]) -> dict[int, int]:
 
 def _count(parts: list[str]) -> str:
     return _COUNT.format(parts=" UNION ALL ".join(parts))
+
+
+# What others wrote, a line each: as a model is sent it, and as the API lists it.
+
+
+NOTIFIED = 10  # lines; the last ones
+WORDS = 8  # of a text
+
+
+def notifications_of(
+    actor: Actor, workspace: Workspace, *, asked: int | None = None
+) -> tuple[str, ...]:
+    """What others wrote in the tree since the participant of the workspace has seen it: an agent
+    until the end of its last turn there, a person until they looked. Without the node `asked`,
+    the request of a turn. At most six queries."""
+    participant = workspace.participant
+    is_agent = participant.kind == "model"
+    seen = workspace.checkpoint if is_agent else workspace.seen_seq
+    if not seen:
+        return ()
+    events = Event.objects.filter(
+        stream__name=f"tree:{workspace.tree.uid}", kind="node.added", seq__gt=seen
+    )
+    found = events.exclude(actor=participant.uid).order_by("-seq").values_list("payload", "actor")
+    last = [(payload["node"], who) for payload, who in found[:NOTIFIED]]
+    writers = Participant.objects.filter(uid__in={who for _, who in last})
+    names = dict(writers.values_list("uid", "name"))
+    keys = workspace.tree.nodes.filter(local_id__in=[node["id"] for node, _ in last])
+    rows = {row.local_id: row for row in rows_of(list(keys.values_list("pk", flat=True)))}
+    ids = [row.id for row in rows.values()]
+    gone = withheld_from_models(ids) if is_agent else withheld(actor, ids)
+    lines = [
+        _notification(rows[node["id"]], node["parent"], names.get(who, "Somebody"), gone)
+        for node, who in last
+        if node["id"] in rows and rows[node["id"]].id != asked
+    ]
+    return tuple(one for one in reversed(lines) if one)
+
+
+def _notification(row: NodeRow, parent: str, who: str, gone: Collection[int]) -> str:
+    """`✓ Ada annotated [b3k9]: "…"`; without the words of what is in `gone`."""
+    verb = {"text": "wrote", "annotation": "annotated"}.get(row.kind)
+    at = parent if row.kind == "annotation" else row.local_id
+    words = "" if row.id in gone else f": {excerpt(row.text, WORDS)}"
+    return f"✓ {plain(who)} {verb} [{at}]{words}" if verb else ""
 
 
 def mentions_of(user: User, *, unseen: bool = False) -> "QuerySet[Mention]":

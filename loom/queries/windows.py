@@ -12,6 +12,7 @@ from loom.access import Actor
 from loom.grammar.lines import excerpt
 from loom.models import Node, Tree, Window, Workspace
 from loom.queries import lookup
+from loom.queries.node_bodies import messages_of
 from loom.queries.outline import drawn, outline
 from loom.rules import identity
 from loom.rules.identity import instant
@@ -246,6 +247,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     closed = access.closed_steps(actor, steps)
     reached = _reached(actor, workspace, {identity.home_of(item) for item in every})
     read = _read(actor, workspace, found, every)
+    answers = messages_of(steps)
     shown = []
     for one in found:
         homes = {identity.home_of(item) for item in items[one.number]}
@@ -254,7 +256,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
         elif one.kind in LENSES:
             shown.append(_of_node(workspace, one, read))
         elif one.kind in ("result", "stash"):
-            text = WITHHELD if items[one.number] & read.gone else _kept(one)
+            text = WITHHELD if items[one.number] & read.gone else _kept(one, answers)
             ref = ref_of(one, workspace.tree, None)
             shown.append(Shown(one, ref, ref, _plain(text)))
         else:
@@ -272,10 +274,8 @@ def _plain(text: str) -> tuple[Row, ...]:
     return tuple(Row(0, line) for line in text.split("\n"))
 
 
-def _kept(window: Window) -> str:
-    if window.kind == "stash":
-        return window.text
-    return window.step.message if window.step else ""
+def _kept(window: Window, answers: dict[int, str]) -> str:
+    return window.text if window.kind == "stash" else answers.get(window.step_id or 0, "")
 
 
 def _items(window: Window, touched: dict[int, list[int]]) -> set[int]:

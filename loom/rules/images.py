@@ -19,6 +19,7 @@ TYPES: Final = {
     "GIF": ("image/gif", "gif"),
     "WEBP": ("image/webp", "webp"),
 }
+TOKENS: Final = 1_600  # that a model reads of one, at most: it is sent no larger
 SIGN: Final = "](image:"  # in every text with an image, and hardly in any other
 _REF = re.compile(r"!\[([^\[\]\n]{0,1000})\]\(image:([0-9a-f]{64})\)")
 
@@ -44,3 +45,18 @@ def described(text: str) -> str:
 def replaced(text: str, make: Callable[[str, str], str]) -> str:
     """The text with what `make` returns, given the description and the hash, for each image."""
     return _REF.sub(lambda found: make(found[1], found[2]), text) if SIGN in text else text
+
+
+def parted(text: str, wanted: set[str]) -> list[tuple[str, str]]:
+    """The text in parts for a model that sees: words ("words", …) and, behind the words for it,
+    each image that is wanted ("image", its hash), which is taken from `wanted`: once is enough."""
+    parts: list[tuple[str, str]] = []
+    begun = 0
+    for found in _REF.finditer(text):
+        if found[2] in wanted:
+            wanted.remove(found[2])
+            parts += [("words", described(text[begun : found.end()])), ("image", found[2])]
+            begun = found.end()
+    if rest := described(text[begun:]):
+        parts.append(("words", rest))
+    return parts

@@ -108,11 +108,12 @@ CHECKS: Final = (
     *WAYS,
     "usage",
     "grammar",
+    "images",
     *(one.name for one in SAMPLERS),
     "logit_bias",
 )
 # Of these a participant's capabilities say how it is asked.
-REMEMBERED: Final = (*WAYS, "grammar")
+REMEMBERED: Final = (*WAYS, "grammar", "images")
 
 
 # Samplers that a provider of a kind takes, as long as no probe has looked: what its own

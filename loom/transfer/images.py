@@ -118,6 +118,26 @@ def _checked(raw: bytes) -> tuple[str, int, int]:
     return media_type, width, height
 
 
+def smaller(raw: bytes, side: int) -> bytes:
+    """A JPEG of an image that is kept, at most so many pixels wide and high, on white. Raises what
+    Pillow raises for a broken file."""
+    with Pillow.open(io.BytesIO(raw), formats=tuple(TYPES)) as image:
+        image.thumbnail((side, side))
+        shown = image.convert("RGBA")
+    flat = Pillow.new("RGB", shown.size, "white")
+    flat.paste(shown, mask=shown.getchannel("A"))
+    out = io.BytesIO()
+    flat.save(out, "JPEG", quality=85)
+    return out.getvalue()
+
+
+def square(colour: str) -> bytes:
+    """A small PNG of one colour."""
+    out = io.BytesIO()
+    Pillow.new("RGB", (64, 64), colour).save(out, "PNG")
+    return out.getvalue()
+
+
 def _too_large(sentence: str) -> CommandError:
     return CommandError("LIMIT_EXCEEDED", sentence, hint="make it smaller", status=413)
 

@@ -14,13 +14,13 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from loom.access import demand_role, get_actor
+from loom.access import Actor, demand_role, get_actor
 from loom.commands import trees as tree_commands
 from loom.events import streams
 from loom.events.streams import enqueue
 from loom.models import Import, ImportPart, Tree
 from loom.rules.errors import CommandError
-from loom.transfer import heddle_reader, images, tree_builder, uploads
+from loom.transfer import archive_images, heddle_reader, images, tree_builder, uploads
 from loom.transfer.authors import Authors
 from loom.transfer.inputs import Part
 from loom.transfer.readers import documents
@@ -103,9 +103,6 @@ class Beat:
         return rows.filter(leased_until__in=self._until)
 
 
-# An import from queued to done or failed: all or nothing, can be stopped and run again.
-
-
 log = logging.getLogger("heddle.transfer")
 BATCH = 1000
 CHARACTERS = 4_000_000
@@ -165,6 +162,10 @@ def _begin(row: Import, beat: Beat) -> None:
     beat.keep()
     if tries > TRIES:
         raise GIVEN_UP
+    demand_role(_actor(row), "writer")
+
+
+def _actor(row: Import) -> Actor:
     user = row.participant.user
     if user is None:
         raise CommandError(
@@ -172,7 +173,7 @@ def _begin(row: Import, beat: Beat) -> None:
             "The person who started this import has left.",
             hint="send it again",
         )
-    demand_role(get_actor(user, row.grove), "writer")
+    return get_actor(user, row.grove)
 
 
 def _bring(row: Import, report: Report, beat: Beat) -> None:
@@ -212,28 +213,14 @@ def _ended(row: Import, report: Report, upload: uploads.Upload) -> Callable[[], 
     """Records that the only tree of a file is complete, with the images that came with it."""
 
     def record() -> None:
-        if upload.images:
-            _keep_images(row, report, upload)
+        tree = Import.objects.select_related("tree__grove").get(pk=row.pk).tree
+        if upload.images and tree is not None:
+            archive_images.keep_all(upload.images, _actor(row), tree, report)
         Import.objects.filter(pk=row.pk).update(
             status="done", done=row.total, report=report.body(), error=None, leased_until=None
         )
 
     return record
-
-
-def _keep_images(row: Import, report: Report, upload: uploads.Upload) -> None:
-    user = row.participant.user
-    tree = Import.objects.select_related("tree__grove").get(pk=row.pk).tree
-    if user is None or tree is None:
-        return
-    actor = get_actor(user, row.grove)
-    for sha256, file in upload.images.items():
-        try:
-            kept = images.keep(actor, tree, file.read_bytes())
-        except CommandError as why:
-            report.warn(f"The image {sha256[:12]} was left out. {why.message}")
-        else:
-            report.kept["images"] += kept.sha256 == sha256
 
 
 def _wait(
@@ -350,13 +337,20 @@ def _import_part(
             raise unreadable("The file contains no nodes.")
         head.title = head.title or ("" if head.is_own else part.title)
         beat.keep()
-        _write(row, head, spool, report, beat=beat, done=done)
+        _write(row, head, spool, report, beat=beat, done=done, shelf=part.shelf)
 
 
 def _write(
-    row: Import, head: Head, spool: Spool, report: Report, *, beat: Beat, done: Callable[[], None]
+    row: Import,
+    head: Head,
+    spool: Spool,
+    report: Report,
+    *,
+    beat: Beat,
+    done: Callable[[], None],
+    shelf: archive_images.Shelf | None,
 ) -> None:
-    tree = _hidden_tree(row, head, beat)
+    tree, actor = _hidden_tree(row, head, beat), _actor(row)
     authors = Authors(row.grove, row.participant)
     growing = Growing(tree, authors, report, now=timezone.now())
     growing.kinds = head.kinds
@@ -365,6 +359,8 @@ def _write(
     for records in spool.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):
         for one in records:
             head.settle(one)
+            if one.images:
+                archive_images.put_into(one, actor, tree, shelf, report)
             if head.current != "" and head.current in (one.source, one.number):
                 growing.current = one.number
             marks += tree_builder.marks_of(one)
@@ -399,12 +395,8 @@ def _hidden_tree(row: Import, head: Head, beat: Beat) -> Tree:
         beat.keep()
         tree = Tree.objects.create(
             grove=row.grove,
-            title=head.title,
             mode=head.mode,
-            description=head.description,
-            system_context=head.system_context,
-            summary=head.summary,
-            truncation=head.truncation,
+            **{name: getattr(head, name) for name in tree_commands.FIELDS},
             imported=head.imported or None,
             maker=row.participant,
             erasing_at=timezone.now(),
@@ -432,6 +424,7 @@ def _erase(row: Import) -> None:
     tree = rows.values_list("tree__uid", flat=True)[0]
     rows.update(tree=None)
     if tree is not None:
+        images.remove_files(tree)
         tree_commands.erase_rows(tree)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import ijson
 
+from loom.transfer.archive_images import Shelf
 from loom.transfer.files import (
     MAX_DEPTH,
     MAX_PART,
@@ -32,13 +33,15 @@ WHOLE = 1024 * 1024  # characters that one field of the whole tree can have
 class Part:
     """One tree of a file, before it is read: what a list of them shows, and how to read it.
     `at` is RFC 3339, `count` the number of messages; "" and 0 where they are unknown.
-    `asks` are the ways to split a text, of which somebody has to choose one before it is read."""
+    `asks` are the ways to split a text, of which somebody has to choose one before it is read;
+    `shelf` has the images of its archive."""
 
     title: str
     at: str
     count: int
     read: Read
     asks: tuple[str, ...] = ()
+    shelf: Shelf | None = None
 
 
 @dataclass

@@ -29,7 +29,8 @@ class Record:
     """One node of a file. `number` is its position in reading order, from 0; `parent` (-1: none),
     `slot` (-1: one of its own) and `edited_from` (-1: none) are numbers of earlier records.
 
-    `author` "" is the importer. `at` is RFC 3339, "" if unknown. `source` and `answer` are the
+    `author` "" is the importer. `images` are named by the message but not by its text yet, see
+    archive_images.named_in. `at` is RFC 3339, "" if unknown. `source` and `answer` are the
     other program's names of the node and of the model's answer it came from. The rest is what only
     our own files have; `hash` "": computed here.
     """
@@ -45,6 +46,7 @@ class Record:
     chapter: str = ""
     bookmark: str | None = None
     tags: list[str] = field(default_factory=list)
+    images: list[dict[str, Any]] = field(default_factory=list)
     imported: dict[str, Any] = field(default_factory=dict)
     local_id: str = ""
     kind: str = "text"
@@ -149,6 +151,11 @@ class Head:
     system_context: str = ""
     summary: str = ""
     truncation: str = "truncateMiddle"
+    memory: str = ""
+    author_note: str = ""
+    note_depth: int = 3
+    lore_scan: int = 2000
+    lore_budget: int = 1000
     is_own: bool = False
     imported: dict[str, Any] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
@@ -194,7 +201,7 @@ class Report:
     def says(self) -> dict[str, list[str]]:
         """The report for people: what came, what is kept beside it, what was left out and why."""
         fields = {name: n for name, n in self.kept.items() if n and " " not in name and n}
-        marks = ("bookmarks", "tags", "times", "calls", "links", "swipes")
+        marks = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images")
         facts = {name: n for name, n in self.kept.items() if n and (" " in name or name in marks)}
         beside = {name: n for name, n in fields.items() if name not in marks} | self.unknown
         came = [f"{self.nodes:,} nodes in {_number(self.trees, 'tree')}."] if self.nodes else []

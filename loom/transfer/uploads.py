@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from loom.rules.errors import CommandError
 from loom.transfer import formats
+from loom.transfer.archive_images import ENDING, Shelf
 from loom.transfer.files import MAX_FILE, Tell
 from loom.transfer.inputs import Input, Part
 from loom.transfer.readers import books
@@ -39,6 +40,7 @@ class Upload:
         self.size = 0
         self.files: list[tuple[Input, Format]] = []
         self.images: dict[str, Path] = {}  # of a ZIP of Heddle's own, by hash
+        self.shelf = Shelf()  # of all other ZIPs
         try:
             self._open(path, name)
         except BaseException:
@@ -66,6 +68,7 @@ class Upload:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.shelf.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _add(self, path: Path, name: str) -> None:
@@ -125,6 +128,9 @@ class Upload:
                     name = PurePosixPath(info.filename.replace("\\", "/"))
                     if name.name.startswith(".") or "__MACOSX" in name.parts:
                         continue
+                    if ENDING.search(name.name) and not _IMAGE.fullmatch(name.name):
+                        self.shelf.add(path, name.name, info)
+                        continue
                     yield name.name, _Copy(archive, info, budget, self._tell)
         except _DAMAGED:
             raise unreadable("The ZIP is damaged.", "pack it again") from None
@@ -144,7 +150,8 @@ class Upload:
             else:
                 continue
             for part in every:
-                yield found, replace(part, title=part.title or PurePosixPath(file.name).stem[:300])
+                title = part.title or PurePosixPath(file.name).stem[:300]
+                yield found, replace(part, title=title, shelf=self.shelf)
 
     def mended(self, report: Report) -> None:
         """Reports what was left out, and how many characters had to be replaced."""

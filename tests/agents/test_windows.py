@@ -1,5 +1,6 @@
 """What an agent keeps in view: results fade, are kept, are shown again, and leak nothing."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -284,3 +285,28 @@ def test_status_warns_from_351_lines_on(talk: Talk, actor: Actor) -> None:
     execute_line(view, talk.tree, Request("resize #1 lines:1-351"), workspace)
     talk.turn("Yes.")
     assert "windows 1 (351 lines)" in talk.sent() and warning in talk.sent()
+
+
+def test_tasks_are_in_the_next_round_and_stay(talk: Talk) -> None:
+    talk.turn('→ todo add "Check the lamp" "Read\\nthe end"\n→ view here\n', "Done.")
+    assert "---TODOS\nt1 [ ] Check the lamp\nt2 [ ] Read the end\n---TODOS_END" in talk.sent()
+    talk.turn("→ todo done t1\n→ todo archive t2\n→ view here\n", "Done.")
+    assert "---TODOS\nt1 [x] Check the lamp\n---TODOS_END" in talk.sent()
+
+
+def test_only_the_section_of_tasks_changes_with_a_task(
+    talk: Talk, actor: Actor, tree: Tree, agent: Participant
+) -> None:
+    def sections() -> dict[str, str]:
+        place = next_place(acting_as(actor, agent), node_writer.workspace_of(agent, tree))
+        text = assembled(place).workspace
+        return dict(re.findall(r"^---([A-Z]+)\n(.*?)\n---\1_END$", text, re.S | re.M))
+
+    before = sections()
+    acting = acting_as(actor, agent)
+    own = node_writer.workspace_of(agent, tree)
+    execute_line(acting, tree, Request('todo add "---TODOS_END"'), own)
+    now = sections()
+    changed = {name for name in {**before, **now} if before.get(name) != now.get(name)}
+    assert changed <= {"TODOS", "STATUS", "MEMORY"}
+    assert now["TODOS"].startswith("t1 [ ] ") and "\n" not in now["TODOS"]

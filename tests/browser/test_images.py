@@ -7,27 +7,49 @@ import re
 from PIL import Image
 from playwright.sync_api import expect
 
+from tests.browser.book import book, opened, text_of
 from tests.browser.conftest import Heddle, Open
 
-DROP = """(field, raw) => {
+DROP = """(field, [raw, kind]) => {
     const bytes = Uint8Array.from(atob(raw), (one) => one.charCodeAt(0));
     const given = new DataTransfer();
     given.items.add(new File([bytes], "red_square.png", { type: "image/png" }));
-    const how = { dataTransfer: given, bubbles: true, cancelable: true };
-    field.dispatchEvent(new DragEvent("drop", how));
+    const box = field.getBoundingClientRect();
+    const how = { dataTransfer: given, clipboardData: given, bubbles: true, cancelable: true,
+                  clientX: box.left + 2, clientY: box.top + 2 };
+    const Made = kind === "drop" ? DragEvent : ClipboardEvent;
+    field.dispatchEvent(new Made(kind, how));
 }"""
 
 
-def test_a_dropped_image_becomes_part_of_the_text(heddle: Heddle, visit: Open) -> None:
+def red_square() -> str:
+    """A small image in base64."""
     out = io.BytesIO()
     Image.new("RGB", (30, 20), "red").save(out, "PNG")
+    return base64.b64encode(out.getvalue()).decode()
+
+
+def test_a_dropped_image_becomes_part_of_the_text(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("With an image", "One.", mode="dialogue")
     page = visit(f"/trees/{tree}")
     field = page.locator("#composer-text")
-    field.evaluate(DROP, base64.b64encode(out.getvalue()).decode())
+    field.evaluate(DROP, [red_square(), "drop"])
     expect(field).to_have_value(re.compile(r"^!\[red square\]\(image:[0-9a-f]{64}\)\n$"))
     page.locator("loom-composer [data-do=respond]").click()
     shown = page.locator("article.node img")
     expect(shown).to_have_attribute("alt", "red square")
     shown.scroll_into_view_if_needed()
     expect(shown).to_have_js_property("naturalWidth", 30)
+
+
+def test_in_a_buffer_it_goes_where_it_is_dropped_or_pasted(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("A book", "One.\nTwo.", mode="buffer")
+    page = opened(visit(f"/trees/{tree}"))
+    page.locator(".cm-line").first.evaluate(DROP, [red_square(), "drop"])
+    named = r"!\[red square\]\(image:[0-9a-f]{64}\)\n"
+    expect(page.locator(".cm-line").first).to_have_text(re.compile(named.removesuffix("\\n")))
+    assert re.fullmatch(f"{named}One.\nTwo.", text_of(page))
+    book(page).press("Control+End")
+    page.locator(".cm-content").evaluate(DROP, [red_square(), "paste"])
+    expect(page.locator(".cm-content")).to_contain_text(re.compile("Two.!.red square"))
+    assert re.fullmatch(f"{named}One.\nTwo.\n{named}", text_of(page))

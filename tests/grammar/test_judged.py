@@ -5,7 +5,7 @@ import pytest
 from agents.reply import Reply, read_reply
 from agents.subject_prompt import language
 from loom.commands import registry
-from loom.grammar.lines import Line
+from loom.grammar.lines import Line, read
 from loom.grammar.reply_lines import makes_window
 from loom.grammar.synonyms import DESTRUCTIVE
 from tests.grammar.judged import NEAR, REFUSED, RUNS, TEXT, rows
@@ -76,3 +76,8 @@ def test_only_commands_with_a_result_window_run_in_marks(command: registry.Comma
     line = Line(command.verb, form, values, canonical="→ x")
     is_look = command.klass == "look" and command.group != "Make"  # `continue` spends
     assert makes_window(line) == is_look
+
+
+@pytest.mark.parametrize("word", ["clear", "reset", "add", "extend"])
+def test_a_search_for_a_word_of_another_line_still_only_looks(word: str) -> None:
+    assert makes_window(read(f'→ find "{word}"', registry.forms(), registry.aliases()))

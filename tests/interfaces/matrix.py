@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 PEOPLE = ("owner", "writer", "reader", "outsider", "nobody")
+# Who else asks, and whose status they get: a writer who is a member of the other grove too, and
+# somebody who has an account and no grove.
+LIKE = {"both": "writer", "stranger": "outsider"}
+EVERYBODY = (*PEOPLE, *LIKE)
 
 TABLE = """
 GET    me                              200 200 200 200 401
@@ -82,6 +86,8 @@ GET    workspaces/{workspace}/outline  200 404 404 404 401
 GET    workspaces/{workspace}/status   200 404 404 404 401
 GET    workspaces/{workspace}/windows  200 404 404 404 401
 GET    workspaces/{agents}/windows     200 200 200 404 401
+GET    workspaces/{workspace}/tasks    200 404 404 404 401
+GET    workspaces/{agents}/tasks       200 200 200 404 401
 GET    workspaces/{agents}/outline     200 200 200 404 401
 GET    workspaces/{agents}/status      200 200 200 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
@@ -121,6 +127,10 @@ class Row:
     address: str
     statuses: tuple[int, ...]
     body: str
+
+    def status(self, name: str) -> int:
+        """What one of EVERYBODY gets."""
+        return self.statuses[PEOPLE.index(LIKE.get(name, name))]
 
     @property
     def route(self) -> str:
@@ -183,6 +193,13 @@ LINES = {
     "stash": ['stash "new" "a lamp"', 'stash "new" content-of:{node}'],
     "recall": ['recall "idea"'],
     "memory": ["memory"],
+    "todo": [
+        "todo",
+        'todo add "a lamp"',
+        "todo toggle t900",
+        'todo note t900 "soon"',
+        "todo clear",
+    ],
     "think": ['think "hm"'],
     "budget": ["budget", "budget extend steps:5"],
     "help": ["help"],

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 from typing import Any
 
 import pytest
@@ -25,30 +26,36 @@ def world(
     writer: User,
     reader: User,
     outsider: User,
+    stranger: User,
     muse: Participant,
     tree: Tree,
 ) -> dict[str, str]:
     """Names of things in the owner's grove and account, as the matrix calls them."""
-    actor = get_actor(owner, grove)
+    return furnish(get_actor(owner, grove), tree, muse)
+
+
+def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict[str, str]:
+    """Puts one of everything into the actor's grove. Each text and title ends with `word`."""
+    grove, owner, tail = actor.grove, actor.user, word and f" {word}"
 
     def say(line: str) -> str:
         refs = execute_line(actor, tree, Request(line)).body["refs"]
         return str(refs[0]) if refs else ""
 
-    node = say('respond root "opening"')
-    note = say(f'annotate {node} "a note"')
-    suggestion = say(f'suggest {node} "an opening"')
+    node = say(f'respond root "opening{tail}"')
+    note = say(f'annotate {node} "a note{tail}"')
+    suggestion = say(f'suggest {node} "an opening{tail}"')
     say(f"link {node} to {note}")
-    marked = say(f'respond {node} "marked"')
-    say(f'bookmark {marked} "kept"')
-    say(f"tag {marked} #kept")
-    gone = say(f'respond {node} "gone"')
+    marked = say(f'respond {node} "marked{tail}"')
+    say(f'bookmark {marked} "kept{tail}"')
+    say(f"tag {marked} #kept {word and '#'}{word}")
+    gone = say(f'respond {node} "gone{tail}"')
     say(f"exclude {gone}")
     say(f"prune {gone}")
-    open_windows(actor, tree, marked)
+    open_windows(actor, tree, marked, tail)
     muse.permissions = ["loom_aware"]
     muse.save()
-    archived = node_writer.make_tree(actor, title="Old")
+    archived = node_writer.make_tree(actor, title=f"Old{tail}")
     tree_commands.change_tree(actor, archived, {"archived": True})
     return {
         "grove": grove.uid,
@@ -63,19 +70,19 @@ def world(
         "workspace": node_writer.workspace_of(actor.participant, tree).uid,
         "agents": node_writer.workspace_of(muse, tree).uid,
         "key": people.make_key(owner, "desk")[0].uid,
-        "session": _session(owner),
+        "session": _session(owner, f"elsewhere{word}"),
         "invitation": groves.make_invitation(actor, role="reader", days=1, uses=1)[0].uid,
         "public": tree_commands.make_public_link(actor, tree, days=1)[0].uid,
         "import": models.Import.objects.create(
-            grove=grove, participant=actor.participant, name="a.json", file="nowhere"
+            grove=grove, participant=actor.participant, name=f"a{tail}.json", file="nowhere"
         ).uid,
-        "image": images.keep(actor, tree, SMALL).sha256,
-        **_runs(tree, muse, actor.participant, node),
+        "image": images.keep(actor, tree, small(len(word))).sha256,
+        **_runs(tree, muse, actor.participant, node, tail),
     }
 
 
-def open_windows(actor: Actor, tree: Tree, local_id: str) -> None:
-    """Opens a window on a node and makes a stash, with the same numbers for everybody."""
+def open_windows(actor: Actor, tree: Tree, local_id: str, tail: str = "") -> None:
+    """A window on a node, a stash and a task, with the same numbers for everybody."""
     of = Node.objects.get(tree=tree, local_id=local_id).pk
     node_writer.make_items([of])
     own: dict[str, Any] = {"workspace": node_writer.workspace_of(actor.participant, tree)}
@@ -84,35 +91,38 @@ def open_windows(actor: Actor, tree: Tree, local_id: str) -> None:
         number=900, kind="node", item_id=of, first=1, last=1, label="kept", **own
     )
     models.Window.objects.create(
-        number=901, kind="stash", text="a lamp", label="idea", is_visible=False, **own
+        number=901, kind="stash", text=f"a lamp{tail}", label="idea", is_visible=False, **own
     )
+    own["made_at"] = own.pop("opened_at")
+    models.Task.objects.create(number=900, text=f"a lamp{tail}", **own)
 
 
-def _small() -> bytes:
+def small(red: int = 0) -> bytes:
+    """A picture of one pixel."""
     out = io.BytesIO()
-    Image.new("RGB", (1, 1)).save(out, "PNG")
+    Image.new("RGB", (1, 1), (red, 0, 0)).save(out, "PNG")
     return out.getvalue()
 
 
-SMALL = _small()
-
-
-def _session(owner: User) -> str:
+def _session(owner: User, uid: str) -> str:
     browser = Client()
     browser.force_login(owner)
     row = UserSession.objects.create(
-        user=owner, session_key=browser.session.session_key or "", uid="elsewhere"
+        user=owner, session_key=browser.session.session_key or "", uid=uid
     )
     return row.uid
 
 
-def _runs(tree: Tree, muse: Participant, by: Participant, local_id: str) -> dict[str, str]:
+def _runs(
+    tree: Tree, muse: Participant, by: Participant, local_id: str, tail: str
+) -> dict[str, str]:
     call = Call.objects.create(
         tree=tree,
         participant=muse,
         provider="local",
         configuration="0" * 64,
-        response=gzip.compress(b"{}"),
+        request={"url": "http://model/v1", "body": {"prompt": f"opening{tail}"}},
+        response=gzip.compress(json.dumps({"text": f"said{tail}"}).encode()),
         sealed_at=timezone.now(),
     )
     generation = Generation.objects.create(
@@ -124,6 +134,7 @@ def _runs(tree: Tree, muse: Participant, by: Participant, local_id: str) -> dict
         point=Node.objects.get(tree=tree, local_id=local_id),
         index=1,
         status="done",
+        text=f"said{tail}",
     )
     turn = Turn.objects.create(
         tree=tree,

@@ -80,7 +80,9 @@ async def test_two_origins_are_none(connect: Opener, tree: Tree, owner: User) ->
         ("owner", (None, None, None)),
         ("writer", (None, None, 4404)),
         ("reader", (None, None, 4404)),
+        ("both", (None, None, 4404)),
         ("outsider", (4404, 4404, 4404)),
+        ("stranger", (4404, 4404, 4404)),
         ("nobody", (4401, 4401, 4401)),
     ],
 )
@@ -101,10 +103,16 @@ async def test_members_hear_their_grove_and_only_their_own_workspace(
 
 @pytest.fixture
 def people(
-    transactional_db: None, owner: User, writer: User, reader: User, outsider: User
+    transactional_db: None,
+    owner: User,
+    writer: User,
+    reader: User,
+    both: User,
+    outsider: User,
+    stranger: User,
 ) -> dict[str, User]:
     """The standing people by name."""
-    return {user.username: user for user in (owner, writer, reader, outsider)}
+    return {user.username: user for user in (owner, writer, reader, both, outsider, stranger)}
 
 
 @pytest.fixture

@@ -46,7 +46,8 @@ def test_it_is_used_up(actor: Actor, outsider: User) -> None:
     secret = invite(actor)
     groves.accept(secret, user=outsider)
     assert code(secret, username="ada", password=PASSWORD) == "NOT_FOUND"
-    assert Membership.objects.filter(grove=actor.grove).count() == 2
+    members = Membership.objects.filter(grove=actor.grove).values_list("user__username", flat=True)
+    assert set(members) == {"owner", "both", "outsider"}
 
 
 def test_a_refusal_uses_nothing_up(actor: Actor, outsider: User, owner: User) -> None:

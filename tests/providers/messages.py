@@ -25,7 +25,7 @@ class Prefixes:
         for holder in holders:
             content = holder["content"]
             for part in content if isinstance(content, list) else [{"text": content}]:
-                text += part["text"]
+                text += part.get("text", "")
                 if "cache_control" in part:
                     marks.append(text)
         read = max((len(one) for one in self.kept if text.startswith(one)), default=0)

@@ -1,6 +1,9 @@
 """What others did since somebody looked, and where they were named."""
 
+from collections.abc import Callable
+
 import pytest
+from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
 from loom.commands import drafts, node_writer
@@ -111,3 +114,32 @@ def test_a_preview_of_an_annotation_names_nobody(actor: Actor, writer: User, tre
     answer = execute_line(hers, tree, Request('annotate root "@Owner, look"', dry_run=True))
     assert "annotation" in answer.body["reply"]
     assert not Mention.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_workspace_names_what_others_wrote_until_it_is_seen(
+    actor: Actor, writer: User, owner: User, tree: Tree, api: Callable[[User], APIClient]
+) -> None:
+    hers = get_actor(writer, tree.grove)
+    own = place(actor, tree)
+
+    def listed() -> list[str]:
+        body = api(owner).get(f"/api/workspaces/{own.uid}").json()
+        return [one["text"] for one in body["notifications"]]
+
+    assert listed() == []
+    drafts.look(actor, tree, head(tree))
+    one = execute_line(hers, tree, Request('respond root "The lamp burned."')).body["refs"][0]
+    note = execute_line(hers, tree, Request(f'annotate {one} "Why?"')).body["refs"][0]
+    execute_line(actor, tree, Request('respond root "Mine."'))
+    name = hers.participant.name
+    assert listed() == [
+        f'✓ {name} wrote [{one}]: "The lamp burned."',
+        f'✓ {name} annotated [{one}]: "Why?"',
+    ]
+    assert note
+    for n in range(12):
+        execute_line(hers, tree, Request(f'respond root "{n}"'))
+    assert [line[-4:] for line in listed()] == [f' "{n}"'[-4:] for n in range(2, 12)]
+    drafts.look(actor, tree, head(tree))
+    assert listed() == []

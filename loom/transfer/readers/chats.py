@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from loom.transfer.archive_images import named_in, without_data
 from loom.transfer.files import text_of
 from loom.transfer.gathering import (
     Gathered,
@@ -49,6 +50,12 @@ def _add_thinking(record: Record, thinking: list[str], report: Report) -> None:
     if shown := _joined(thinking):
         record.imported["thinking"] = shown
         report.kept["thinking beside a text"] += 1
+
+
+def _add_images(record: Record, *given: Any) -> None:
+    """Takes the images that parts of a message name; what is kept beside the text has no bytes."""
+    record.images = named_in([*given])
+    record.imported = mapping_of(without_data(record.imported))
 
 
 # ChatGPT: a mapping of nodes with parents and children.
@@ -127,13 +134,20 @@ def _chatgpt_record(key: str, message: dict[str, Any], model: str, report: Repor
     if kind not in ("text", ""):
         record.imported["content_type"] = kind
     if extra:
+        names = {one.get("id"): one.get("name") for one in objects_of(meta.get("attachments"))}
+        pointed = [{**one, "name": names.get(_asset(one))} for one in objects_of(extra)]
         record.imported |= rest_of({"content": extra}, (), ("content",), report)
+        _add_images(record, pointed)
     if role != "user":
         slug = text_of(meta.get("model_slug"), 80) or model
         record.author_kind = "model"
         record.author = text_of(author.get("name"), 80) or ("System" if role == "system" else slug)
         record.author = model_of(record.author)
     return record
+
+
+def _asset(part: dict[str, Any]) -> str:
+    return text_of(part.get("asset_pointer"), 300).rpartition("/")[2]
 
 
 _STEPS = frozenset(
@@ -226,6 +240,7 @@ def _claude_record(name: str, message: dict[str, Any], model: str, report: Repor
     if others:
         record.imported |= rest_of({"content": others}, (), ("content",), report)
         report.kept["steps of tools beside a text"] += len(others)
+    _add_images(record, message.get("files_v2") or message.get("files"), others)
     return record
 
 
@@ -308,6 +323,7 @@ def _librechat_record(name: str, message: dict[str, Any], report: Report) -> Rec
     if others:
         record.imported |= rest_of({"content": others}, (), ("content",), report)
         report.kept["steps of tools beside a text"] += len(others)
+    _add_images(record, message.get("files"), message.get("attachments"), others)
     return record
 
 
@@ -357,6 +373,7 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
             tags=[f"rated {rating}"[:200]] if isinstance(rating, int | str) else [],
             imported=rest_of(message, here, _OPENWEBUI, report),
         )
+        _add_images(record, message.get("files"), message.get("content"))
         children = list_of(message.get("childrenIds"))
         gathered.add(key, name_of(message.get("parentId")), record, children=children)
     head = Head(mode="dialogue", title=title, plan=gathered.plan())
@@ -434,7 +451,7 @@ def _arc_record(
     is_model = branch.get("role") not in ("user", "human")
     named = text_of(person.get("name"), 80)
     used = ("id", "parentBranchId", "role", "content", "createdAt")
-    return Record(
+    record = Record(
         number=0,
         text=as_text(branch.get("content"), name),
         author=model_of(named or branch.get("model")) if is_model else named,
@@ -444,3 +461,5 @@ def _arc_record(
         flags=["excluded"] if branch.get("hiddenFromAi") is True else [],
         imported=rest_of(branch, used, _ARC, report),
     )
+    _add_images(record, branch.get("attachments"), branch.get("contentBlocks"))
+    return record

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from loom.rules.errors import CommandError
+from loom.transfer.archive_images import named_in, without_data
 from loom.transfer.files import (
     MAX_PART,
     TooMuch,
@@ -174,7 +175,7 @@ class _SillyTavern:
         used = ("mes", "is_user", "send_date", "swipes", "swipe_id", "swipe_info", "is_system")
         used = (*used, *(() if is_user else ("name",)))
         link = extra.get("bookmark_link")
-        return Record(
+        record = Record(
             number=number,
             parent=above,
             text=text,
@@ -185,6 +186,9 @@ class _SillyTavern:
             flags=["excluded"] if message.get("is_system") is True else [],
             imported=rest_of({"extra": extra, **message}, used, _SILLYTAVERN, self._report),
         )
+        record.images = named_in(extra)
+        record.imported = mapping_of(without_data(record.imported))
+        return record
 
 
 _SILLYTAVERN = frozenset(
@@ -271,6 +275,8 @@ class _OpenAI:
             record.author = name or named.get(role, role.capitalize() or UNNAMED)
         if others:
             record.imported |= rest_of({"content": parts}, (), ("content",), self._report)
+            record.images = named_in(parts)
+            record.imported = mapping_of(without_data(record.imported))
         self._put(record)
         return at
 

@@ -1,8 +1,10 @@
 // @ts-check
 // The moment when the editor takes the place of the text that the server drew.
 
+import { toast } from "../elements/loom-toast.js";
 import { t } from "../t.js";
 import { styleNonce } from "../tree/editor-loader.js";
+import { takeImages } from "../tree/images.js";
 import { placeAt } from "../tree/page-drafts.js";
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
@@ -32,6 +34,8 @@ export function takePlace(host, page, Editor, leaves) {
     tail: page.drafts.of(placeAt(page, "buffer")),
     heard: heardBy(host, page),
   });
+  const say = (/** @type {string} */ words, /** @type {boolean | undefined} */ bad) => toast().show(words, { bad });
+  takeImages(parent, page.api, (text, event) => editor.putAt(text, event), say, /** @type {AbortController} */ (host.stop).signal);
   drawn.hidden = true;
   drawn.replaceChildren();
   const view = /** @type {import("../elements/loom-path.js").LoomPath | null} */ (host.closest("loom-path"))?.view;

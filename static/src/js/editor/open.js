@@ -58,6 +58,8 @@ const MOST_PASTS = 50;
 
 export class BufferEditor {
   past = new Compartment();
+  /** @type {Event | null} of which the first image has been put where the pointer was */
+  dropped = null;
   /** @type {Map<string, {doc: import("@codemirror/state").Text, nodes: string, value: unknown}>} what can be undone at other places */
   pasts = new Map();
 
@@ -337,6 +339,20 @@ export class BufferEditor {
   /** Puts the Markdown where its plain text was pasted. @param {import("./writing.js").Pasted} pasted @param {string} plain */
   formatPasted(pasted, plain) {
     return formatted(this.view, pasted, plain);
+  }
+
+  /** Puts a text in lines of its own where the caret is, or where the pointer dropped it, as if it
+   * had been typed. @param {string} text @param {Event} event */
+  putAt(text, event) {
+    const { view } = this;
+    if (view.state.readOnly) return;
+    const isFirst = event instanceof DragEvent && event !== this.dropped;
+    const over = isFirst ? view.posAtCoords({ x: event.clientX, y: event.clientY }) : null;
+    this.dropped = event;
+    const { from, to } = over === null ? view.state.selection.main : { from: over, to: over };
+    const gap = from && view.state.sliceDoc(from - 1, from) !== "\n" ? "\n" : "";
+    const insert = `${gap}${text}\n`;
+    view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length }, userEvent: "input.drop" });
   }
 
   focus() {

@@ -5,7 +5,7 @@
 import { json, Refused } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
 import { Asking, bare, continueLines, costOf, inWords, isCommand, madeOf, withText } from "../tree/asking.js";
-import { takeImages } from "../tree/images.js";
+import { takeImages, typeInto } from "../tree/images.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { pageOf } from "../tree/page.js";
 
@@ -21,7 +21,8 @@ export class LoomComposer extends HTMLElement {
     this.text = /** @type {HTMLTextAreaElement} */ (this.querySelector("textarea"));
     this.stop = new AbortController();
     const { signal } = this.stop;
-    takeImages(this.text, this.page?.api ?? "", (words, bad) => this.answer(words, bad), signal);
+    const put = (/** @type {string} */ text) => this.text && typeInto(this.text, text);
+    takeImages(this.text, this.page?.api ?? "", put, (words, bad) => this.answer(words, bad), signal);
     this.text.addEventListener("input", () => this.typed(), { signal });
     this.text.addEventListener("keydown", (event) => this.pressed(event), { signal });
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });

@@ -19,34 +19,39 @@ export function altOf(name) {
 }
 
 /**
- * Takes images that are dropped or pasted, until the signal says stop.
- * @param {HTMLTextAreaElement} field @param {string} tree the address of the tree's API
+ * Takes images that are dropped or pasted, before what edits the text sees them, until the signal
+ * says stop.
+ * @param {HTMLElement} field where they are taken
+ * @param {string} tree the address of the tree's API
+ * @param {(text: string, at: Event) => void} put puts a text where the caret is, or the pointer
  * @param {(words: string, bad?: boolean) => void} say @param {AbortSignal} signal
  */
-export function takeImages(field, tree, say, signal) {
+export function takeImages(field, tree, put, say, signal) {
   /** @param {Event} event @param {DataTransfer | null} given */
   const take = (event, given) => {
     const files = imagesIn(given);
     if (!files.length) return;
     event.preventDefault();
-    void keep(field, tree, files, say);
+    event.stopPropagation();
+    void keep(tree, files, (text) => put(text, event), say);
   };
-  field.addEventListener("paste", (event) => take(event, event.clipboardData), { signal });
-  field.addEventListener("drop", (event) => take(event, event.dataTransfer), { signal });
+  const first = { signal, capture: true };
+  field.addEventListener("paste", (event) => take(event, event.clipboardData), first);
+  field.addEventListener("drop", (event) => take(event, event.dataTransfer), first);
   field.addEventListener("dragover", (event) => {
     if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
   }, { signal });
 }
 
-/** @param {HTMLTextAreaElement} field @param {string} tree @param {File[]} files @param {(words: string, bad?: boolean) => void} say */
-async function keep(field, tree, files, say) {
+/** @param {string} tree @param {File[]} files @param {(text: string) => void} put @param {(words: string, bad?: boolean) => void} say */
+async function keep(tree, files, put, say) {
   for (const file of files) {
     const form = new FormData();
     form.append("file", file);
     form.append("alt", altOf(file.name));
     try {
       const kept = await send(`${tree}/images`, form);
-      put(field, kept.text);
+      put(kept.text);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       say(told(error), true);
@@ -57,7 +62,7 @@ async function keep(field, tree, files, say) {
 }
 
 /** Puts a text where the caret is, as if it had been typed. @param {HTMLTextAreaElement} field @param {string} text */
-function put(field, text) {
+export function typeInto(field, text) {
   const before = field.value.slice(0, field.selectionStart);
   const gap = before && !before.endsWith("\n") ? "\n" : "";
   field.setRangeText(`${gap}${text}\n`, field.selectionStart, field.selectionEnd, "end");
