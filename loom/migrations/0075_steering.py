@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loom", "0095_tasks")]
+    dependencies = [("loom", "0052_turns_stored_once")]
 
     operations = [
         migrations.AddField(
