@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from agents.context.values import Action, Near, Pane, Syntax, Twig, View
 from loom.rules.framing import frames_escaped, plain
-from loom.rules.windows import LARGE, WARNED, numbered
+from loom.rules.windows import WARNED, numbered
 
 Renderer = Callable[[View], str]
 Shrinker = Callable[[View], View]
@@ -313,7 +313,7 @@ def windows(view: View) -> str:
 def _pane(pane: Pane) -> str:
     head = [
         f"#{pane.number} {plain(pane.name)}",
-        _span(pane),
+        pane.extent,
         f"revision {pane.revision}" if pane.revision else "",
         pane.kind,
         *map(plain, pane.notes),
@@ -329,16 +329,6 @@ def _pane(pane: Pane) -> str:
         body = "\n".join(numbered(one._replace(text=text)) for one, text in rows)
     title = " · ".join(one for one in head if one)
     return f"---WINDOW {title}\n{body}\n---WINDOW_END #{pane.number}"
-
-
-def _span(pane: Pane) -> str:
-    """`lines 3-9 (7)`, `lines 1-200 (200 of 812)`."""
-    if pane.span is None:
-        return ""
-    first, last = pane.span
-    size = last - first + 1
-    of = f" of {pane.total:,}" if pane.total > max(LARGE, size) else ""
-    return f"lines {first}-{last} ({size}{of})"
 
 
 @section("TODOS", 45)

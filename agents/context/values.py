@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.context.truncation import Counted, count
-from loom.rules.windows import Row
+from loom.rules.windows import LARGE, Row
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,16 @@ class Pane:
     def count(self) -> int:
         """How many lines it has of its own."""
         return sum(not one.is_around for one in self.lines or ())
+
+    @property
+    def extent(self) -> str:
+        """`lines 3-9 (7)`, `lines 1-200 (200 of 812)`; nothing without a span."""
+        if self.span is None:
+            return ""
+        first, last = self.span
+        size = last - first + 1
+        of = f" of {self.total:,}" if self.total > max(LARGE, size) else ""
+        return f"lines {first}-{last} ({size}{of})"
 
 
 @dataclass(frozen=True)

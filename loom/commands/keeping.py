@@ -307,7 +307,7 @@ def _refresh(context: Context, window: Window) -> None:
     window.shown_step = next_step(context)
     note_change(context, window)
     if window.kind in windows.STRETCHES:
-        last = lookup.rows().get(pk=identity.node_id(window.item_id or 0))
+        last = lookup.by_id(identity.node_id(window.item_id or 0) or 0)
         first = lookup.rows().filter(pk__in=window.nodes[:1]).first()
         is_branch = window.kind == "branch"
         above = None if is_branch else first

@@ -183,7 +183,7 @@ def _windows(context: Context) -> list[str]:
     """How many there are with their lines, and a line for each; nothing where there is none."""
     rows = windows.visible(context.workspace)
     seen = windows.contents_of(context.actor, context.workspace, rows)
-    lines = sum(one.count for one in seen)
+    lines = sum(one.size for one in seen)
     head = f"windows {len(seen)} ({counted(lines, 'line')})"
     return [head, *(f"  {_line(one)}" for one in seen)] if seen else []
 

@@ -211,10 +211,7 @@ def _text(context: Context, node: Node, args: View) -> str:
 
 def _whole(node: Node, args: View) -> str:
     if args.ref.slice is not None:
-        try:
-            return get(node.text, args.ref.slice).shown
-        except ParseError as bad:
-            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+        return _shown_part(node, args.ref)
     if args.form == "prose":
         return node.text
     if args.form == "diff":

@@ -110,7 +110,7 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
         return ""
     shown = windows.contents_of(context.actor, context.workspace, held(context))
     order = sorted(shown, key=lambda one: (one.window in fresh, one.window.shown_step))
-    sizes = [(one.window.number, one.count) for one in order]
+    sizes = [(one.window.number, one.size) for one in order]
     total = sum(lines for _, lines in sizes)
     old = [one for one in sizes if one[0] not in {window.number for window in fresh}]
     newest = total - sum(lines for _, lines in old)

@@ -186,7 +186,7 @@ class Shown(NamedTuple):
         return "\n".join(owned(self.rows))
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """How many lines those are."""
         return sum(not one.is_around for one in self.rows)
 
@@ -458,7 +458,7 @@ def window_body(shown: Shown) -> dict[str, Any]:
         "ref": shown.name,
         "label": one.label,
         "lines": [shown.lines.first, shown.lines.last] if shown.lines else None,
-        "count": shown.count if shown.is_open else 0,
+        "count": shown.size if shown.is_open else 0,
         "of": shown.total or None,
         "text": shown.text,
         "before": [row.text for row in around if row.number < first],
