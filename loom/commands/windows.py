@@ -18,16 +18,16 @@ LONGEST_LABEL = 200
 
 def held(context: Context) -> list[Window]:
     """The visible windows, with what the line has opened and without what it has hidden."""
-    if context.seen is None:
-        context.seen = list(windows.visible(context.workspace))
-    rows = [*context.seen, *(one for one in context.windows if one not in context.seen)]
+    if context.shown is None:
+        context.shown = list(windows.visible(context.workspace))
+    rows = [*context.shown, *(one for one in context.windows if one not in context.shown)]
     return [one for one in rows if one.is_visible and not one.is_closed]
 
 
 def known(context: Context, window: Window) -> Window:
     """The same window as the line has it already, if it does."""
     held(context)
-    rows = [*context.windows, *(context.seen or ())]
+    rows = [*context.windows, *(context.shown or ())]
     return next((one for one in rows if one == window), window)
 
 

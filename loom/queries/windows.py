@@ -12,6 +12,7 @@ from loom.access import Actor
 from loom.grammar.lines import excerpt
 from loom.models import Node, Tree, Window, Workspace
 from loom.queries import lookup
+from loom.queries.links import documents_seen
 from loom.queries.node_bodies import messages_of
 from loom.queries.outline import drawn, outline
 from loom.rules import identity
@@ -245,13 +246,15 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     items = {one.number: _items(one, touched) for one in found}
     every = set().union(*items.values())
     closed = access.closed_steps(actor, steps)
-    reached = _reached(actor, workspace, {identity.home_of(item) for item in every})
+    reached = _reached(actor, workspace, {identity.home_of(item) for item in every}) | {0}
+    papers = documents_seen(actor, workspace.tree, every)
     read = _read(actor, workspace, found, every)
     answers = messages_of(steps)
     shown = []
     for one in found:
         homes = {identity.home_of(item) for item in items[one.number]}
-        if one.step_id in closed or not homes <= reached:
+        is_read = all(item in papers for item in items[one.number] if item < 0)
+        if one.step_id in closed or not homes <= reached or not is_read:
             shown.append(_closed(one))
         elif one.kind in LENSES:
             shown.append(_of_node(workspace, one, read))
