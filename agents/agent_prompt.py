@@ -48,6 +48,7 @@ from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
 
 LINES = 30  # of the outline
+HITS = 5  # of a search, to which it is unfolded
 WORDS = 8  # of a node there, and of a text in the news
 STOPS = 12  # nodes at the end of the path; those with a mark have a line wherever they are
 ACTIONS = 10
@@ -70,13 +71,20 @@ def twigs(
     actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow]
 ) -> tuple[Twig, ...]:
     """The outline of a tree as far as the workspace unfolds it, and from there down to the end
-    of `path`, the position, with its siblings."""
+    of `path`, the position, with its siblings; and to the best hits of the last search."""
     state = outline_of(workspace)
     root = lookup.root_of(tree)
     drawn = outline(actor, tree, workspace, root, depth=state["depth"], limit=LINES)
     lines = unfolded(drawn.lines, path, workspace)
+    for hit in state["hits"][:HITS]:
+        node = (
+            lookup.find_node(tree, hit) if hit not in {one.row.local_id for one in lines} else None
+        )
+        if node is not None and node.kind == "text":
+            above = path_of(actor, tree, workspace, node)
+            lines = unfolded(lines, above, workspace, alone=True)
     here = path[-1].slot_id if path else 0
-    hits = set(state["hits"])
+    hits = {hit: state["scores"].get(hit, 1.0) for hit in state["hits"]}
     withheld = withheld_from_models(line.row.id for line in lines)
     return tuple(
         Twig(
@@ -87,7 +95,7 @@ def twigs(
             line.children,
             line.shown,
             is_here=line.row.slot_id == here and not line.left_out,
-            is_hit=line.row.local_id in hits,
+            score=hits.get(line.row.local_id) if not line.left_out else None,
             left_out=line.left_out,
         )
         for line in lines

@@ -252,7 +252,7 @@ def _twig(twig: Twig) -> str:
         f"{symbol} [{twig.local_id}]{'*' if twig.is_here else ''}",
         twig.words,
         f"[{hidden}+]" if hidden else "",
-        "●" if twig.is_hit else "",
+        f"● {twig.score:.2f}" if twig.score is not None else "",
     ]
     return " ".join(part for part in parts if part)
 

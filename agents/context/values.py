@@ -67,7 +67,8 @@ class Syntax:
 @dataclass(frozen=True)
 class Twig:
     """A line of OUTLINE: a node with its first words, how deep it lies, how many
-    `continuations` it has and how many of them are `shown` below it. With `left_out` the line
+    `continuations` it has and how many of them are `shown` below it; a hit of the last search has
+    a `score`. With `left_out` the line
     stands for so many nodes between the one above it and the one below it."""
 
     local_id: str
@@ -77,7 +78,7 @@ class Twig:
     continuations: int = 0
     shown: int = 0
     is_here: bool = False
-    is_hit: bool = False
+    score: float | None = None
     left_out: int = 0
 
 

@@ -87,6 +87,7 @@ class Outline(BaseModel):
     expanded: list[str]
     query: str
     hits: list[str]
+    scores: dict[str, float]
 
 
 class Status(BaseModel):

@@ -6,16 +6,18 @@ from loom.access import demand, documents_for, linked_to
 from loom.commands.context import Context, Reply, get_document, get_node, touched, tree_of
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted
+from loom.commands.windows import place_window, title_of, within_limit
 from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, parse_ref
-from loom.models import Node, Tree, Turn
+from loom.models import Node, Tree, Turn, Window
 from loom.queries import lookup, node_context, search
 from loom.queries.documents import Shown, matching, text_of
 from loom.queries.lookup import withheld
 from loom.queries.node_rows import NodeRow
 from loom.queries.outline import drawn, outline, outline_of
-from loom.rules.errors import CommandError
+from loom.queries.search import MAX_QUERY
 from loom.rules.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
+from loom.rules.windows import Lines, total_of
 
 MAX_DEPTH = 50
 MAX_LINES = 400
@@ -73,14 +75,11 @@ class FindArgs(Args):
     context: Annotated[
         int, Written("option", key="context", value="int", minimum=0, maximum=20)
     ] = 3
-    open: Annotated[bool, Written("flag")] = False
 
 
 @command("find", group="Look", klass="look", permissions={LOOM})
 def find(context: Context, args: FindArgs) -> Reply:
     """Searches for text, anywhere in a word and in every script; best matches first."""
-    if args.open:
-        raise CommandError("UNAVAILABLE", "Windows are not supported yet.", hint="leave out open")
     if isinstance(args.where, Ref) and args.where.kind == "document":
         return _in_document(context, args.where, args)
     found = _without_request(context, _found(context, args))
@@ -135,6 +134,51 @@ def _in_document(context: Context, ref: Ref, args: FindArgs) -> Reply:
     return Reply("\n".join(lines), refs=(ref_,), items=touched(document))
 
 
+class FindOpen(FindArgs):
+    """What to look for, and how many lines to show around each hit."""
+
+    query: Annotated[str, Written("quoted")]
+    open: Annotated[str, Written("word", lead="open")]
+
+
+class OpenQuery(FindArgs):
+    """What to look for and open."""
+
+
+@command("find", group="Look", klass="look ✓", permissions={LOOM}, stream="workspace")
+def find_open(context: Context, args: FindOpen) -> Reply:
+    """Opens windows on the best matches, with lines around them."""
+    return _opened(context, args)
+
+
+@command("open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def open_query(context: Context, args: OpenQuery) -> Reply:
+    """The same: `open "words"` opens windows on the best matches."""
+    return _opened(context, args)
+
+
+def _opened(context: Context, args: FindArgs) -> Reply:
+    """Windows on lines around the hits; one that shows such a line already is made larger."""
+    found = _without_request(context, _found(context, args))
+    _mark(context, args.query, found)
+    hits = [(hit.node, hit) for hit in found.hits if hit.node is not None]
+    nodes = {one.pk: one for one in lookup.rows().filter(pk__in=[row.id for row, _ in hits])}
+    opened: dict[int, tuple[Window, float]] = {}
+    for row, hit in hits:
+        line = row.text.count("\n", 0, hit.at) + 1
+        first, last = line - args.context, line + args.context
+        lines = Lines(max(first, 1), min(last, total_of(row.text)))
+        more = {"kind": "search", "query": args.query[:MAX_QUERY], "score": hit.score}
+        window = place_window(context, nodes[row.id], lines, **more)
+        opened.setdefault(window.number, (window, hit.score))
+    said = [f"✓ opened {len(hits)} of {counted(found.total, 'hit')} for {excerpt(args.query)}"]
+    said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
+    limited = within_limit(context, [one for one, _ in opened.values()])
+    refs = tuple(_ref(context.tree, hit) for _, hit in hits)
+    items = touched(*(nodes[row.id] for row, _ in hits))
+    return Reply("\n".join(said) + limited, refs=refs, items=items)
+
+
 def _without_request(context: Context, found: search.Found) -> search.Found:
     """The hits of a turn without the words with which it was asked for: they are sent to the
     agent anyway, and it looks for something else."""
@@ -155,7 +199,9 @@ def _ref(here: Tree, hit: search.Hit) -> str:
 def _mark(context: Context, query: str, found: search.Found) -> None:
     """Marks the hits of this tree in the outline, in place of those marked before."""
     hits = [hit.node.local_id for hit in found.hits if hit.node and hit.tree == context.tree]
-    context.outline = {**outline_of(context.workspace), "query": query, "hits": hits}
+    scores = {hit.node.local_id: hit.score for hit in found.hits if hit.node}
+    marked = {"query": query, "hits": hits, "scores": {one: scores[one] for one in hits}}
+    context.outline = {**outline_of(context.workspace), **marked}
 
 
 def _found(context: Context, args: FindArgs) -> search.Found:

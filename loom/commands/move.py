@@ -95,5 +95,6 @@ class FindClear(Args):
 def find_clear(context: Context, args: FindClear) -> Reply:
     """Removes the marks of the last search from the outline."""
     marked = len(outline_of(context.workspace)["hits"])
-    context.outline = {**outline_of(context.workspace), "query": "", "hits": []}
+    nothing = {"query": "", "hits": [], "scores": {}}
+    context.outline = {**outline_of(context.workspace), **nothing}
     return Reply(f"✓ search cleared ({marked} marked)")

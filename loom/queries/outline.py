@@ -18,8 +18,9 @@ ANCESTORS = 4  # above it; of more the nearest ones, and how many are left out
 
 def outline_of(workspace: Workspace) -> dict[str, Any]:
     """The state of the outline: folded to `depth`, except for what was `expanded`; the last `query`
-    of find and the local ids of its `hits`."""
-    return {"depth": OUTLINE_DEPTH, "expanded": [], "query": "", "hits": [], **workspace.outline}
+    of find and the local ids of its `hits`, with their `scores`."""
+    nothing = {"expanded": [], "query": "", "hits": [], "scores": {}}
+    return {"depth": OUTLINE_DEPTH, **nothing, **workspace.outline}
 
 
 MAX_ROWS = 1000
@@ -121,9 +122,12 @@ def _lines(
     return lines
 
 
-def unfolded(lines: list[Line], path: Sequence[NodeRow], workspace: Workspace) -> list[Line]:
+def unfolded(
+    lines: list[Line], path: Sequence[NodeRow], workspace: Workspace, *, alone: bool = False
+) -> list[Line]:
     """The lines, with those from the deepest node of the path that has one down to its end,
-    which gets its siblings beside it. Nothing is added where the end has a line."""
+    which gets its siblings beside it, unless it is `alone`. Nothing is added where the end has a
+    line."""
     at = {line.row.slot_id: place for place, line in enumerate(lines)}
     deepest = max((n for n, row in enumerate(path) if row.slot_id in at), default=-1)
     missing = path[deepest + 1 :]
@@ -135,9 +139,8 @@ def unfolded(lines: list[Line], path: Sequence[NodeRow], workspace: Workspace) -
     while end < len(lines) and lines[end].level > opened.level:
         end += 1
     added = _chain(missing[:-1], opened.level + 1)
-    beside = [
-        row for row in _siblings(missing[-1], path[-2].slot_id, workspace) if row.slot_id not in at
-    ]
+    end_rows = [missing[-1]] if alone else _siblings(missing[-1], path[-2].slot_id, workspace)
+    beside = [row for row in end_rows if row.slot_id not in at]
     level = opened.level + 1 + len(added)
     counts = counted_below([row.slot_id for row in beside])
     for row in beside:

@@ -310,3 +310,19 @@ def test_only_the_section_of_tasks_changes_with_a_task(
     changed = {name for name in {**before, **now} if before.get(name) != now.get(name)}
     assert changed <= {"TODOS", "STATUS", "MEMORY"}
     assert now["TODOS"].startswith("t1 [ ] ") and "\n" not in now["TODOS"]
+
+
+def test_what_was_found_is_marked_in_the_outline_with_its_ancestors(
+    talk: Talk, actor: Actor
+) -> None:
+    at = talk.node
+    for word in ("one", "two", "three", "the lamp"):
+        at = execute_line(actor, talk.tree, Request(f'respond {at} "{word}"')).body["refs"][0]
+    talk.turn('→ find "lamp" open\n', "Found.")
+    number = Window.objects.get(kind="search").number
+    assert f'· [{at}] "the lamp" ● 1.00' in talk.sent()
+    head = f'[{at}] · lines 1-1 (1) · revision 1 · search · ● 1.00 "lamp"\n1  the lamp\n'
+    assert f"---WINDOW #{number} {head}" in talk.sent()
+    assert not Window.objects.filter(kind="result").exists()
+    talk.turn("→ find clear\n", "Yes.")
+    assert "● 1.00" not in talk.sent().partition("---WINDOWS")[0]

@@ -298,3 +298,69 @@ def test_settings_of_a_workspace_come_before_those_of_its_grove(
     assert view.say(f"open {node} lines:1-4").startswith("✓")
     assert change(colour="red")["code"] == "INVALID_SYNTAX"
     assert change(evict="fifo")["code"] == "INVALID_SYNTAX"
+
+
+@pytest.fixture
+def lamps(view: View, node: str) -> list[str]:
+    """Six texts with a lamp, each in the middle of eleven lines; the first has most of them."""
+    ids = []
+    for number in range(6):
+        lines = [f"row {n} of {number}" for n in range(1, 12)]
+        lines[5] = "a lamp " * (6 - number)
+        text = "\n".join(lines)
+        ids.append(view.add(f"respond {node}\n{text}\n←"))
+    view.say("switch to root")
+    return ids
+
+
+def test_the_best_hits_are_opened_with_lines_around(view: View, lamps: list[str]) -> None:
+    said = view.say('find "lamp" open').splitlines()
+    assert said[0] == '✓ opened 5 of 6 hits for "lamp"'
+    windows = view.windows()
+    numbers = sorted(windows)
+    assert numbers == list(range(numbers[0], numbers[0] + 5))
+    first = windows[numbers[0]]
+    assert said[1] == f"  #{numbers[0]} [{lamps[0]}] lines 3–9 · ● 1.00"
+    assert (first["kind"], first["query"], first["score"]) == ("search", "lamp", 1.0)
+    assert all(one["lines"] == [3, 9] for one in windows.values())
+    assert [one["score"] for one in windows.values()] == sorted(
+        (one["score"] for one in windows.values()), reverse=True
+    )
+    assert view.say('find "lamp" open').splitlines()[1:] == said[1:]  # twice is once
+    assert view.say('open "lamp" max:2 context:0').splitlines()[0].startswith("✓ opened 2 of 6")
+
+
+def test_finding_opens_nothing_by_itself(view: View, lamps: list[str]) -> None:
+    assert view.say('find "lamp"').startswith("6 hits")
+    assert view.windows() == {}
+    assert view.say('find "nothing of it" open') == '✓ opened 0 of 0 hits for "nothing of it"'
+
+
+def test_a_hit_in_an_open_window_makes_that_larger(view: View, lamps: list[str]) -> None:
+    view.say(f"open {lamps[0]} lines:1-4 keep")
+    view.say('find "lamp" open max:1')
+    ((number, window),) = view.windows().items()
+    assert (window["kind"], window["lines"], window["keep"]) == ("node", [1, 9], True)
+    view.say(f"close #{number}")
+    view.say('find "lamp" open max:1')
+    assert [one["lines"] for one in view.windows().values()] == [[3, 9]]
+
+
+def test_hits_are_edited_through_their_windows(view: View, lamps: list[str]) -> None:
+    view.say('find "lamp" open max:1 context:0')
+    (number,) = view.windows()
+    said = view.say(f'edit #{number} "no light" as:version')
+    assert f"line 6; #{number} now 6" in said
+    assert Node.objects.get(local_id=newest()).text.split("\n")[5] == "no light"
+
+
+def test_the_outline_keeps_what_was_found_and_is_unmarked(view: View, lamps: list[str]) -> None:
+    view.say('find "lamp" open max:2')
+    workspace = node_writer.workspace_of(view.actor.participant, view.tree)
+    url = f"/api/workspaces/{workspace.uid}/outline"
+    outline = view.client.get(url).json()
+    assert (outline["query"], outline["hits"]) == ("lamp", lamps[:2])
+    assert outline["scores"][lamps[0]] == 1.0 > outline["scores"][lamps[1]]
+    view.say("find clear")
+    assert view.client.get(url).json()["scores"] == {}
+    assert len(view.windows()) == 2
