@@ -88,6 +88,11 @@ def _lines_of(text: str, part: Slice) -> Lines:
     return Lines(cut.first, cut.last)
 
 
+def shown_part(node: Node, ref: Ref) -> str:
+    """The text of a node, or of the slice of it that a ref names, saying what was clipped."""
+    return node.text if ref.slice is None else _cut(node.text, ref.slice).shown
+
+
 # -- what an edit changes
 
 

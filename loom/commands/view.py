@@ -10,12 +10,10 @@ from typing import Annotated, Literal
 
 from loom.access import Actor
 from loom.commands.context import Context, Reply, get_node, touched, tree_of
-from loom.commands.lenses import aimed
+from loom.commands.lenses import aimed, shown_part
 from loom.commands.registry import Args, RefField, Written, command
 from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref
-from loom.grammar.slices import get
-from loom.grammar.tokens import ParseError
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup, node_context
 from loom.queries.lookup import NodeRow, path_of, withheld
@@ -211,7 +209,7 @@ def _text(context: Context, node: Node, args: View) -> str:
 
 def _whole(node: Node, args: View) -> str:
     if args.ref.slice is not None:
-        return _shown_part(node, args.ref)
+        return shown_part(node, args.ref)
     if args.form == "prose":
         return node.text
     if args.form == "diff":
@@ -284,7 +282,7 @@ def compare(context: Context, args: Compare) -> Reply:
     gone = withheld(context.actor, [node.pk for node in pair])
     lines = [_placed(context, node) for node in pair]
     texts = [
-        WITHHELD if node.pk in gone else escaped_for(context.actor, _shown_part(node, ref))
+        WITHHELD if node.pk in gone else escaped_for(context.actor, shown_part(node, ref))
         for node, ref in zip(pair, refs, strict=True)
     ]
     words = None if gone or args.form == "side" else word_difference(*texts)
@@ -303,15 +301,6 @@ def _placed(context: Context, node: Node) -> str:
     """The header of a node with where it hangs: ` · below [x2a3]`."""
     above = lookup.version_above(node, context.workspace)
     return f"{header(node, context.now)}{f' · below [{above.local_id}]' if above else ''}"
-
-
-def _shown_part(node: Node, ref: Ref) -> str:
-    if ref.slice is None:
-        return node.text
-    try:
-        return get(node.text, ref.slice).shown
-    except ParseError as bad:
-        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
 
 
 def word_difference(old: str, new: str) -> str | None:

@@ -140,16 +140,17 @@ def place_window(
     *,
     keep: bool = False,
     place: str = "",
-    **more: object,
+    hit: tuple[str, float] | None = None,
 ) -> Window:
     """The window that shows those lines from now on: one that shows some of them already, one
-    that was hidden and shows just these, or a new one, with `more` fields."""
+    that was hidden and shows just these, or a new one. `hit`: the query whose hit is there, and
+    its score."""
     catch_up(context, node)
     window = _showing(context, node, lines)
     if window is None:
         window = new_window(
             context,
-            **{"kind": "node", **more},
+            kind="search" if hit else "node",
             item_id=identity.of_node(node.pk),
             version_seen=node.hash,
             first=lines.first,
@@ -160,8 +161,8 @@ def place_window(
         before, both = lines_of(window), lines.with_all([lines_of(window)])
         window.place = place if both == lines else window.place if both == before else ""
         window.first, window.last = both.first, both.last
-        if window.kind == more.get("kind"):
-            window.query, window.score = str(more["query"]), more["score"]  # type: ignore[assignment]
+    if hit is not None and window.kind == "search":
+        window.query, window.score = hit
     show_window(context, window, keep=keep)
     return window
 
