@@ -15,7 +15,7 @@ ROOMS = (
     "marks",
     "documents",
     "undo",
-    "windows",
+    "keeping",
     "memory",
     "todos",
     "augments",

@@ -38,6 +38,7 @@ from loom.queries.node_bodies import event_body, without_text
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.images import hashes_in
+from loom.rules.windows import Span
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
 MODES = ("dialogue", "buffer")
@@ -317,25 +318,29 @@ def with_slice(text: str, part: Slice | None, new: str) -> str:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
 
 
-def edited_in_batch(turn_uid: str, node: Node) -> Node:
+def edited_in_batch(turn_uid: str, node: Node) -> tuple[Node, list[Span] | None]:
     """The node, or what the lines of the current round of a turn made of it before: two edits
-    of one node in one batch build on each other. Two queries, none outside of a turn."""
+    of one node in one batch build on each other; and the lines that each of them changed, None
+    where that is not known. Two queries, none outside of a turn."""
     if not turn_uid:
-        return node
+        return node, []
     number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
     steps = Step.objects.filter(
         turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
     ).filter(canonical__startswith="→ edit ")  # a split makes nodes of one too
-    made = [
-        op["node"]
+    made = {
+        op["node"]: op.get("lines")
         for inverse in steps.order_by("id").values_list("inverse", flat=True)
         for op in inverse or []
         if op.get("op") == "made"
-    ]
+    }
+    spans: list[Span] | None = []
     for found in lookup.rows().filter(pk__in=made):  # oldest first
         if found.edited_from_id == node.pk:
+            lines = made[found.pk]
+            spans = None if lines is None or spans is None else [*spans, Span(*lines)]
             node = found
-    return node
+    return node, spans
 
 
 def replaced(text: str, old: str, new: str) -> str:

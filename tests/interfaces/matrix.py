@@ -81,6 +81,8 @@ GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401
 GET    workspaces/{agents}/context     200 200 200 404 401
 GET    workspaces/{agents}             200 200 200 404 401
+PATCH  workspaces/{workspace}          200 404 404 404 401  {"settings": {"evict": "lru"}}
+PATCH  workspaces/{agents}             200 200 403 404 401  {"settings": {"evict": "lru"}}
 GET    workspaces/{workspace}/events   200 404 404 404 401
 GET    workspaces/{workspace}/outline  200 404 404 404 401
 GET    workspaces/{workspace}/status   200 404 404 404 401
@@ -202,6 +204,8 @@ LINES = {
     "undo": ["undo"],
     "redo": ["redo"],
     "open": ["open {node}"],
+    "resize": ["resize #900 lines:1"],
+    "refresh": ["refresh #900", "refresh all"],
     "hide": ["hide #900", 'hide label:"kept"', "hide all"],
     "show": ["show #900", 'show label:"kept"'],
     "close": ["close #900", 'close label:"kept"', "close all"],
