@@ -174,9 +174,9 @@ def text(request: PersonRequest, uid: str) -> HttpResponse:
         place = place_at(request, uid)
         rows = path_of(place.actor, tree, place.workspace, place.node)[1:]
     pieces = pieces_of(rows)
-    slots = dict(
-        Node.objects.filter(pk__in={row.slot_id for row in rows}).values_list("id", "local_id")
-    )
+    slots = {row.slot_id: row.local_id for row in rows if row.id == row.slot_id}
+    others = {row.slot_id for row in rows} - slots.keys()
+    slots |= dict(Node.objects.filter(pk__in=others).values_list("id", "local_id"))
     return JsonResponse({"nodes": [_node(row, slots, pieces[row.id]) for row in rows]})
 
 
