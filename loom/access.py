@@ -17,10 +17,12 @@ from django.utils import timezone
 from loom.models import (
     ORDINAL_BITS,
     Call,
+    Document,
     Generation,
     Grove,
     Image,
     Import,
+    Link,
     Membership,
     Node,
     Participant,
@@ -40,6 +42,7 @@ from loom.rules.permissions import (
     CROSS_TREE,
     GENERATE,
     OF_ROLE,
+    READ_DOCUMENTS,
     ROLES,
     WRITE,
     Permission,
@@ -71,10 +74,6 @@ class Actor:
     def is_owner(self) -> bool:
         """Whether the person owns the grove."""
         return self.role == "owner"
-
-
-def _rank(role: str) -> int:
-    return ROLES.index(role)
 
 
 def _actor_of(member: Membership, scope: Scope) -> Actor:
@@ -293,16 +292,9 @@ def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
 
     The actor is nobody: of no grove's members, without a permission, and without rows of their own.
     """
-    link = (
-        PublicLink.objects.select_related("tree__grove")
-        .filter(
-            digest=digest(secret),
-            revoked_at__isnull=True,
-            expires_at__gt=timezone.now(),
-            tree__erasing_at__isnull=True,
-        )
-        .first()
-    )
+    rows = PublicLink.objects.select_related("tree__grove").filter(digest=digest(secret))
+    open_now = rows.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
+    link = open_now.filter(tree__erasing_at__isnull=True).first()
     if link is None:
         raise not_found(
             "This link", "It was revoked or has expired; ask the person who gave it to you."
@@ -314,7 +306,7 @@ def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
 
 def demand_role(actor: Actor, role: Role) -> None:
     """Refuses PERMISSION_DENIED below `role`."""
-    if _rank(actor.role) < _rank(role):
+    if ROLES.index(actor.role) < ROLES.index(role):
         raise CommandError(
             "PERMISSION_DENIED",
             f"This needs the role {role}; you are {actor.role} here.",
@@ -337,11 +329,8 @@ def demand(actor: Actor, needed: Collection[Permission], what: str) -> None:
 def demand_writable(tree: Tree) -> None:
     """Refuses REJECTED where the tree is archived, and so read only."""
     if tree.archived_at is not None:
-        raise CommandError(
-            "REJECTED",
-            "This tree is archived and read-only.",
-            hint="An owner can restore it from the archive.",
-        )
+        said, hint = "This tree is archived and read-only.", "An owner can restore it."
+        raise CommandError("REJECTED", said, hint=hint)
 
 
 def _of_grove(user: User, rows: QuerySet[Any], uid: str, what: str, via: str) -> tuple[Actor, Any]:
@@ -365,30 +354,54 @@ def get_participant(user: User, uid: str, *, role: Role = "reader") -> tuple[Act
     return actor, row
 
 
+def _of_tree(user: User, rows: QuerySet[Any], uid: str, what: str) -> tuple[Actor, Any]:
+    return _of_grove(user, rows.filter(tree__erasing_at__isnull=True), uid, what, "tree__grove")
+
+
 def get_generation(user: User, uid: str) -> tuple[Actor, Generation]:
     """A generation in a tree the user may see."""
     rows = Generation.objects.select_related("tree__grove", "participant", "point", "node")
-    return _of_grove(
-        user, rows.filter(tree__erasing_at__isnull=True), uid, "This generation", "tree__grove"
-    )
+    return _of_tree(user, rows, uid, "This generation")
 
 
 def get_call(user: User, uid: str) -> tuple[Actor, Call]:
     """A call in a tree the user may see."""
     rows = Call.objects.select_related("tree__grove", "participant", "turn")
-    return _of_grove(
-        user, rows.filter(tree__erasing_at__isnull=True), uid, "This call", "tree__grove"
-    )
+    return _of_tree(user, rows, uid, "This call")
 
 
 def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
     """A turn in a tree the user may see."""
-    rows = Turn.objects.select_related(
-        "tree__grove", "participant", "invoked_by__user", "invoked_at", "stands_at", "node"
-    )
-    return _of_grove(
-        user, rows.filter(tree__erasing_at__isnull=True), uid, "This turn", "tree__grove"
-    )
+    near = ("tree__grove", "participant", "invoked_by__user", "invoked_at", "stands_at", "node")
+    return _of_tree(user, Turn.objects.select_related(*near), uid, "This turn")
+
+
+def documents_for(actor: Actor, tree: Tree | None = None) -> QuerySet[Document]:
+    """The documents that the actor may read: none without doc_read; with cross_tree those of the
+    grove, otherwise those linked to the tree or to a node of it."""
+    found = Document.objects.filter(grove=actor.grove)
+    if READ_DOCUMENTS not in actor.permissions:
+        return found.none()
+    if CROSS_TREE in actor.permissions:
+        return found
+    return linked_to(tree, found) if tree is not None else found.none()
+
+
+def linked_to(tree: Tree, rows: QuerySet[Document]) -> QuerySet[Document]:
+    """Those of the documents that are linked to the tree or to a node of it, either way."""
+    first, last = tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1
+    links, own = Link.objects.filter(removed_at__isnull=True), Value(0) - OuterRef("pk")
+    there = links.filter(source=own, target__gte=first, target__lte=last)
+    back = links.filter(target=own, source__gte=first, source__lte=last)
+    return rows.filter(Exists(there) | Exists(back))
+
+
+def get_document(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Document]:
+    """A document of one of the user's groves, for a member with at least `role`."""
+    of_groves = Document.objects.select_related("grove", "maker")
+    actor, row = _of_grove(user, of_groves, uid, "This document", "grove")
+    demand_role(actor, role)
+    return actor, row
 
 
 def may_read_call(actor: Actor, call: Call) -> bool:
@@ -435,9 +448,8 @@ def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
 
 def get_import(user: User, uid: str) -> tuple[Actor, Import]:
     """An import into one of the user's groves."""
-    return _of_grove(
-        user, Import.objects.select_related("grove", "tree"), uid, "This import", "grove"
-    )
+    rows = Import.objects.select_related("grove", "tree")
+    return _of_grove(user, rows, uid, "This import", "grove")
 
 
 def get_image(user: User, sha256: str) -> Image:

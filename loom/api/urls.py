@@ -1,12 +1,13 @@
 """Addresses of the API, all under /api/, without a slash at the end."""
 
 from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
-from django.urls.converters import StringConverter
+from django.urls.converters import IntConverter, StringConverter
 
 from loom.api import (
     account,
     commands,
     docs,
+    documents,
     errors,
     groves,
     images,
@@ -34,7 +35,16 @@ class Sha256(StringConverter):
 
 
 register_converter(Uid, "id")
+
+
+class Count(IntConverter):
+    """A number that a column can hold."""
+
+    regex = "[0-9]{1,9}"
+
+
 register_converter(Sha256, "sha256")
+register_converter(Count, "count")
 
 _api: list[URLPattern | URLResolver] = [
     path("me", account.me),
@@ -74,6 +84,14 @@ _api: list[URLPattern | URLResolver] = [
     path("workspaces/<id:uid>/outline", workspaces.outline),
     path("workspaces/<id:uid>/status", workspaces.status),
     path("workspaces/<id:uid>/windows", workspaces.windows),
+    path("documents", documents.documents),
+    path("documents/<id:uid>", documents.document),
+    path("documents/<id:uid>/write", documents.write),
+    path("documents/<id:uid>/restore", documents.restore),
+    path("documents/<id:uid>/export", documents.export),
+    path("documents/<id:uid>/revisions", documents.revisions),
+    path("documents/<id:uid>/revisions/<count:revision>", documents.revision),
+    path("documents/<id:uid>/revisions/<count:revision>/difference", documents.difference),
     path("workspaces/<id:uid>/tasks", workspaces.tasks),
     path("steps", workspaces.steps),
     path("links", trees.links),

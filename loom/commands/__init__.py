@@ -13,6 +13,7 @@ ROOMS = (
     "suggestions",
     "links",
     "marks",
+    "documents",
     "undo",
     "windows",
     "memory",
@@ -23,7 +24,7 @@ ROOMS = (
 
 
 # Commands without a line, of pages and API.
-ACTIONS = ("groves", "participants", "saved", "tags", "trees", "turn_lifecycle")
+ACTIONS = ("document_actions", "groves", "participants", "saved", "tags", "trees", "turn_lifecycle")
 
 
 def load() -> None:

@@ -1,5 +1,7 @@
 """What a running command is given, how its refs are looked up, and what it returns."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -15,9 +17,20 @@ from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.lines import STORED_WHOLE, Line, block_of, named, shortened
 from loom.grammar.refs import WORDS, Ref, print_ref
-from loom.models import Grove, Node, Participant, Step, Task, Tree, Window, Workspace
+from loom.models import (
+    Document,
+    Grove,
+    Node,
+    Participant,
+    Step,
+    Task,
+    Tree,
+    Window,
+    Workspace,
+)
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
+from loom.queries.documents import document_of
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import CROSS_TREE
@@ -136,6 +149,7 @@ class Context:
     agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed
+    seen: dict[int, int] = field(default_factory=dict)  # document id → revision that it shows
     tasks: list[Task] = field(default_factory=list)  # that the line added or changed
 
     @cached_property
@@ -166,6 +180,27 @@ class Context:
             raise RuntimeError("this command is not registered as one that writes the tree")
         return self.writer
 
+    def append(self, item: int, kind: str, payload: dict[str, Any]) -> None:
+        """Writes an event to the stream that an item belongs to: of a document that of the grove,
+        which is locked for it where the line writes the tree."""
+        is_here = identity.document_id(item) is None or self.world.stream.name[:6] == "grove:"
+        if is_here:
+            self.world.append(kind, payload)
+        elif not self.world.is_dry:
+            with self.grove_stream() as writer:
+                writer.append(kind, payload)
+
+    @contextmanager
+    def grove_stream(self) -> Iterator[Writer]:
+        """The locked stream of the grove, for a line that writes it beside its tree."""
+        if self.world.stream.name[:6] == "grove:":
+            yield self.world
+            return
+        actor, origin = self.actor.participant.uid, self.world.origin
+        writer = streams.lock(self.tree.grove, actor=actor, origin=origin)
+        yield writer
+        writer.flush()
+
     def move(self, node: Node) -> None:
         """The workspace will have its position at `node`."""
         self.moved_to = node
@@ -175,12 +210,16 @@ class Context:
         self.chosen[node.slot_id] = node
 
 
-def touched(*items: Node | Tree) -> tuple[int, ...]:
-    """The ids of the items that nodes and trees are, for `Reply.items`."""
-    return tuple(
-        identity.of_tree(item.pk) if isinstance(item, Tree) else identity.of_node(item.pk)
-        for item in items
-    )
+def touched(*items: Node | Tree | Document) -> tuple[int, ...]:
+    """The ids of the items that nodes, trees and documents are, for `Reply.items`."""
+    return tuple(map(item_of, items))
+
+
+def item_of(one: Node | Tree | Document) -> int:
+    """The id of the item that a node, a tree or a document is."""
+    if isinstance(one, Document):
+        return identity.of_document(one.pk)
+    return identity.of_tree(one.pk) if isinstance(one, Tree) else identity.of_node(one.pk)
 
 
 # From a Ref to the item it names, for the one who asks; or the refusal that says why not.
@@ -188,7 +227,6 @@ def touched(*items: Node | Tree) -> tuple[int, ...]:
 
 MOST_TREES = 10  # that the refusal of an unknown id names
 LATER = {
-    "document": "Documents",
     "focus": "Windows",
     "trail": "Trails",
     "augment": "Augments",
@@ -208,6 +246,12 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
         )
     if ref.kind == "window":
         return _node_shown(context, ref, slices=slices)
+    if ref.kind == "document":
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{print_ref(ref)} is a document; this command takes a node.",
+            hint=f"→ view {print_ref(ref)}",
+        )
     if ref.kind in ("task", "stash"):
         raise CommandError(
             "REJECTED",
@@ -236,6 +280,11 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
         f"{print_ref(ref)} is not a node.",
         hint="name a node, such as a7x2 or here",
     )
+
+
+def get_document(context: Context, ref: Ref) -> Document:
+    """The document that `ref` names. NOT_FOUND for one that the caller may not read here."""
+    return document_of(context.actor, context.tree, ref)
 
 
 def get_window(context: Context, number: int) -> Window:

@@ -265,7 +265,7 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     attempt.command = command
     access.demand(attempt.actor, command.permissions, command.verb)
     _demand_scope(attempt.actor, command)
-    if command.stream == "tree":
+    if command.world:  # what is said of documents in an archived tree is part of it too
         access.demand_writable(attempt.tree)
     if attempt.request.dry_run:
         return _dry(attempt, command)

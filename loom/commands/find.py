@@ -2,18 +2,19 @@
 
 from typing import Annotated
 
-from loom.access import demand
-from loom.commands.context import Context, Reply, get_node, touched, tree_of
+from loom.access import demand, documents_for, linked_to
+from loom.commands.context import Context, Reply, get_document, get_node, touched, tree_of
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted
 from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, parse_ref
 from loom.models import Node, Tree, Turn
 from loom.queries import lookup, node_context, search
+from loom.queries.documents import Shown, matching, text_of
 from loom.queries.lookup import withheld
 from loom.queries.workspaces import Line, outline, outline_of
 from loom.rules.errors import CommandError
-from loom.rules.permissions import CROSS_TREE, LOOM
+from loom.rules.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 
 MAX_DEPTH = 50
 MAX_LINES = 400
@@ -100,17 +101,58 @@ def find(context: Context, args: FindArgs) -> Reply:
     """Searches for text, anywhere in a word and in every script; best matches first."""
     if args.open:
         raise CommandError("UNAVAILABLE", "Windows are not supported yet.", hint="leave out open")
+    if isinstance(args.where, Ref) and args.where.kind == "document":
+        return _in_document(context, args.where, args)
     found = _without_request(context, _found(context, args))
     _mark(context, args.query, found)
-    lines = [f"{counted(found.total, 'hit')} for {excerpt(args.query)}"]
+    papers = _documents(context, args)
+    lines = [f"{counted(found.total + len(papers), 'hit')} for {excerpt(args.query)}"]
     ids = [hit.node.id for hit in found.hits if hit.node is not None]
     places = node_context.places_of(ids, context.workspace)
     for hit in found.hits:
         where = places[hit.node.id] if hit.node is not None else []
         lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
-    items = touched(*dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree))
-    refs = tuple(_ref(context.tree, hit) for hit in found.hits)
-    return Reply("\n".join(lines), refs=refs, items=items)
+    lines += [_document_hit(one, args.query, args.context) for one in papers]
+    elsewhere = dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree)
+    items = touched(*elsewhere, *(one.document for one in papers))
+    refs = [_ref(context.tree, hit) for hit in found.hits]
+    refs += [f"doc:{one.document.uid}" for one in papers]
+    return Reply("\n".join(lines), refs=tuple(refs), items=items)
+
+
+def _documents(context: Context, args: FindArgs) -> list[Shown]:
+    """The documents with the words, for who may read them: of the tree, or of the grove."""
+    if args.where not in ("tree", "grove") or READ_DOCUMENTS not in context.actor.permissions:
+        return []
+    rows = documents_for(context.actor, context.tree)
+    if args.where == "tree":
+        rows = linked_to(context.tree, rows)
+    return matching(rows, args.query, limit=args.max)
+
+
+def _document_hit(shown: Shown, query: str, around: int) -> str:
+    """`● doc:"notes" §motive "…words around the hit…"`."""
+    at = shown.text.casefold().find(query.casefold().strip())
+    if at < 0 or len(shown.text.casefold()) != len(shown.text):
+        return f'● doc:"{shown.document.title}"'
+    line = shown.text.count("\n", 0, at)
+    above = [one for one in shown.sections if one.line <= line]
+    part = f"§{above[-1].id}" if above else f"lines:{line + 1}"
+    return f'● doc:"{shown.document.title}" {part} {_passage(shown.text, at, around)}'
+
+
+def _in_document(context: Context, ref: Ref, args: FindArgs) -> Reply:
+    """The lines of one document that have the words."""
+    demand(context.actor, {READ_DOCUMENTS}, "find in a document")
+    document = get_document(context, ref)
+    wanted = args.query.casefold().strip()
+    texts = text_of(document).text.split("\n")
+    found = [number for number, line in enumerate(texts, 1) if wanted in line.casefold()]
+    lines = [f"{counted(len(found), 'line')} with {excerpt(args.query)}"]
+    for number in found[: args.max]:
+        lines.append(f"● lines:{number} {excerpt(texts[number - 1])}")
+    ref_ = f"doc:{document.uid}"
+    return Reply("\n".join(lines), refs=(ref_,), items=touched(document))
 
 
 def _without_request(context: Context, found: search.Found) -> search.Found:

@@ -7,7 +7,7 @@ built on them (else CONFLICT), acts, and returns its own reverse, which redo app
 from collections.abc import Callable
 from typing import Any
 
-from loom.commands import annotations, continuing, links, marks
+from loom.commands import annotations, continuing, documents, links, marks
 from loom.commands.context import Context, Op
 from loom.commands.node_writer import flag
 from loom.models import Generation, Link, Mark, Node, Tree
@@ -150,6 +150,10 @@ def _steer(context: Context, op: Op) -> list[Op]:
     return [{"op": "steer", "fields": before, "now": op["fields"]}]
 
 
+def _document(context: Context, op: Op) -> list[Op]:
+    return [documents.undo_write(context, op)]
+
+
 _APPLY: dict[str, Any] = {
     "steer": _steer,
     "flag": _flag,
@@ -159,4 +163,5 @@ _APPLY: dict[str, Any] = {
     "resolve": _resolve,
     "generations": _generations,
     "landed": _landed,
+    "document": _document,
 }

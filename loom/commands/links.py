@@ -4,13 +4,13 @@ from typing import Annotated
 
 from django.db.models import Q
 
-from loom.commands.context import Context, Op, Reply, get_node, tree_of
+from loom.commands.context import Context, Op, Reply, get_document, get_node, tree_of
 from loom.commands.node_writer import make_items
 from loom.commands.registry import Args, RefField, Written, command
 from loom.models import Link, Tree
 from loom.rules import identity
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LOOM, WRITE
+from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
 
 MAX_NOTE = 2000
 
@@ -27,6 +27,18 @@ class LinkArgs(Args):
     ] = None
 
 
+class LinkFromDocument(LinkArgs):
+    """The same from a document."""
+
+    source: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class LinkToDocument(LinkArgs):
+    """The same to a document."""
+
+    target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
+
+
 class UnlinkArgs(Args):
     """Between what and what; which type, where there are several."""
 
@@ -35,8 +47,25 @@ class UnlinkArgs(Args):
     type: Annotated[str, Written("option", key="as", value="word")] = ""
 
 
+class UnlinkDocument(UnlinkArgs):
+    """Between a document and what."""
+
+    source: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class UnlinkFromDocument(UnlinkArgs):
+    """Between what and a document."""
+
+    target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
+
+
 def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
-    """(id, as shown, as in events, its tree) of a node or tree the caller may see."""
+    """(id, as shown, as in events, its tree) of a node, tree or document the caller may see; a
+    document counts as in the tree of the line."""
+    if ref.kind == "document":
+        document = get_document(context, ref)
+        own = identity.of_document(document.pk)
+        return own, f'doc:"{document.title}"', f"doc:{document.uid}", context.tree
     if ref.kind == "tree":
         tree = tree_of(context, ref)
         return identity.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}", tree
@@ -97,9 +126,28 @@ def _demand_new(source: int, target: int, kind: str, *, shown: tuple[str, str], 
         )
 
 
+_WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
+
+
+@command("link", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def link_from_document(context: Context, args: LinkFromDocument) -> Reply:
+    """Links a document to another item."""
+    return _link(context, args)
+
+
+@command("link", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
+def link_to_document(context: Context, args: LinkToDocument) -> Reply:
+    """Links an item to a document."""
+    return _link(context, args)
+
+
 @command("link", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def link(context: Context, args: LinkArgs) -> Reply:
     """Links two items, with a type, a note and a confidence from 0 to 1."""
+    return _link(context, args)
+
+
+def _link(context: Context, args: LinkArgs) -> Reply:
     kind = _demand_type(args.type)
     source, shown, item, tree = _item(context, args.source)
     target, shown_to, item_to, _ = _item(context, args.target)
@@ -110,18 +158,8 @@ def link(context: Context, args: LinkArgs) -> Reply:
             hint="start the link here, or run the command in that tree",
         )
     _demand_new(source, target, kind, shown=(shown, shown_to), note=args.note)
-    make_items([source, target])
-    made = Link.objects.create(
-        tree=context.tree,
-        type=kind,
-        source_id=source,
-        target_id=target,
-        note=args.note,
-        confidence=args.confidence,
-        by=context.actor.participant,
-        at=context.now,
-    )
-    context.world.append("link.added", {"link": link_body(made, item, item_to)})
+    made = join(context, source, target, kind, note=args.note, confidence=args.confidence)
+    context.append(source, "link.added", {"link": link_body(made, item, item_to)})
     return Reply(
         f"✓ linked {shown} {identity.arrow(kind)} {shown_to}",
         refs=(item, item_to),
@@ -131,22 +169,65 @@ def link(context: Context, args: LinkArgs) -> Reply:
     )
 
 
+def join(
+    context: Context,
+    source: int,
+    target: int,
+    kind: str,
+    *,
+    note: str = "",
+    confidence: float | None = None,
+) -> Link:
+    """Stores a link between two items."""
+    make_items([source, target])
+    return Link.objects.create(
+        tree=context.tree,
+        type=kind,
+        source_id=source,
+        target_id=target,
+        note=note,
+        confidence=confidence,
+        by=context.actor.participant,
+        at=context.now,
+    )
+
+
 def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -> Op:
     """Takes a link away, or puts it back; returns the inverse. `ends` as in events."""
     found.removed_at = context.now if removed else None
     found.save(update_fields=["removed_at"])
     kind = "link.removed" if removed else "link.added"
-    context.world.append(kind, {"link": link_body(found, ends[0], ends[1])})
+    context.append(found.source_id, kind, {"link": link_body(found, ends[0], ends[1])})
     return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}
+
+
+@command("unlink", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def unlink_document(context: Context, args: UnlinkDocument) -> Reply:
+    """Removes the link from a document to another item."""
+    return _unlink(context, args)
+
+
+@command("unlink", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
+def unlink_from_document(context: Context, args: UnlinkFromDocument) -> Reply:
+    """Removes the link from an item to a document."""
+    return _unlink(context, args)
 
 
 @command("unlink", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unlink(context: Context, args: UnlinkArgs) -> Reply:
     """Removes the link between two items; if there are several, `as:` names the one."""
+    return _unlink(context, args)
+
+
+def _unlink(context: Context, args: UnlinkArgs) -> Reply:
     kinds = (_demand_type(args.type),) if args.type else ()
     source, shown, item, _ = _item(context, args.source)
     target, shown_to, item_to, _ = _item(context, args.target)
-    found = [one for one in _between(source, target, kinds) if one.tree_id == context.tree.pk]
+    found = [
+        one
+        for one in _between(source, target, kinds)
+        if one.tree_id == context.tree.pk or min(one.source_id, one.target_id) < 0  # a document
+    ]
     if not found:
         raise CommandError(
             "NOT_FOUND",

@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from loom.commands.context import Context, Op, Reply, get_own_node, tree_of
+from loom.commands.context import Context, Op, Reply, get_document, get_own_node, tree_of
 from loom.commands.node_writer import make_items
 from loom.commands.registry import Args, RefField, Written, command
 from loom.models import Mark
 from loom.queries.search import is_tag
 from loom.rules import identity
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LOOM, WRITE
+from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
 
 MAX_LABEL = 200
 MAX_TAGS = 100  # of one line: each is looked for among all of the grove, under the lock
@@ -35,8 +35,31 @@ class Tag(Args):
     names: Annotated[tuple[str, ...], Written("tags", many=True)]
 
 
+class BookmarkDocument(Bookmark):
+    """Which document to mark, and under which label."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class UnbookmarkDocument(Args):
+    """Which document to unmark."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class TagDocument(Tag):
+    """Which document to tag, and with which names."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
 def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
-    """(id, how it is shown, local id or tree id) of a node here, or of this tree."""
+    """(id, how it is shown, local id, tree:ID or doc:ID) of a node here, of this tree, or of a
+    document."""
+    if ref is not None and ref.kind == "document":
+        document = get_document(context, ref)
+        item = identity.of_document(document.pk)
+        return item, f'doc:"{document.title}"', f"doc:{document.uid}"
     if ref is not None and ref.kind == "tree":
         tree = tree_of(context, ref)
         if tree.pk != context.tree.pk:
@@ -72,7 +95,7 @@ def add_mark(context: Context, item_id: int, item: str, kind: str, label: str) -
         participant=context.actor.participant,
         at=context.now,
     )
-    context.world.append("mark.added", {"mark": mark_body(mark, item)})
+    context.append(item_id, "mark.added", {"mark": mark_body(mark, item)})
     return {"op": "mark", "mark": mark.pk, "removed": True, "item": item}
 
 
@@ -81,7 +104,7 @@ def set_removed(context: Context, mark: Mark, item: str, removed: bool) -> Op:
     mark.removed_at = context.now if removed else None
     mark.save(update_fields=["removed_at"])
     kind = "mark.removed" if removed else "mark.added"
-    context.world.append(kind, {"mark": mark_body(mark, item)})
+    context.append(mark.item_id, kind, {"mark": mark_body(mark, item)})
     return {"op": "mark", "mark": mark.pk, "removed": not removed, "item": item}
 
 
@@ -94,9 +117,22 @@ def _own_bookmark(context: Context, item_id: int) -> Mark | None:
     ).first()
 
 
+_WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
+
+
+@command("bookmark", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def bookmark_document(context: Context, args: BookmarkDocument) -> Reply:
+    """Bookmarks a document; others can see it."""
+    return _bookmark(context, args)
+
+
 @command("bookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def bookmark(context: Context, args: Bookmark) -> Reply:
     """Bookmarks a node; others can see it. A new label replaces the old one."""
+    return _bookmark(context, args)
+
+
+def _bookmark(context: Context, args: Bookmark) -> Reply:
     if len(args.label) > MAX_LABEL:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -117,9 +153,19 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
     return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(item_id,), inverse=inverse)
 
 
+@command("unbookmark", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def unbookmark_document(context: Context, args: UnbookmarkDocument) -> Reply:
+    """Removes your bookmark from a document."""
+    return _unbookmark(context, args)
+
+
 @command("unbookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
     """Removes your bookmark from a node."""
+    return _unbookmark(context, args)
+
+
+def _unbookmark(context: Context, args: Unbookmark | UnbookmarkDocument) -> Reply:
     item_id, shown, item = _item(context, args.ref)
     old = _own_bookmark(context, item_id)
     if old is None:
@@ -146,9 +192,19 @@ def _written(names: list[str]) -> str:
     return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in names)
 
 
+@command("tag", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def tag_document(context: Context, args: TagDocument) -> Reply:
+    """Adds tags to a document."""
+    return _tag(context, args)
+
+
 @command("tag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def tag(context: Context, args: Tag) -> Reply:
     """Adds tags to a node or tree. A tag exists while something has it, spelled as first typed."""
+    return _tag(context, args)
+
+
+def _tag(context: Context, args: Tag) -> Reply:
     if len(args.names) > MAX_TAGS:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -170,9 +226,19 @@ def tag(context: Context, args: Tag) -> Reply:
     )
 
 
+@command("untag", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def untag_document(context: Context, args: TagDocument) -> Reply:
+    """Removes tags from a document, whoever added them."""
+    return _untag(context, args)
+
+
 @command("untag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def untag(context: Context, args: Tag) -> Reply:
     """Removes tags from a node or tree, whoever added them."""
+    return _untag(context, args)
+
+
+def _untag(context: Context, args: Tag) -> Reply:
     item_id, shown, item = _item(context, args.ref)
     on = _tags_on(item_id)
     missing = [name for name in args.names if name.casefold() not in on]

@@ -201,6 +201,7 @@ def make_items(ids: Iterable[int]) -> None:
     for one in sorted(set(ids)):
         node = identity.node_id(one)
         home, kind = identity.home_of(one), "tree" if node is None else "node"
+        kind = "document" if identity.document_id(one) is not None else kind
         rows.append(Item(id=one, kind=kind, tree_id=home, node_id=node))
     Item.objects.bulk_create(rows, ignore_conflicts=True)
 

@@ -156,8 +156,10 @@ def command(
     permissions: Iterable[Permission],
     stream: StreamKind | None = None,
     aliases: tuple[str, ...] = (),
+    is_first: bool = False,
 ) -> Callable[[Callable[["Context", ArgsT], "Reply"]], Callable[["Context", ArgsT], "Reply"]]:
-    """Registers a function as one form of `verb`; its second parameter's type is its Args."""
+    """Registers a function as one form of `verb`; its second parameter's type is its Args. The
+    first form that reads a line counts: `is_first` puts it before those that are there."""
 
     def register(
         run: Callable[["Context", ArgsT], "Reply"],
@@ -175,7 +177,8 @@ def command(
             summary=inspect.getdoc(run) or "",
             aliases=aliases,
         )
-        _commands.setdefault(verb, []).append(made)
+        several = _commands.setdefault(verb, [])
+        several.insert(0 if is_first else len(several), made)
         _aliases.update(dict.fromkeys(aliases, verb))
         return run
 

@@ -15,6 +15,7 @@ from loom.events import streams
 from loom.grammar.lines import block_of
 from loom.grammar.reply_lines import makes_window
 from loom.models import (
+    DocumentView,
     Node,
     Participant,
     Receipt,
@@ -100,6 +101,10 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
             inverse=list(reply.inverse) or None,
         )
     _keep_windows(attempt, workspace, context, last)
+    for document, revision in context.seen.items():
+        DocumentView.objects.update_or_create(
+            workspace=workspace, document_id=document, defaults={"revision": revision}
+        )
     _keep_tasks(attempt, workspace, context)
     _write_line_event(attempt, workspace, last.seq)
     return _answer(attempt, reply, position, step=last.seq)
@@ -186,7 +191,8 @@ def _is_held(attempt: Attempt, context: Context) -> bool:
     if attempt.line is None or context.writer is None:
         return False
     block = block_of(attempt.line.canonical)
-    return any(block in node.text for node in context.writer.nodes)
+    texts = [node.text for node in context.writer.nodes]
+    return any(block in text for text in (*texts, *context.writer.texts))
 
 
 def refused(attempt: Attempt, why: CommandError) -> int:

@@ -7,8 +7,9 @@ from loom.commands.execute import execute
 from loom.commands.marks import mark_body
 from loom.commands.registry import Args, Change, action
 from loom.events import streams
-from loom.models import Grove, Item, Mark, Tree
+from loom.models import Document, Grove, Item, Mark, Tree
 from loom.queries.search import is_tag
+from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.names import TAG_COLOURS
 
@@ -142,6 +143,8 @@ def _shown(items: list[int]) -> list[str]:
     """Items as events name them: local ids, and tree:ID."""
     rows = Item.objects.filter(pk__in=items).select_related("tree", "node")
     names = {row.pk: row.node.local_id if row.node else f"tree:{row.tree.uid}" for row in rows}
+    documents = Document.objects.filter(pk__in=[-one for one in items if one < 0])
+    names |= {identity.of_document(one.pk): f"doc:{one.uid}" for one in documents}
     return [names[one] for one in items if one in names]
 
 

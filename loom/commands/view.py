@@ -466,6 +466,8 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
         lines.append(f"  {identity.arrow(one.type)} {_end(context, one)}")
         if one.node:
             refs.append(lookup.node_ref(one.node, context.tree.pk))
+        elif one.document_uid:
+            refs.append(f"doc:{one.document_uid}")
         elif not one.is_broken:
             refs.append(f"tree:{one.tree_uid}")
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
@@ -474,6 +476,8 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
 def _end(context: Context, seen: node_context.Seen) -> str:
     if seen.is_broken:
         return seen.tree_title
+    if seen.document_uid:
+        return f'doc:"{seen.tree_title}"'
     if seen.node is None:
         return f'tree:"{seen.tree_title}"'
     home = seen.node.tree

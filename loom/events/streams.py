@@ -270,7 +270,8 @@ class Writer:
     """A locked stream. Events appended here are numbered at once and written by `flush`; in a
     dry run the stream is not locked, and nobody needs the payloads.
 
-    `nodes` are those that were added under this lock, so that a step can name their texts.
+    `nodes` are those that were added under this lock, and `texts` those of documents, so that a
+    step can name what they hold.
     """
 
     stream: Stream
@@ -279,6 +280,7 @@ class Writer:
     _pending: list[Event] = field(default_factory=list)
     seqs: list[int] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     is_dry: bool = False
 
     def append(self, kind: str, payload: dict[str, Any]) -> int:

@@ -11,6 +11,7 @@ from django.urls import re_path
 from loom.live import frames
 from loom.live.handshake import Guest, Unwelcome, welcome
 from loom.live.hub import hub
+from loom.live.rooms import Member, rooms
 from loom.live.socket import Socket
 
 
@@ -59,10 +60,41 @@ class LiveConsumer(AsyncWebsocketConsumer):
         return guest
 
 
+class DocumentConsumer(LiveConsumer):
+    """`/ws/documents/{id}`: the wire protocol of y-websocket, in binary frames."""
+
+    member: Member | None = None
+
+    async def connect(self) -> None:
+        """Accepts everybody, as above; a guest enters the room of the document."""
+        await self.accept()
+        try:
+            guest = await self._guest()
+            self.member = await rooms().enter(guest, self)
+        except Unwelcome as unwelcome:
+            await self.close(code=unwelcome.code)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """One message of the client; text is refused."""
+        if self.member is not None:
+            self.member.receive(bytes_data or b"")
+
+    async def disconnect(self, code: int) -> None:
+        """The client has gone, or was closed."""
+        if self.member is not None:
+            self.member.leave()
+
+    async def send_bytes(self, frame: bytes) -> None:
+        """Sends one binary frame."""
+        await self.send(bytes_data=frame)
+
+
 _consumer: Any = LiveConsumer.as_asgi()
+_document: Any = DocumentConsumer.as_asgi()
 routes: Any = URLRouter(
     [
         re_path(r"^ws/(?P<kind>trees|groves|workspaces)/(?P<uid>[^/]{1,64})\Z", _consumer),
+        re_path(r"^ws/(?P<kind>documents)/(?P<uid>[^/]{1,64})\Z", _document),
         re_path(r"", _consumer),  # closed with 4404
     ]
 )

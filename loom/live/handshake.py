@@ -34,6 +34,7 @@ class Guest:
     role: str
     ticket: Pass
     tree_uid: str  # "" in a grove's stream
+    name: str = ""  # of the participant
     drawn: str = ""  # the language in which it wants what changed drawn; "": not at all
 
 
@@ -110,6 +111,10 @@ def _grove(user: User, uid: str) -> tuple[access.Actor, Any]:
     return access.get_grove(user, uid)
 
 
+def _document(user: User, uid: str) -> tuple[access.Actor, Any]:
+    return access.get_document(user, uid)
+
+
 def _workspace(user: User, uid: str) -> tuple[access.Actor, Any]:
     return access.get_workspace(user, uid)
 
@@ -118,6 +123,7 @@ _OPENERS: dict[str, Callable[[User, str], tuple[access.Actor, Any]]] = {
     "trees": _tree,
     "groves": _grove,
     "workspaces": _workspace,
+    "documents": _document,
 }
 
 
@@ -129,14 +135,15 @@ def welcome(scope: Scope, kind: str, uid: str) -> Guest:
         actor, item = _OPENERS[kind](user, uid)
     except CommandError:
         raise Unwelcome(4404) from None
-    tree = {"trees": item, "groves": None, "workspaces": getattr(item, "tree", None)}[kind]
+    tree = {"trees": item, "workspaces": getattr(item, "tree", None)}.get(kind)
     return Guest(
-        stream=streams.name_of(item),
+        stream=f"doc:{item.uid}" if kind == "documents" else streams.name_of(item),
         groves=streams.name_of(actor.grove),
         since=_since(scope),
         participant=actor.participant.uid,
         role=actor.role,
         ticket=Pass(user.pk, actor.grove.pk, tree.pk if tree else None, **by),
-        tree_uid=tree.uid if kind == "trees" else "",
+        tree_uid=tree.uid if tree is not None and kind == "trees" else "",
+        name=actor.participant.name,
         drawn=_drawn(scope) if kind == "trees" else "",
     )

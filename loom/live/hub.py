@@ -10,6 +10,7 @@ from loom.live import reads
 from loom.live.feed import Feed
 from loom.live.handshake import Guest
 from loom.live.reads import Threads
+from loom.live.rooms import rooms
 from loom.live.socket import Socket, Wire
 
 log = logging.getLogger("heddle.live")
@@ -136,6 +137,7 @@ async def lifespan(scope: dict[str, Any], receive: Any, send: Any) -> None:
         if message["type"] == "lifespan.startup":
             await send({"type": "lifespan.startup.complete"})
         else:
+            await rooms().close()
             await hub().close()
             await asyncio.sleep(0)
             await send({"type": "lifespan.shutdown.complete"})

@@ -1,5 +1,13 @@
 """Rows, one file per noun. No decisions here: verbs live in loom.commands."""
 
+from loom.models.documents import (
+    Document,
+    DocumentState,
+    DocumentText,
+    DocumentUpdate,
+    DocumentView,
+    Revision,
+)
 from loom.models.events import Event, Receipt, Step, StepItem, Stream
 from loom.models.generations import (
     ENDED_TURN,
@@ -45,6 +53,11 @@ __all__ = [
     "ApiKey",
     "BranchSettings",
     "Call",
+    "Document",
+    "DocumentState",
+    "DocumentText",
+    "DocumentUpdate",
+    "DocumentView",
     "Draft",
     "Event",
     "Generation",
@@ -65,6 +78,7 @@ __all__ = [
     "PublicLink",
     "Purse",
     "Receipt",
+    "Revision",
     "Saved",
     "SigninLink",
     "Step",

@@ -116,8 +116,8 @@ class Node(models.Model):
 
 
 class Item(models.Model):
-    """What links, marks, sources and steps point at: a node or a tree. Made when something first
-    points at it.
+    """What links, marks, sources and steps point at: a node, a tree or a document. Made when
+    something first points at it.
 
     The id is that of `loom.rules.identity`. What is erased leaves its item behind while
     something still points at it, so `tree` and `node` may name rows that are gone: then it is
@@ -126,8 +126,8 @@ class Item(models.Model):
     """
 
     id = models.BigIntegerField(primary_key=True)
-    kind = models.CharField(max_length=10)  # node or tree
-    tree = models.ForeignKey(
+    kind = models.CharField(max_length=10)  # node, tree or document
+    tree = models.ForeignKey(  # 0: it is a document, whose row the id names
         Tree, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
     )
     node = models.ForeignKey(
@@ -156,7 +156,8 @@ class NodeSource(models.Model):
 
 
 class Link(PublicIdentity):
-    """A typed link between two items, kept in the tree of its source."""
+    """A typed link between two items, kept in the tree of its source; of a document in the tree
+    where it was made."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="links")
     type = models.CharField(max_length=40, default="related")

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from loom.access import Actor, trees_for
-from loom.models import Grove, Link, Node, Tree
+from loom.access import Actor, documents_for, trees_for
+from loom.models import Document, Grove, Link, Node, Tree
 from loom.queries.node_rows import fetch, listed
 from loom.rules import identity
 from loom.rules.identity import home_of, instant
@@ -25,6 +25,9 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     nodes = {one for one in every if identity.node_id(one) is not None}
     trees = {key: one for one in every if (key := identity.tree_id(one)) is not None}
     shown = dict.fromkeys(every, ERASED)
+    if papers := [key for one in every if (key := identity.document_id(one)) is not None]:
+        rows = Document.objects.filter(pk__in=papers).values_list("pk", "uid")
+        shown.update({identity.of_document(key): f"doc:{uid}" for key, uid in rows})
     if nodes:
         sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM loom_node n
             JOIN loom_tree t ON t.id = n.tree_id AND t.erasing_at IS NULL
@@ -55,19 +58,34 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
     `erased`."""
     rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree")
     if node is None:
-        return _seen(actor, rows.filter(tree=tree))
+        return _seen(actor, tree, rows.filter(tree=tree))
     own = identity.of_node(node.pk)
     rows = rows.filter(Q(source=own) | Q(target=own), tree__in=trees_for(actor))
-    return _seen(actor, rows)
+    return _seen(actor, tree, rows)
 
 
-def _seen(actor: Actor, rows: "QuerySet[Link]") -> list[Link]:
+def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
     found = list(rows.order_by("id"))
-    homes = {link: {home_of(link.source_id), home_of(link.target_id)} for link in found}
-    asked = set().union(*homes.values())
+    ends = {link: {link.source_id, link.target_id} for link in found}
+    asked = {home_of(one) for both in ends.values() for one in both}
     seen = set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
     seen |= erased_among(asked)
-    return [link for link in found if homes[link] <= seen]
+    papers = documents_seen(actor, tree, set().union(*ends.values()))
+    return [
+        link
+        for link, both in ends.items()
+        if all(one in papers if one < 0 else home_of(one) in seen for one in both)
+    ]
+
+
+def documents_seen(actor: Actor, tree: Tree | None, items: Iterable[int]) -> set[int]:
+    """Those of the items that are documents which the actor may read in the tree; one query, none
+    where no item is a document."""
+    asked = [key for one in items if (key := identity.document_id(one)) is not None]
+    if not asked:
+        return set()
+    rows = documents_for(actor, tree).filter(pk__in=asked)
+    return set(map(identity.of_document, rows.values_list("pk", flat=True)))
 
 
 def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
@@ -119,9 +137,10 @@ def portals_of(
             shown = kind if end == "source" else identity.reverse_of(kind)
             found.append((own, shown, far))
     trees = _visible_portals(actor, {home_of(far) for _, _, far in found}, outside)
+    papers = documents_seen(actor, None, (far for _, _, far in found)) if not outside else set()
     ends: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for row_id, shown, far in found:
-        if home_of(far) in trees:
+        if home_of(far) in trees or far in papers:
             ends[row_id][shown].append(far)
     names = _names([fars[0] for kinds in ends.values() for fars in kinds.values() if not fars[1:]])
     return {

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from loom.access import Actor, trees_for
 from loom.models import Node, Step, Tree
 from loom.queries import links, lookup
+from loom.queries.links import documents_seen
 from loom.queries.node_rows import (
     EXCLUDED,
     PRUNED,
@@ -170,10 +171,11 @@ def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
     if not found:
         return counts
     seen = set(trees_for(actor).values_list("id", flat=True))
+    papers = documents_seen(actor, None, {end for _, *ends in found for end in ends})
     asked = {row.id for row in rows}
     for home, source, target in found:
         for end, other in ((source, target), (target, source)):
-            if end in asked and home in seen and home_of(other) in seen:
+            if end in asked and home in seen and (home_of(other) in seen or other in papers):
                 counts[end] += 1
     return counts
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from loom.access import Actor, trees_for
+from loom.access import Actor, documents_for, trees_for
 from loom.models import Link, Node, NodeSource, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.links import ERASED, erased_among
@@ -141,11 +141,12 @@ class Seen:
     tree_title: str
     note: str
     tree_uid: str = ""
+    document_uid: str = ""  # where the other end is a document, whose title `tree_title` has
 
     @property
     def is_broken(self) -> bool:
         """Whether the other end was erased."""
-        return not self.tree_uid
+        return not self.tree_uid and not self.document_uid
 
     @property
     def shown(self) -> str:
@@ -164,7 +165,14 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
     for link in rows:
         outward = link.source_id == own
         kind = link.type if outward else identity.reverse_of(link.type)
-        end = _end(actor, link.target_id if outward else link.source_id)
+        far = link.target_id if outward else link.source_id
+        paper = identity.document_id(far)
+        if paper is not None:
+            home = item if isinstance(item, Tree) else item.tree
+            for one in documents_for(actor, home).filter(pk=paper):
+                seen.append(Seen(kind, None, one.title, link.note, document_uid=one.uid))
+            continue
+        end = _end(actor, far)
         if end is not None:
             seen.append(Seen(kind, end[0], end[1], link.note, end[2]))
     return seen

@@ -9,6 +9,7 @@ from loom import access
 from loom.access import Actor
 from loom.models import Node, Tree, Window, Workspace
 from loom.queries import lookup
+from loom.queries.links import documents_seen
 from loom.queries.node_bodies import messages_of
 from loom.rules import identity
 from loom.rules.identity import instant
@@ -95,7 +96,8 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     items = {one.pk: _items(one, touched) for one in found}
     every = set().union(*items.values())
     closed = access.closed_steps(actor, steps)
-    reached = _reached(actor, workspace, {identity.home_of(item) for item in every})
+    reached = _reached(actor, workspace, {identity.home_of(item) for item in every}) | {0}
+    papers = documents_seen(actor, workspace.tree, every)
     keys = {key for item in every if (key := identity.node_id(item)) is not None}
     gone = lookup.withheld(actor, keys) if keys else set()
     named = {key for one in found if (key := identity.node_id(one.item_id or 0)) is not None}
@@ -111,7 +113,8 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     shown = []
     for one in found:
         homes = {identity.home_of(item) for item in items[one.pk]}
-        if one.step_id in closed or not homes <= reached:
+        is_read = all(item in papers for item in items[one.pk] if item < 0)
+        if one.step_id in closed or not homes <= reached or not is_read:
             shown.append(Shown(one, one.kind, GONE, is_open=False))
             continue
         node = nodes.get(one.item_id or 0)

@@ -81,14 +81,24 @@ def of_tree(tree_id: int) -> int:
     return tree_id << ORDINAL_BITS
 
 
+def of_document(document_id: int) -> int:
+    """The id of a document's item: below 0, where no node and no tree is."""
+    return -document_id
+
+
 def node_id(item: int) -> int | None:
     """The node's row id, or None where the item is something else."""
-    return item if item & _ORDINAL else None
+    return item if item > 0 and item & _ORDINAL else None
 
 
 def tree_id(item: int) -> int | None:
     """The tree's row id, or None where the item is something else."""
-    return None if item & _ORDINAL else item >> ORDINAL_BITS
+    return None if item <= 0 or item & _ORDINAL else item >> ORDINAL_BITS
+
+
+def document_id(item: int) -> int | None:
+    """The document's row id, or None where the item is something else."""
+    return -item if item < 0 else None
 
 
 def of_workspace(tree: str, participant: str) -> str:
@@ -104,8 +114,8 @@ def workspace_parts(uid: str) -> tuple[str, str]:
 
 
 def home_of(item: int) -> int:
-    """The row id of the tree that an item is or lies in."""
-    return item >> ORDINAL_BITS
+    """The row id of the tree that an item is or lies in; 0 of a document, which is in none."""
+    return max(item, 0) >> ORDINAL_BITS
 
 
 # The stored link types and their reverses (docs/model.md §8). Reverses are computed, never

@@ -218,7 +218,10 @@ def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]
 
 
 def _is_known(item: int, last: int) -> bool:
-    """Whether an item was there when the export began (those of other trees were)."""
+    """Whether an item was there when the export began (those of other trees were). A document is
+    not in the file."""
+    if item < 0:
+        return False
     return home_of(item) != home_of(last) or item <= last
 
 

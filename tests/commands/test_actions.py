@@ -44,6 +44,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "accept_invitation",
         "add_member",
         "archive_participant",
+        "change_document",
         "change_grove",
         "change_member",
         "change_participant",
@@ -52,6 +53,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "erase_tree",
         "extend_turn",
         "join_grove",
+        "make_document",
         "make_grove",
         "make_invitation",
         "make_participant",
@@ -62,10 +64,12 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "remove_member",
         "remove_preset",
         "remove_tag",
+        "restore_document",
         "revoke_invitation",
         "revoke_public_link",
         "save_preset",
         "start_turn",
+        "write_document",
     ]
     assert all(one.summary for one in actions().values())
     assert not set(actions()) & {*registry.verbs(), *registry.aliases()}

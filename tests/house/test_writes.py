@@ -18,6 +18,7 @@ ELSEWHERE = {
 }
 # Modules of commands that write and register nothing: what commands and workers are made of.
 PARTS = {
+    "document_log": "how documents are stored: what several type, and what it settles into",
     "drafts": "what a person types, many times a minute; no step, no world",
     "execute": "runs a command",
     "generation_lifecycle": "a worker's generation is queued, begins, grows and ends",

@@ -98,6 +98,17 @@ POST   trees/{tree}/turns              202 202 403 404 401  {"participant": "{pa
 GET    turns/{turn}                    200 200 200 404 401
 POST   turns/{turn}/extend             409 403 403 404 401  {"steps": 20}
 POST   turns/{turn}/stop               200 200 403 404 401
+GET    documents?grove={grove}         200 200 200 404 401
+GET    documents?tree={tree}           200 200 200 404 401
+POST   documents                       201 201 403 404 401  {"title":"b","grove":"{grove}"}
+GET    documents/{document}            200 200 200 404 401
+PATCH  documents/{document}            200 200 403 404 401  {"title": "Other"}
+POST   documents/{document}/write      200 200 403 404 401  {"append": "more"}
+POST   documents/{document}/restore    200 200 403 404 401  {"revision": 1}
+GET    documents/{document}/export     200 200 200 404 401
+GET    documents/{document}/revisions  200 200 200 404 401
+GET    documents/{document}/revisions/{revision} 200 200 200 404 401
+GET    documents/{document}/revisions/{revision}/difference 200 200 200 404 401
 GET    steps?workspace={workspace}     200 404 404 404 401
 GET    links?tree={tree}               200 200 200 404 401
 GET    links?tree={tree}&node={node}   200 200 200 404 401
@@ -154,9 +165,9 @@ ROWS = [_row(line) for line in TABLE.strip().splitlines()]
 
 # One line for each verb, to be said by each person. `{node}` and `{note}` lie in the tree.
 LINES = {
-    "view": ["view {node}"],
+    "view": ['view doc:"Notes"', "view {node}"],
     "compare": ["compare {node} root"],
-    "list": ["list {node}"],
+    "list": ['list doc:"Notes"', "list documents", "list {node}"],
     "tree": ["tree"],
     "find": ['find "opening"'],
     "switch": ["switch to {node}"],
@@ -168,12 +179,17 @@ LINES = {
     "suggest": ['suggest {node} "another opening"'],
     "accept": ["accept {suggestion}", 'accept {suggestion} edited "mine"'],
     "reject": ['reject {suggestion} "no"'],
-    "link": ["link {node} to root"],
-    "unlink": ["unlink {node} to {note}"],
-    "bookmark": ['bookmark {node} "here"'],
-    "unbookmark": ["unbookmark {marked}"],
-    "tag": ["tag {node} #good"],
-    "untag": ["untag {marked} #kept"],
+    "link": ['link doc:"Notes" to root', 'link {node} to doc:"Notes"', "link {node} to root"],
+    "unlink": [
+        'unlink doc:"Notes" to {marked}',
+        'unlink {gone} to doc:"Notes"',
+        "unlink {node} to {note}",
+    ],
+    "write": ['write doc:"More" new "a"', 'write doc:"Notes" append "b"'],
+    "bookmark": ['bookmark doc:"Notes"', 'bookmark {node} "here"'],
+    "unbookmark": ['unbookmark doc:"Notes"', "unbookmark {marked}"],
+    "tag": ['tag doc:"Notes" #good', "tag {node} #good"],
+    "untag": ['untag doc:"Notes" #kept', "untag {marked} #kept"],
     "prune": ["prune {node}"],
     "restore": ["restore {gone}"],
     "exclude": ["exclude {node}"],

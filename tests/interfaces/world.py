@@ -12,6 +12,7 @@ from PIL import Image
 
 from loom import models
 from loom.access import Actor, get_actor
+from loom.commands import document_actions as documents
 from loom.commands import groves, node_writer, people
 from loom.commands import trees as tree_commands
 from loom.commands.execute import Request, execute_line
@@ -57,7 +58,15 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     muse.save()
     archived = node_writer.make_tree(actor, title=f"Old{tail}")
     tree_commands.change_tree(actor, archived, {"archived": True})
+    notes = documents.make_document(actor, title="Notes", text="# A lamp")
+    documents.write_document(actor, notes, append="It burns.")
+    for line in ('tag doc:"Notes" #kept', 'bookmark doc:"Notes"'):
+        execute_line(actor, tree, Request(line))
+    for line in (f'link doc:"Notes" to {marked}', f'link {gone} to doc:"Notes"'):
+        execute_line(actor, tree, Request(line))
     return {
+        "document": notes.uid,
+        "revision": "2",
         "grove": grove.uid,
         "tree": tree.uid,
         "archived": archived.uid,

@@ -1,0 +1,369 @@
+"""Documents over the API: listed, made, read in whole or in part, written, and their revisions."""
+
+from typing import Any, Literal
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from pydantic import BaseModel
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor, documents_for, linked_to
+from loom.api import bodies, responses
+from loom.api.auth import user_of
+from loom.api.bodies import read
+from loom.api.nodes import PAGES, a_number, an_id, number, paged, word
+from loom.api.schema import operation
+from loom.commands import document_actions as verbs
+from loom.commands.documents import Kind
+from loom.grammar.refs import Slice
+from loom.grammar.tokens import ParseError
+from loom.models import Document, Revision
+from loom.queries import documents as queries
+from loom.rules import documents as rules
+from loom.rules.errors import CommandError
+from loom.rules.identity import instant
+
+
+class DocumentListed(BaseModel):
+    """A document without its text."""
+
+    id: str
+    grove: str
+    title: str
+    kind: str
+    revision: int
+    words: int
+    made_at: str
+    touched_at: str
+
+
+class SectionOf(BaseModel):
+    """A heading with the id that it keeps; `first` and `last` are lines, from 1."""
+
+    id: str
+    title: str
+    level: int
+    first: int
+    last: int
+
+
+class LinkOf(BaseModel):
+    """A link of the document: its type from this side, and the other end as a line names it."""
+
+    id: str
+    type: str
+    to: str
+
+
+class DocumentOne(DocumentListed):
+    """A document as its newest revision has it: all of it, or the part that `section`, `first` and
+    `last` ask for, whose lines they are."""
+
+    text: str
+    first: int
+    last: int
+    sections: list[SectionOf]
+    front_matter: dict[str, list[str]]
+    embeds: list[str]
+    links: list[LinkOf]
+    authors: list[str]
+
+
+class RevisionOf(BaseModel):
+    """A revision without its text. `restored` is the number of the one whose text it has."""
+
+    number: int
+    words: int
+    length: int
+    sha256: str
+    by: str
+    authors: list[str]
+    restored: int | None
+    at: str
+
+
+class RevisionOne(RevisionOf):
+    """A revision with its text."""
+
+    text: str
+
+
+class PieceOf(BaseModel):
+    """A piece of two texts: in both (same), or only in the earlier (old) or later (new) one."""
+
+    kind: Literal["same", "old", "new"]
+    text: str
+
+
+class Difference(BaseModel):
+    """What changed from one revision to another, in order."""
+
+    before: int
+    after: int
+    pieces: list[PieceOf]
+
+
+class DocumentSent(bodies.Body):
+    """A new document; without a grove in the caller's first."""
+
+    title: str
+    kind: Kind = "note"
+    text: str = ""
+    grove: str = ""
+
+
+class DocumentChanged(bodies.Part):
+    """A title, a kind."""
+
+    title: str = ""
+    kind: Kind = "note"
+
+
+class WriteSent(bodies.Part):
+    """Exactly one change: `text` (all of it), `append`, `at` or `section` with `content`, or `old`
+    with `new`. `revision` is the one that the caller has seen; without it nothing is compared."""
+
+    text: str = ""
+    append: str = ""
+    at: str = ""
+    section: str = ""
+    content: str = ""
+    old: str = ""
+    new: str = ""
+    revision: int = 1
+
+
+class RestoreSent(bodies.Body):
+    """Which revision becomes the newest again."""
+
+    revision: int
+
+
+@operation(
+    "GET",
+    "documents list",
+    "The documents of a grove, or those linked to a tree",
+    answers=responses.Page[DocumentListed],
+    asks=(
+        an_id("grove", "Without it the caller's first."),
+        an_id("tree", "Only those linked to this tree or a node of it."),
+        *PAGES,
+    ),
+)
+@operation(
+    "POST",
+    "documents make",
+    "Make a document",
+    body=DocumentSent,
+    answers=DocumentOne,
+    status=201,
+)
+@api_view(["GET", "POST"])
+def documents(request: Request) -> Response:
+    """Lists documents, the last written first; or makes one."""
+    user = user_of(request)
+    if request.method == "POST":
+        sent = read(request, DocumentSent)
+        uid = sent.grove or access.first_grove(user).uid
+        actor, _ = access.get_grove(user, uid, role="writer")
+        made = verbs.make_document(actor, title=sent.title, kind=sent.kind, text=sent.text)
+        return Response(_one(actor, made), status=201)
+    tree = word(request, "tree")
+    if tree:
+        actor, found = access.get_tree(user, tree)
+        rows = linked_to(found, documents_for(actor, found))
+    else:
+        uid = word(request, "grove") or access.first_grove(user).uid
+        actor, _ = access.get_grove(user, uid)
+        rows = documents_for(actor)
+    return paged(request, rows.select_related("grove"), _listed)
+
+
+_PART = (
+    OpenApiParameter("section", OpenApiTypes.STR, description="A heading or its id."),
+    a_number("first", "The first line, from 1.", least=1),
+    a_number("last", "The last line.", least=1),
+)
+
+
+@operation("GET", "documents one", "A document", answers=DocumentOne, asks=_PART)
+@operation(
+    "PATCH",
+    "documents change",
+    "Rename a document or change its kind",
+    body=DocumentChanged,
+    answers=DocumentOne,
+)
+@api_view(["GET", "PATCH"])
+def document(request: Request, uid: str) -> Response:
+    """A document with its text and sections; `?section=` and `?first=&last=` give a part."""
+    role: Any = "writer" if request.method == "PATCH" else "reader"
+    actor, found = access.get_document(user_of(request), uid, role=role)
+    if request.method == "PATCH":
+        found = verbs.change_document(actor, found, **read(request, DocumentChanged).sent)
+        return Response(_one(actor, found))
+    return Response(_one(actor, found, _part(request)))
+
+
+@operation(
+    "POST",
+    "documents write",
+    "Write a document or a part of it",
+    body=WriteSent,
+    answers=DocumentOne,
+)
+@api_view(["POST"])
+def write(request: Request, uid: str) -> Response:
+    """Changes the text: a new revision."""
+    actor, found = access.get_document(user_of(request), uid, role="writer")
+    return Response(
+        _one(actor, verbs.write_document(actor, found, **read(request, WriteSent).sent))
+    )
+
+
+@operation(
+    "GET",
+    "documents revisions",
+    "The revisions of a document, newest first",
+    answers=responses.Page[RevisionOf],
+    asks=PAGES,
+)
+@api_view(["GET"])
+def revisions(request: Request, uid: str) -> Response:
+    """Every revision, without its text."""
+    _, found = access.get_document(user_of(request), uid)
+    return paged(request, queries.revisions(found), _revision)
+
+
+@operation("GET", "documents revision", "One revision", answers=RevisionOne)
+@api_view(["GET"])
+def revision(request: Request, uid: str, revision: int) -> Response:
+    """A revision with its text."""
+    _, found = access.get_document(user_of(request), uid)
+    row = queries.revision_of(found, revision)
+    return Response({**_revision(row), "text": row.content.text})
+
+
+@operation(
+    "GET",
+    "documents difference",
+    "What a revision changed, word by word",
+    answers=Difference,
+    asks=(a_number("before", "The earlier revision; without it the one before.", least=0),),
+)
+@api_view(["GET"])
+def difference(request: Request, uid: str, revision: int) -> Response:
+    """What changed from an earlier revision to this one."""
+    _, found = access.get_document(user_of(request), uid)
+    after = queries.revision_of(found, revision)
+    before = number(request, "before", default=revision - 1)
+    text = queries.revision_of(found, before).content.text if before else ""
+    pieces = queries.difference(text, after.content.text)
+    body = [{"kind": one.kind, "text": one.text} for one in pieces]
+    return Response({"before": before, "after": revision, "pieces": body})
+
+
+@operation(
+    "POST",
+    "documents restore",
+    "Make the text of an earlier revision the newest",
+    body=RestoreSent,
+    answers=DocumentOne,
+)
+@api_view(["POST"])
+def restore(request: Request, uid: str) -> Response:
+    """Brings an earlier revision back as a new one."""
+    actor, found = access.get_document(user_of(request), uid, role="writer")
+    return Response(
+        _one(actor, verbs.restore_document(actor, found, read(request, RestoreSent).revision))
+    )
+
+
+@operation("GET", "documents export", "A document as a Markdown file", answers=OpenApiTypes.BINARY)
+@api_view(["GET"])
+def export(request: Request, uid: str) -> HttpResponse:
+    """The newest text as a file, byte by byte as it is stored."""
+    _, found = access.get_document(user_of(request), uid)
+    return markdown_file(found)
+
+
+def markdown_file(found: Document) -> HttpResponse:
+    """A document as a download."""
+    text = queries.newest(found).content.text
+    answer = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
+    name = "".join(one if one.isalnum() else "-" for one in found.title).strip("-")[:60]
+    safe = name if name.isascii() and name else found.uid
+    answer["Content-Disposition"] = f'attachment; filename="{safe}.md"'
+    return answer
+
+
+def _listed(one: Document) -> dict[str, Any]:
+    return {
+        "id": one.uid,
+        "grove": one.grove.uid,
+        "title": one.title,
+        "kind": one.kind,
+        "revision": one.revision,
+        "words": one.words,
+        "made_at": instant(one.made_at),
+        "touched_at": instant(one.touched_at),
+    }
+
+
+def _one(actor: Actor, found: Document, part: Slice | None = None) -> dict[str, Any]:
+    found.grove = actor.grove
+    try:
+        shown = queries.text_of(found, part)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    whole = shown.revision.content.text
+    sections = []
+    for one in shown.sections:
+        first, last = rules.lines_of(whole, shown.sections, one)
+        sections.append(
+            {"id": one.id, "title": one.text, "level": one.level, "first": first, "last": last}
+        )
+    links = queries.links_of_document(actor, found, None)
+    return {
+        **_listed(found),
+        "text": shown.text,
+        "first": shown.first,
+        "last": shown.last,
+        "sections": sections,
+        "front_matter": {name: list(all_) for name, all_ in rules.front_matter(whole).items()},
+        "embeds": rules.embeds_of(whole),
+        "links": [{"id": one.uid, "type": one.type, "to": one.ref} for one in links],
+        "authors": shown.revision.authors,
+    }
+
+
+def _revision(one: Revision) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "words": one.words,
+        "length": one.length,
+        "sha256": one.content.sha256,
+        "by": one.by.uid,
+        "authors": one.authors,
+        "restored": one.restored,
+        "at": instant(one.at),
+    }
+
+
+def _part(request: Request) -> Slice | None:
+    section = request.query_params.get("section", "").removeprefix("§")
+    if section:
+        return Slice("section", name=section)
+    if "first" not in request.query_params and "last" not in request.query_params:
+        return None
+    first = number(request, "first", default=1, least=1)
+    last = number(request, "last", default=10**8, least=1)
+    if first > last:
+        raise CommandError(
+            "INVALID_SYNTAX", "The part ends before it begins.", hint="first at most last"
+        )
+    return Slice("lines", first, last)

@@ -1,0 +1,200 @@
+"""Documents made, written, renamed and restored by the pages and the API."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from loom.access import Actor, documents_for
+from loom.commands import document_log
+from loom.commands.documents import (
+    Kind,
+    changing,
+    checked_title,
+    create,
+    demand_free,
+    named,
+    words_replaced,
+)
+from loom.commands.execute import execute
+from loom.commands.registry import Args, Change, action
+from loom.grammar.refs import Place
+from loom.models import Document
+from loom.queries import documents as queries
+from loom.rules import documents
+from loom.rules.documents import Edit, Section
+from loom.rules.errors import CommandError, not_found
+
+
+class NewDocument(Args):
+    """A new document."""
+
+    title: str
+    kind: Kind = "note"
+    text: str = ""
+
+
+class DocumentChange(Args):
+    """What changes of a document: its title or kind; empty stays as it is."""
+
+    document: str
+    title: str = ""
+    kind: Kind | None = None
+
+
+class DocumentWritten(Args):
+    """One change of a document's text: all of it (`text`), added at the end (`append`) or at a
+    place (`at`: start, end, line:n, §section, with `content`), a section's body (`section`), or
+    words (`old`, `new`). `revision`: that the writer has seen; None: that does not matter."""
+
+    document: str
+    text: str | None = None
+    append: str | None = None
+    at: str | None = None
+    section: str | None = None
+    content: str = ""
+    old: str | None = None
+    new: str = ""
+    revision: int | None = None
+
+
+class DocumentRestored(Args):
+    """A revision that becomes the newest again."""
+
+    document: str
+    revision: int
+
+
+def make_document(actor: Actor, *, title: str, kind: Kind = "note", text: str = "") -> Document:
+    """Makes a document in the actor's grove. For writers."""
+    return execute(actor, actor.grove, _make, NewDocument(title=title, kind=kind, text=text))
+
+
+def change_document(
+    actor: Actor, document: Document, *, title: str = "", kind: Kind | None = None
+) -> Document:
+    """Renames a document or changes its kind. For writers."""
+    args = DocumentChange(document=document.uid, title=title, kind=kind)
+    return execute(actor, actor.grove, _change, args)
+
+
+def write_document(actor: Actor, document: Document, **fields: Any) -> Document:
+    """Writes a document, with the fields of `DocumentWritten`. For writers."""
+    args = DocumentWritten(document=document.uid, **fields)
+    return execute(actor, actor.grove, _write_text, args)
+
+
+def restore_document(actor: Actor, document: Document, revision: int) -> Document:
+    """Makes the text of an earlier revision the newest one. For writers."""
+    args = DocumentRestored(document=document.uid, revision=revision)
+    return execute(actor, actor.grove, _restore, args)
+
+
+@action("make_document", stream="grove", role="writer")
+def _make(change: Change, args: NewDocument) -> Document:
+    """Makes a document in a grove."""
+    made = create(
+        change.writer,
+        change.actor,
+        title=args.title,
+        text=args.text,
+        now=change.now,
+        kind=args.kind,
+    )
+    return made.revision.document
+
+
+@action("change_document", stream="grove", role="writer")
+def _change(change: Change, args: DocumentChange) -> Document:
+    """Renames a document or changes its kind."""
+    row = document_log.lock(_of(change, args.document))
+    changed = []
+    if args.title and (title := checked_title(args.title)) != row.title:
+        demand_free(change.actor, title, row)
+        row.title, row.title_key = title, queries.title_key(title)
+        changed.append("title")
+    if args.kind is not None and args.kind != row.kind:
+        row.kind = args.kind
+        changed.append("kind")
+    if changed:
+        row.save(update_fields=["title", "title_key", "kind"])
+        payload = {"document": document_log.body_of(row), "changed": changed}
+        change.writer.append("document.changed", payload)
+    return row
+
+
+@action("write_document", stream="grove", role="writer")
+def _write_text(change: Change, args: DocumentWritten) -> Document:
+    """Writes a document: all of it, or a part."""
+    document = _of(change, args.document)
+    edits_of = _edits(args)
+    name = named(document)
+    made = document_log.write(
+        change.writer,
+        document,
+        changing(edits_of, seen=args.revision, name=name),
+        by=change.actor.participant,
+        at=change.now,
+    )
+    return made.revision.document
+
+
+@action("restore_document", stream="grove", role="writer")
+def _restore(change: Change, args: DocumentRestored) -> Document:
+    """Makes the text of an earlier revision the newest one."""
+    document = _of(change, args.document)
+    text = queries.revision_of(document, args.revision).content.text
+    made = document_log.write(
+        change.writer,
+        document,
+        lambda now, _: documents.difference(now, text),
+        by=change.actor.participant,
+        at=change.now,
+    )
+    return made.revision.document
+
+
+def _of(change: Change, uid: str) -> Document:
+    found = documents_for(change.actor).select_related("grove").filter(uid=uid).first()
+    if found is None:
+        raise not_found("This document")
+    return found
+
+
+def _edits(args: DocumentWritten) -> Callable[[str, Sequence[Section]], list[Edit]]:
+    """What the one field that was given changes. INVALID_SYNTAX for none or several."""
+    given = [name for name in ("text", "append", "at", "section", "old") if _is_given(args, name)]
+    if len(given) != 1:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "A write has exactly one of text, append, at, section and old.",
+            hint="send one of them",
+        )
+    if args.text is not None:
+        return lambda text, _: documents.difference(text, args.text or "")
+    if args.append is not None:
+        return lambda text, _: documents.appended(text, args.append or "")
+    if args.old is not None:
+        return lambda text, _: words_replaced(text, args.old or "", args.new)
+    if args.section is not None:
+        section = Place("section", name=args.section.removeprefix("§"))
+        return lambda text, all_: documents.replaced_section(text, all_, section, args.content)
+    place = _place(args.at or "")
+    return lambda text, all_: documents.put_at(text, all_, place, args.content)
+
+
+def _is_given(args: DocumentWritten, name: str) -> bool:
+    return getattr(args, name) is not None
+
+
+def _place(written: str) -> Place:
+    line = written.removeprefix("line:")
+    if written in ("start", "end"):
+        return Place("start" if written == "start" else "end")
+    if line != written and line.isascii() and line.isdecimal() and 0 < int(line[:9]) < 10**8:
+        return Place("line", line=int(line))
+    if written[:1] == "§" and len(written) > 1:
+        return Place("section", name=written[1:].strip('"'))
+    raise CommandError(
+        "INVALID_SYNTAX",
+        f"{written[:40]!r} is not a place.",
+        hint="start, end, line:12 or §heading",
+    )

@@ -1,0 +1,396 @@
+"""Documents: looked at and written by lines in a tree, and made, written, renamed and restored by
+the pages and the API."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+from django.db.models import QuerySet
+
+from loom.access import Actor, documents_for
+from loom.commands import document_log
+from loom.commands.context import Context, Op, Reply, get_document, item_of
+from loom.commands.links import join, link_body
+from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.view import counted, escaped_for
+from loom.events.streams import Writer
+from loom.grammar.lines import age, excerpt
+from loom.grammar.lines import words as worded
+from loom.grammar.refs import Place
+from loom.grammar.slices import PART_LINES
+from loom.grammar.tokens import ParseError
+from loom.models import Document, Revision
+from loom.queries import documents as queries
+from loom.queries.documents import Shown, revision_seen, text_of
+from loom.rules import documents, identity
+from loom.rules.documents import Edit, Section, unpacked
+from loom.rules.errors import CommandError
+from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+
+Kind = Literal["note", "augment"]
+MOST_SECTIONS = 60  # that a view lists
+MOST_LISTED = 50
+
+
+def named(document: Document) -> str:
+    """`doc:"notes"`."""
+    title = document.title.replace("\\", "\\\\").replace('"', '\\"')
+    return f'doc:"{title}"'
+
+
+class ViewDocument(Args):
+    """What to view, and how much of it."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+    length: Annotated[
+        Literal["full", "summary"] | None, Written("choice", choices=("full", "summary"))
+    ] = None
+
+
+@command("view", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
+def view_document(context: Context, args: ViewDocument) -> Reply:
+    """Shows a document: its first words and its sections, with `full` all of it, or a part:
+    `view doc:"name" §heading`."""
+    document = get_document(context, args.ref)
+    try:
+        shown = text_of(document, args.ref.slice)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    context.seen[document.pk] = shown.revision.number
+    head = (
+        f"{named(document)} ({worded(document.words)} · "
+        f"updated {age(context.now, document.touched_at)} · revision {shown.revision.number})"
+    )
+    if args.ref.slice is not None:
+        said = [escaped_for(context.actor, shown.text)]
+        said += [f"({shown.clipped})"] if shown.clipped else []
+        head += f" · lines {shown.first}–{shown.last}" if shown.last >= shown.first else ""
+    elif args.length == "full":
+        said = [escaped_for(context.actor, shown.text)]
+    else:
+        said = [escaped_for(context.actor, one) for one in _summary(shown)]
+    return Reply(
+        "\n".join([head, *said]), refs=(f"doc:{document.uid}",), items=(item_of(document),)
+    )
+
+
+def _summary(shown: Shown) -> list[str]:
+    """The first words, and what can be viewed by itself."""
+    lines = [excerpt(shown.text[documents.body_start(shown.text) :])]
+    for one in shown.sections[:MOST_SECTIONS]:
+        first, last = documents.lines_of(shown.text, shown.sections, one)
+        indent = "  " * one.level
+        lines.append(f"{indent}§{one.id} {one.text} (lines {first}–{last})")
+    if len(shown.sections) > MOST_SECTIONS:
+        lines.append(f"  … and {len(shown.sections) - MOST_SECTIONS} more sections")
+    parts = -(-shown.last // PART_LINES)
+    if not shown.sections and parts > 1:
+        lines.append(f"  {shown.last:,} lines: part:1 to part:{parts}")
+    return lines
+
+
+class ListDocuments(Args):
+    """All documents."""
+
+    documents: Annotated[str, Written("word", lead="documents")]
+
+
+class ListDocument(Args):
+    """Of which document."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+    links: Annotated[bool, Written("flag", lead="links")] = False
+
+
+@command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
+def list_documents(context: Context, args: ListDocuments) -> Reply:
+    """Lists the documents that you may read here, the last written first."""
+    rows = list(documents_for(context.actor, context.tree)[: MOST_LISTED + 1])
+    lines = [f"→ {counted(len(rows[:MOST_LISTED]), 'document')}{':' if rows else ''}"]
+    for one in rows[:MOST_LISTED]:
+        kind = " · augment" if one.kind == "augment" else ""
+        ago = age(context.now, one.touched_at)
+        lines.append(f"  {named(one)} ({worded(one.words)} · updated {ago}{kind})")
+    if len(rows) > MOST_LISTED:
+        lines.append('  … (→ find "words" in:grove looks in all)')
+    refs = tuple(f"doc:{one.uid}" for one in rows[:MOST_LISTED])
+    return Reply("\n".join(lines), refs=refs)
+
+
+@command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
+def list_links(context: Context, args: ListDocument) -> Reply:
+    """Lists the links of a document."""
+    document = get_document(context, args.ref)
+    found = queries.links_of_document(context.actor, document, context.tree)
+    head = f"{named(document)} → {counted(len(found), 'link')}{':' if found else ''}"
+    lines = [f"  {identity.arrow(one.type)} {one.shown}" for one in found[:MOST_LISTED]]
+    refs = tuple(one.ref for one in found[:MOST_LISTED])
+    return Reply("\n".join([head, *lines]), refs=refs, items=(item_of(document),))
+
+
+# Writing by a line.
+
+
+class _Write(Args):
+    """Which document."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class WriteNew(_Write):
+    """The name and the text of a new document."""
+
+    new: Annotated[str, Written("word", lead="new")]
+    content: Annotated[str, Written("content")]
+
+
+class WriteAppend(_Write):
+    """What to add at the end."""
+
+    append: Annotated[str, Written("word", lead="append")]
+    content: Annotated[str, Written("content")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+class WriteAt(_Write):
+    """What to add, and where."""
+
+    content: Annotated[str, Written("content")]
+    at: Annotated[Place, Written("option", key="at", value="place")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+class WriteSection(_Write):
+    """The new body of a section."""
+
+    content: Annotated[str, Written("content")]
+    replace: Annotated[Place, Written("option", key="replace", value="place", shown="§section")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+class WriteWords(_Write):
+    """Which words to replace with which."""
+
+    replace: Annotated[str, Written("option", key="replace", value="quoted")]
+    new: Annotated[str, Written("option", key="with", value="quoted")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+_OF_WRITE: dict[str, Any] = {
+    "group": "Make",
+    "klass": "write",
+    "permissions": {LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS},
+    "stream": "grove",
+}
+
+
+@command("write", **_OF_WRITE)
+def write_new(context: Context, args: WriteNew) -> Reply:
+    """Makes a document, and links it to this tree."""
+    title = args.ref.name or args.ref.id
+    made = create(context.world, context.actor, title=title, text=args.content, now=context.now)
+    document = made.revision.document
+    link = join(context, item_of(document), item_of(context.tree), "related")
+    ends = (f"doc:{document.uid}", f"tree:{context.tree.uid}")
+    context.world.append("link.added", {"link": link_body(link, *ends)})
+    return _written(context, "created", made)
+
+
+@command("write", **_OF_WRITE)
+def write_append(context: Context, args: WriteAppend) -> Reply:
+    """Adds a paragraph at the end of a document."""
+    return _write(
+        context, args, "appended to", lambda text, _: documents.appended(text, args.content)
+    )
+
+
+@command("write", **_OF_WRITE)
+def write_at(context: Context, args: WriteAt) -> Reply:
+    """Adds text at the start, the end, before a line (`at:line:12`), or at the end of a section
+    (`at:§heading`)."""
+    return _write(
+        context,
+        args,
+        "wrote to",
+        lambda text, sections: documents.put_at(text, sections, args.at, args.content),
+        observed=True,
+    )
+
+
+@command("write", **_OF_WRITE)
+def write_section(context: Context, args: WriteSection) -> Reply:
+    """Replaces the body of a section, below its heading."""
+    if args.replace.kind != "section":
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "replace: takes a section or quoted words.",
+            hint='write replace:§heading, or replace:"old" with:"new"',
+        )
+    return _write(
+        context,
+        args,
+        "wrote to",
+        lambda text, sections: documents.replaced_section(
+            text, sections, args.replace, args.content
+        ),
+        observed=True,
+    )
+
+
+@command("write", **_OF_WRITE)
+def write_words(context: Context, args: WriteWords) -> Reply:
+    """Replaces words that are in the document exactly once."""
+    return _write(
+        context,
+        args,
+        "wrote to",
+        lambda text, _: words_replaced(text, args.replace, args.new),
+        observed=True,
+    )
+
+
+def words_replaced(text: str, old: str, new: str) -> list[Edit]:
+    """The edit that replaces words. CONFLICT where they are not in the text exactly once."""
+    times = text.count(old) if old else 0
+    if times != 1:
+        raise CommandError(
+            "CONFLICT",
+            f"These words are in the document {counted(times, 'time')}.",
+            hint="quote more of the text around them" if times else "look at the document first",
+        )
+    at = text.index(old)
+    return [Edit(at, at + len(old), new)]
+
+
+def _write(
+    context: Context,
+    args: WriteAppend | WriteAt | WriteSection | WriteWords,
+    said: str,
+    edits_of: Callable[[str, Sequence[Section]], list[Edit]],
+    *,
+    observed: bool = False,
+) -> Reply:
+    """Writes a document that exists; `observed`: by the revision that this workspace last saw."""
+    if args.ref.slice is not None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "A line writes a whole document.",
+            hint="name the place: at:§heading or replace:§heading",
+        )
+    document = get_document(context, args.ref)
+    seen = args.revision
+    if observed and seen is None:
+        seen = revision_seen(context.workspace, document)
+    made = document_log.write(
+        context.world,
+        document,
+        changing(edits_of, seen=seen, name=named(document)),
+        by=context.actor.participant,
+        at=context.now,
+    )
+    return _written(context, said, made)
+
+
+def changing(
+    edits_of: Callable[[str, Sequence[Section]], list[Edit]], *, seen: int | None, name: str
+) -> document_log.Change:
+    """A change for `document_log.write` that refuses CONFLICT where the document is not as it was
+    in the revision `seen` (0: never seen; None: that does not matter)."""
+
+    def change(text: str, newest: Revision) -> Sequence[Edit]:
+        if seen == 0:
+            raise CommandError(
+                "CONFLICT", f"You have not looked at {name} yet.", hint=f"→ view {name} full"
+            )
+        if seen is not None and seen != newest.number:
+            raise CommandError(
+                "CONFLICT",
+                f"{name} has changed since revision {seen}: {newest.by.name} wrote revision "
+                f"{newest.number}.",
+                hint=f"→ view {name} full, then repeat",
+            )
+        try:
+            return edits_of(text, unpacked(newest.sections))
+        except ParseError as bad:
+            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+
+    return change
+
+
+def _written(context: Context, said: str, made: document_log.Made) -> Reply:
+    document, revision = made.revision.document, made.revision
+    op: Op = {"op": "document", "document": document.pk, "at": revision.number}
+    return Reply(
+        f"✓ {said} {named(document)} (now {worded(revision.words)}, revision {revision.number})",
+        refs=(f"doc:{document.uid}",),
+        items=(item_of(document),),
+        inverse=({**op, "to": revision.number - 1},),
+    )
+
+
+def undo_write(context: Context, op: Op) -> Op:
+    """The text of before a write, as a new revision; returns the inverse. CONFLICT where somebody
+    has written since."""
+    document = Document.objects.select_related("grove").get(pk=op["document"])
+    before = queries.revision_of(document, op["to"]).content.text if op["to"] else ""
+
+    def change(text: str, newest: Revision) -> Sequence[Edit]:
+        if newest.number != op["at"]:
+            raise CommandError(
+                "CONFLICT",
+                f"{named(document)} has since been changed by {newest.by.name}.",
+                hint="look first; → undo step:n undoes another step",
+            )
+        return documents.difference(text, before)
+
+    with context.grove_stream() as writer:
+        by = context.actor.participant
+        made = document_log.write(writer, document, change, by=by, at=context.now)
+    return {**op, "at": made.revision.number, "to": op["at"]}
+
+
+def create(  # of a line and of an action
+    writer: Writer, actor: Actor, *, title: str, text: str, now: Any, kind: Kind = "note"
+) -> document_log.Made:
+    name = checked_title(title)
+    demand_free(actor, name, None)
+    made = Document(
+        grove=actor.grove,
+        title=name,
+        title_key=queries.title_key(name),
+        kind=kind,
+        maker=actor.participant,
+        made_at=now,
+        touched_at=now,
+    )
+    return document_log.create(writer, made, text, by=actor.participant, at=now)
+
+
+def checked_title(title: str) -> str:
+    name = " ".join(title.split())
+    if not name or len(name) > documents.MAX_TITLE or "\0" in name:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A title has 1 to {documents.MAX_TITLE} characters.",
+            hint="such as Notes on Marie",
+        )
+    return name
+
+
+def demand_free(actor: Actor, title: str, own: Document | None) -> None:
+    rows: QuerySet[Document] = Document.objects.filter(
+        grove=actor.grove, title_key=queries.title_key(title)
+    )
+    if rows.exclude(pk=own.pk if own else 0).exists():
+        raise CommandError(
+            "CONFLICT",
+            f"There is already a document called {title!r}.",
+            hint="choose another title, or → write to that one",
+        )

@@ -1,0 +1,130 @@
+"""Documents, their revisions, and the log of updates that people and agents type into them."""
+
+from django.db import models
+
+from loom.models.base import PublicIdentity
+from loom.models.groves import Grove, Participant
+from loom.models.workspaces import Workspace
+
+
+class Document(PublicIdentity):
+    """A text of a grove that several can write at once. `revision` is the number of its newest
+    revision, `words` are counted there; `head` is the last seq of its updates, and `settled` the
+    last one that a revision has taken in."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="documents")
+    title = models.CharField(max_length=200)
+    title_key = models.CharField(max_length=400)  # the title, whatever its case
+    kind = models.CharField(max_length=8, default="note")  # note or augment
+    maker = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+    made_at = models.DateTimeField()
+    touched_at = models.DateTimeField()
+    revision = models.IntegerField(default=0)
+    words = models.IntegerField(default=0)
+    head = models.BigIntegerField(default=0)
+    settled = models.BigIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-touched_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["grove", "title_key"], name="document_title_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class DocumentText(models.Model):
+    """A text that revisions of a document have: stored once, however many of them it is in."""
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="texts", db_index=False)
+    sha256 = models.CharField(max_length=64)
+    text = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["document", "sha256"], name="document_text_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.sha256
+
+
+class Revision(models.Model):
+    """A document as it was. Never changed once it is stored.
+
+    `sections` are its headings with the ids that they keep (`loom.rules.documents`), `authors`
+    the public ids of those who wrote since the revision before, `seq` the last update in it.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="revisions", db_index=False)
+    number = models.IntegerField()
+    content = models.ForeignKey(DocumentText, models.PROTECT, related_name="+", db_index=False)
+    length = models.IntegerField()  # in code points
+    words = models.IntegerField()
+    sections = models.JSONField(default=list)
+    by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+    authors = models.JSONField(default=list)
+    restored = models.IntegerField(null=True)  # the number of the revision that it brings back
+    seq = models.BigIntegerField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["document_id", "number"]
+        constraints = [models.UniqueConstraint(fields=["document", "number"], name="revision_once")]
+
+    def __str__(self) -> str:
+        return f"revision {self.number}"
+
+
+class DocumentUpdate(models.Model):
+    """What was typed into a document, as an update of Yjs; only added to. `authors` are the public
+    ids of those whose changes it holds."""
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="updates", db_index=False)
+    seq = models.BigIntegerField()
+    update = models.BinaryField()
+    authors = models.JSONField(default=list)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["document_id", "seq"]
+        constraints = [models.UniqueConstraint(fields=["document", "seq"], name="update_once")]
+
+    def __str__(self) -> str:
+        return f"update {self.seq}"
+
+
+class DocumentState(models.Model):
+    """All updates of a document up to `seq` in one, so that it opens without reading them all."""
+
+    document = models.OneToOneField(
+        Document, models.CASCADE, primary_key=True, related_name="state"
+    )
+    seq = models.BigIntegerField()
+    state = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"state at {self.seq}"
+
+
+class DocumentView(models.Model):
+    """Which revision of a document a workspace was last shown: what it goes by when it writes."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(
+        Workspace, models.CASCADE, related_name="documents", db_index=False
+    )
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    revision = models.IntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "document"], name="document_view_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id}: {self.revision}"

@@ -1,0 +1,237 @@
+"""Documents for somebody: lists, their texts and sections, revisions and what changed between
+them.
+
+For whoever sends texts to models: `document_of` finds the document of a ref, `text_of` its newest
+revision, or the part that a slice names.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db.models import F, Q, QuerySet
+
+from loom import access
+from loom.access import Actor, documents_for
+from loom.grammar.lines import excerpt
+from loom.grammar.refs import Ref, Slice
+from loom.models import (
+    Document,
+    DocumentState,
+    DocumentUpdate,
+    DocumentView,
+    Link,
+    Node,
+    Revision,
+    Tree,
+    Workspace,
+)
+from loom.queries.lookup import withheld
+from loom.rules import documents, identity
+from loom.rules.documents import Section, unpacked
+from loom.rules.errors import not_found
+
+CHUNK = 500  # updates that are read at once
+WITHHELD = "(left out of what models are sent)"
+
+
+def newest(document: Document) -> Revision:
+    """The newest revision, with its text."""
+    return revision_of(document, document.revision)
+
+
+def revision_of(document: Document, number: int) -> Revision:
+    """The revision of that number, with its text. NOT_FOUND where there is none."""
+    rows = Revision.objects.select_related("content", "by")
+    found = rows.filter(document=document, number=number).first()
+    if found is None:
+        raise not_found(f"Revision {number}", f"there are 1 to {document.revision}")
+    found.document = document
+    return found
+
+
+def updates_after(document_id: int, seq: int) -> Iterator[tuple[int, bytes]]:
+    """The updates of the log after a seq, in order, each with its seq; from the start, the stored
+    state stands for all that it holds."""
+    if seq == 0:
+        state = DocumentState.objects.filter(document=document_id).first()
+        if state is not None:
+            seq = state.seq
+            yield seq, bytes(state.state)
+    rows = DocumentUpdate.objects.filter(document=document_id).order_by("seq")
+    while page := list(rows.filter(seq__gt=seq).values_list("seq", "update")[:CHUNK]):
+        for number, update in page:
+            yield number, bytes(update)
+        seq = page[-1][0]
+
+
+def heads(ids: Sequence[int]) -> dict[int, int]:
+    """The last seq of the log of each document; one query."""
+    return dict(Document.objects.filter(pk__in=ids).values_list("pk", "head"))
+
+
+def document_of(actor: Actor, tree: Tree | None, ref: Ref) -> Document:
+    """The document that a ref names, by id or by title, for somebody in a tree. NOT_FOUND where
+    there is none, or none that they may read."""
+    rows = documents_for(actor, tree).select_related("grove", "maker")
+    word = ref.name or ref.id
+    by_title = Q(title_key=title_key(word))
+    found = list(rows.filter(by_title if ref.name else Q(uid=ref.id) | by_title)[:2])
+    if not found:
+        raise not_found(f'doc:"{word}"', _known(actor, tree))
+    chosen = next((one for one in found if one.uid == ref.id), found[0])
+    chosen.grove = actor.grove
+    return chosen
+
+
+def _known(actor: Actor, tree: Tree | None) -> str:
+    titles = documents_for(actor, tree).values_list("title", flat=True)[:5]
+    named = " or ".join(f'doc:"{title}"' for title in titles)
+    return named or '→ write doc:"name" new makes one'
+
+
+def title_key(title: str) -> str:
+    """What titles of one grove differ in."""
+    return title.casefold()[: documents.MAX_TITLE * 2]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A document, or the part of it that was asked for, as its newest revision has it."""
+
+    document: Document
+    revision: Revision
+    text: str
+    first: int  # line, from 1
+    last: int
+    clipped: str = ""
+
+    @property
+    def sections(self) -> list[Section]:
+        """The headings of the whole document."""
+        return unpacked(self.revision.sections)
+
+
+def text_of(document: Document, part: Slice | None = None) -> Shown:
+    """The newest text of a document that the caller may read, or a part of it. Raises ParseError
+    for a section that is not there, or that several headings name."""
+    revision = newest(document)
+    whole = revision.content.text
+    if part is None:
+        return Shown(document, revision, whole, 1, whole.count("\n") + 1)
+    found = documents.cut(whole, unpacked(revision.sections), part)
+    return Shown(document, revision, found.text, found.first, found.last, found.clipped)
+
+
+def revision_seen(workspace: Workspace, document: Document) -> int:
+    """The revision that the workspace was last shown; 0: none."""
+    rows = DocumentView.objects.filter(workspace=workspace.pk, document=document)
+    return rows.values_list("revision", flat=True).first() or 0
+
+
+def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Shown]:
+    """Those documents with the query in their title or text, the best first; one query. Texts are
+    looked through one by one: a grove has few documents."""
+    wanted = query.casefold().strip()
+    found: list[tuple[int, Shown]] = []
+    rows = Revision.objects.filter(number=F("document__revision"))
+    rows = rows.filter(document__in=among.order_by()).select_related("by")
+    for row in rows.select_related("document__grove", "content").iterator(CHUNK):
+        text = row.content.text
+        times = text.casefold().count(wanted) + 10 * (wanted in row.document.title.casefold())
+        if times:
+            found.append((times, Shown(row.document, row, text, 1, text.count("\n") + 1)))
+    found.sort(key=lambda one: -one[0])
+    return [shown for _, shown in found[:limit]]
+
+
+def revisions(document: Document) -> QuerySet[Revision]:
+    """The revisions of a document, newest first, without their texts."""
+    rows = Revision.objects.filter(document=document).select_related("by", "content")
+    return rows.defer("content__text").order_by("-number")
+
+
+# What changed between two revisions, word by word.
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of two texts: the same in both (`kind` same), or only in one (old, new)."""
+
+    kind: str
+    text: str
+
+
+def difference(before: str, after: str) -> list[Piece]:
+    """Both texts in pieces, in order."""
+    pieces: list[Piece] = []
+    at = 0
+    for edit in documents.difference(before, after):
+        pieces += _piece("same", before[at : edit.start])
+        pieces += _piece("old", before[edit.start : edit.end])
+        pieces += _piece("new", edit.text)
+        at = edit.end
+    return [*pieces, *_piece("same", before[at:])]
+
+
+def _piece(kind: str, text: str) -> list[Piece]:
+    return [Piece(kind, text)] if text else []
+
+
+# What a document is linked to.
+
+
+@dataclass(frozen=True)
+class LinkSeen:
+    """A link from the side of a document: its type, the other end as a line names it, and as it
+    is shown."""
+
+    type: str
+    ref: str
+    shown: str
+    uid: str
+
+
+def links_of_document(actor: Actor, document: Document, here: Tree | None) -> list[LinkSeen]:
+    """The links of a document, oldest first; ends that the actor may not see are left out. At
+    most six queries."""
+    own = identity.of_document(document.pk)
+    rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
+    found = [
+        (link, link.target_id if link.source_id == own else link.source_id)
+        for link in rows.order_by("id")
+    ]
+    ends = {far for _, far in found}
+    trees = {
+        one.pk: one for one in access.trees_for(actor).filter(pk__in=map(identity.home_of, ends))
+    }
+    nodes = Node.objects.in_bulk(
+        [key for one in ends if (key := identity.node_id(one)) is not None]
+    )
+    papers = documents_for(actor, here).in_bulk(
+        [key for one in ends if (key := identity.document_id(one)) is not None]
+    )
+    seen = []
+    for link, far in found:
+        kind = link.type if link.source_id == own else identity.reverse_of(link.type)
+        node, tree = nodes.get(far), trees.get(identity.home_of(far))
+        paper = papers.get(identity.document_id(far) or 0)
+        if paper is not None:
+            seen.append(LinkSeen(kind, f"doc:{paper.uid}", f'doc:"{paper.title}"', link.uid))
+        elif tree is not None and node is not None:
+            away = "" if here is not None and tree.pk == here.pk else f"tree:{tree.uid} node:"
+            place = f' in tree:"{tree.title}"' if away else ""
+            is_gone = bool(withheld(actor, [node.pk]))
+            said = f"[{node.local_id}]{place} {WITHHELD if is_gone else excerpt(node.text, 12)}"
+            seen.append(LinkSeen(kind, f"{away}{node.local_id}", said, link.uid))
+        elif tree is not None:
+            seen.append(LinkSeen(kind, f"tree:{tree.uid}", f'tree:"{tree.title}"', link.uid))
+    return seen
+
+
+def trees_linked(actor: Actor, document: Document) -> QuerySet[Tree]:
+    """The trees that the document is linked to, or nodes of which it is linked to."""
+    own = identity.of_document(document.pk)
+    links = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
+    ends = {one for pair in links.values_list("source", "target") for one in pair}
+    homes = {identity.home_of(one) for one in ends} - {0}
+    return access.trees_for(actor).filter(pk__in=homes, grove=document.grove).order_by("pk")

@@ -1,0 +1,295 @@
+"""The text of a document: its sections and their lasting ids, what a write changes, front matter,
+and what it embeds. Pure."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from loom.grammar.refs import Place, Slice
+from loom.grammar.slices import Cut, get, headings_of
+from loom.grammar.tokens import ParseError, short, unread
+
+MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, as of a node
+MAX_TITLE = 200
+MOST_KEYS = 40
+
+_FRONT = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_ENTRY = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
+_EMBED = re.compile(r"!\[\[([^\[\]\n]{1,300})\]\]")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading: its id, which it keeps from revision to revision, its level 1 to 6, its text, and
+    its line from 0."""
+
+    id: str
+    level: int
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Characters from `start` to `end` (code points) that `text` replaces."""
+
+    start: int
+    end: int
+    text: str
+
+
+def count_words(text: str) -> int:
+    """The number of words, without front matter."""
+    return len(text[body_start(text) :].split())
+
+
+# Front matter: what stands between two lines of dashes at the start of the text.
+
+
+def body_start(text: str) -> int:
+    """The place after the front matter; 0 where there is none."""
+    found = _FRONT.match(text)
+    return found.end() if found else 0
+
+
+def front_matter(text: str) -> dict[str, tuple[str, ...]]:
+    """The entries of the front matter, by name in lower case: `keys: a, b`, `keys: [a, b]`, or a
+    list of lines that begin with `- `. {} where there is none."""
+    found = _FRONT.match(text)
+    entries: dict[str, tuple[str, ...]] = {}
+    last = ""
+    for line in (found[1] if found else "").splitlines():
+        entry = _ENTRY.fullmatch(line.rstrip())
+        if entry and len(entries) < MOST_KEYS:
+            last = entry[1].lower()
+            entries[last] = _values(entry[2])
+        elif last and line.lstrip().startswith("- "):
+            entries[last] = (*entries[last], _unquoted(line.lstrip()[2:]))
+    return entries
+
+
+def _values(written: str) -> tuple[str, ...]:
+    written = written.strip()
+    if written[:1] == "[" and written[-1:] == "]":
+        written = written[1:-1]
+    return tuple(one for part in written.split(",") if (one := _unquoted(part)))
+
+
+def _unquoted(written: str) -> str:
+    word = written.strip()
+    return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
+
+
+def embeds_of(text: str) -> list[str]:
+    """What the text embeds, in order, each once: `a7x2` of `![[a7x2]]`."""
+    return list(dict.fromkeys(match[1].strip() for match in _EMBED.finditer(text)))
+
+
+def split_at_embeds(line: str) -> list[str]:
+    """A line in pieces: text and what is embedded in turn, beginning and ending with text."""
+    return _EMBED.split(line)
+
+
+# Sections. A heading keeps its id when it is moved, and when it is reworded in its place.
+
+
+def sections_of(text: str, before: Sequence[Section] = ()) -> list[Section]:
+    """The sections of a text. Headings that `before` had keep their ids: those with the same words,
+    and those whose words were changed between headings that stayed. No id names two."""
+    headings = headings_of(text.split("\n"))
+    ids = _kept([(one.level, one.text) for one in headings], before)
+    taken = {one for one in ids if one} | {one.id for one in before}
+    sections = []
+    for heading, kept in zip(headings, ids, strict=True):
+        own = kept or _free(heading.id or "section", taken)
+        taken.add(own)
+        sections.append(Section(own, heading.level, heading.text, heading.line))
+    return sections
+
+
+def _kept(now: list[tuple[int, str]], before: Sequence[Section]) -> list[str]:
+    old = [(one.level, one.text) for one in before]
+    ids = [""] * len(now)
+    left = set(range(len(old)))
+    loose: list[tuple[range, range]] = []
+    for tag, a, b, c, d in SequenceMatcher(None, old, now, autojunk=False).get_opcodes():
+        if tag == "equal":
+            for was, place in zip(range(a, b), range(c, d), strict=True):
+                ids[place] = before[was].id
+                left.discard(was)
+        elif tag == "replace":
+            loose.append((range(a, b), range(c, d)))
+    for place, heading in enumerate(now):  # moved
+        same = [was for was in sorted(left) if old[was][1] == heading[1]]
+        if not ids[place] and same:
+            ids[place] = before[same[0]].id
+            left.discard(same[0])
+    for were, places in loose:  # reworded
+        free = [place for place in places if not ids[place]]
+        for was, place in zip([one for one in were if one in left], free, strict=False):
+            ids[place] = before[was].id
+            left.discard(was)
+    return ids
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    number, own = 1, wanted
+    while own in taken:
+        number += 1
+        own = f"{wanted}-{number}"
+    return own
+
+
+def packed(sections: Sequence[Section]) -> list[list[object]]:
+    """Sections as a revision stores them."""
+    return [[one.id, one.level, one.text, one.line] for one in sections]
+
+
+def unpacked(stored: Sequence[Sequence[object]]) -> list[Section]:
+    """The sections that a revision has stored."""
+    return [Section(str(a), int(str(b)), str(c), int(str(d))) for a, b, c, d in stored]
+
+
+def section_named(sections: Sequence[Section], name: str) -> Section:
+    """The section with that id or heading, whatever its case. Raises ParseError: NOT_FOUND, or
+    INVALID_SYNTAX where several have the heading."""
+    wanted = " ".join(name.casefold().split())
+    by_id = [one for one in sections if one.id == wanted]
+    found = by_id or [one for one in sections if " ".join(one.text.casefold().split()) == wanted]
+    if not found:
+        known = ", ".join(f"§{one.id}" for one in sections[:10])
+        raise ParseError(
+            "NOT_FOUND",
+            f"There is no section §{short(name)}.",
+            f"there are {known}" if known else "there are no headings; use part:1 or lines:1-9",
+        )
+    if len(found) > 1:
+        raise unread(
+            f"{len(found)} sections are called §{short(name)}.",
+            "write " + " or ".join(f"§{one.id}" for one in found[:10]),
+        )
+    return found[0]
+
+
+def lines_of(text: str, sections: Sequence[Section], section: Section) -> tuple[int, int]:
+    """The first and last line of a section, from 1: to the next heading of its level or above,
+    without blank lines at its end."""
+    lines = text.split("\n")
+    after = (one.line for one in sections if one.line > section.line)
+    levels = {one.line: one.level for one in sections}
+    last = next((line for line in after if levels[line] <= section.level), len(lines))
+    while last > section.line + 1 and not lines[last - 1].strip():
+        last -= 1
+    return section.line + 1, last
+
+
+def cut(text: str, sections: Sequence[Section], part: Slice) -> Cut:
+    """What a slice shows of a text; a section is found by its lasting id too. Raises ParseError."""
+    if part.kind == "section":
+        found = section_named(sections, part.name)
+        first, last = lines_of(text, sections, found)
+        part = replace(part, kind="lines", name="", first=first, last=last)
+    return get(text, part)
+
+
+# What a write changes.
+
+
+def appended(text: str, content: str) -> list[Edit]:
+    """Content at the end, as paragraphs of its own."""
+    end = len(text)
+    return [Edit(end, end, _gap(text) + content)]
+
+
+def _gap(before: str) -> str:
+    """What parts a text from a paragraph after it."""
+    if not before:
+        return ""
+    return "" if before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"
+
+
+def put_at(text: str, sections: Sequence[Section], place: Place, content: str) -> list[Edit]:
+    """Content at the start, the end, before a line, or at the end of a section. Raises
+    ParseError."""
+    if place.kind == "end":
+        return appended(text, content)
+    starts = line_starts(text)
+    if place.kind == "section":
+        section = section_named(sections, place.name)
+        last = lines_of(text, sections, section)[1]
+        end = starts[last] - 1 if last < len(starts) else len(text)
+        return [Edit(end, end, f"\n\n{content}")]
+    line = 1 if place.kind == "start" else place.line
+    if line > len(starts):
+        raise ParseError(
+            "NOT_FOUND", f"There is no line {line}; the text has {len(starts)}.", "use at:end"
+        )
+    at = starts[line - 1]
+    return [Edit(at, at, content if content.endswith("\n") else f"{content}\n")]
+
+
+def replaced_section(
+    text: str, sections: Sequence[Section], place: Place, content: str
+) -> list[Edit]:
+    """The body of a section replaced: what is below its heading. Raises ParseError."""
+    section = section_named(sections, place.name)
+    first, last = lines_of(text, sections, section)
+    starts = line_starts(text)
+    start = starts[first] - 1 if first < len(starts) else len(text)
+    end = starts[last] - 1 if last < len(starts) else len(text)
+    body = content.strip("\n")
+    return [Edit(start, max(start, end), f"\n\n{body}" if body else "")]
+
+
+def line_starts(text: str) -> list[int]:
+    """Where each line begins."""
+    starts = [0]
+    starts += [match.end() for match in re.finditer("\n", text)]
+    return starts
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """The text with the edits, which do not overlap, made."""
+    for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: one.start] + one.text + text[one.end :]
+    return text
+
+
+MOST_PIECES = 4000  # between the ends that are the same; above, all of it is one edit
+_PIECES = re.compile(r"\w+|\s+|.", re.DOTALL)
+
+
+def difference(before: str, after: str) -> list[Edit]:
+    """Edits that make one text of another, few and short: what others type in the meantime
+    elsewhere is not touched by them."""
+    if before == after:
+        return []
+    head = _common(before, after)
+    tail = _common(before[head:][::-1], after[head:][::-1])
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    one, two = _PIECES.findall(old), _PIECES.findall(new)
+    if not old or not new or max(len(one), len(two)) > MOST_PIECES:
+        return [Edit(head, head + len(old), new)]
+    at, to = _places(one, head), _places(two, 0)
+    matcher = SequenceMatcher(None, one, two, autojunk=False)
+    return [
+        Edit(at[a], at[b], new[to[c] : to[d]])
+        for tag, a, b, c, d in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def _common(one: str, two: str) -> int:
+    low, high = 0, min(len(one), len(two))
+    while low < high:  # by halves: comparing slices is quicker than characters
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
+    return low
+
+
+def _places(pieces: list[str], start: int) -> list[int]:
+    places = [start]
+    for piece in pieces:
+        places.append(places[-1] + len(piece))
+    return places

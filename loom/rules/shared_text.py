@@ -1,0 +1,203 @@
+"""The server's copy of a text that several type in, held by pycrdt. Here alone positions are
+converted: pycrdt counts bytes of UTF-8, everything else in Heddle code points."""
+
+from collections.abc import Iterable, Sequence
+
+from pycrdt import Doc, Text, TextEvent, create_update_message, merge_updates
+
+from loom.rules.documents import MAX_BYTES, Edit
+
+NAME = "text"  # of the shared text, in every document
+EMPTY = b"\x00\x00"  # an update that changes nothing
+MOST_UPDATE = MAX_BYTES + 1024 * 1024  # bytes of one update
+
+__all__ = ["EMPTY", "MOST_UPDATE", "NAME", "HostileError", "SharedText", "create_update_message"]
+
+
+class HostileError(Exception):
+    """An update that is no update, or would make of a document what no document is."""
+
+
+def byte_offset(text: str, at: int) -> int:
+    """The place of a code point, counted in bytes of UTF-8."""
+    return len(text[:at].encode())
+
+
+class SharedText:
+    """One text with its history. For one thread at a time.
+
+    Updates from outside are tried on a second copy first: pycrdt may panic on a hostile one, and
+    what a panic leaves behind is thrown away.
+    """
+
+    def __init__(self, updates: Iterable[bytes] = ()) -> None:
+        self._copy = _Copy(updates)
+        self._trial: _Copy | None = None
+
+    @classmethod
+    def born(cls, text: str) -> "tuple[SharedText, bytes]":
+        """A new text, and the update that it begins with."""
+        made = cls()
+        return made, made.edit([Edit(0, 0, text)]) if text else EMPTY
+
+    @property
+    def text(self) -> str:
+        """The text as it is now."""
+        return str(self._copy.text)
+
+    @property
+    def vector(self) -> bytes:
+        """What this copy has, as a state vector of Yjs."""
+        return self._copy.doc.get_state()
+
+    def state(self, vector: bytes | None = None) -> bytes:
+        """All that a copy with that state vector lacks, as one update; without one: all there is.
+        Raises HostileError for what is no state vector."""
+        doc = self._copy.doc
+        try:
+            return doc.get_update() if vector is None else doc.get_update(vector)
+        except BaseException as error:
+            _raise_unless_pycrdt(error)
+            raise HostileError("the state vector cannot be read") from None
+
+    def edit(self, edits: Sequence[Edit]) -> bytes:
+        """Makes edits of the current text in one transaction; the update that they are."""
+        before, text = self.text, self._copy.text
+        with self._copy.doc.transaction():
+            for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
+                start, end = byte_offset(before, one.start), byte_offset(before, one.end)
+                if end > start:
+                    del text[start:end]
+                if one.text:
+                    text.insert(start, one.text)
+        return self._followed(self._copy.taken())
+
+    def apply(self, update: bytes) -> bytes:
+        """Applies an update of the log; what it changed, as an update."""
+        try:
+            self._copy.doc.apply_update(update)
+        except BaseException as error:
+            _raise_unless_pycrdt(error)
+            raise HostileError("the update cannot be read") from None
+        return self._followed(self._copy.taken())
+
+    def _followed(self, changed: bytes) -> bytes:
+        """The change, made in the copy for trials as well."""
+        if self._trial is not None and changed != EMPTY:
+            self._trial.doc.apply_update(changed)
+            self._trial.taken()
+        return changed
+
+    def try_update(self, update: bytes) -> bytes:
+        """Applies an update from outside, if all is well with it; what it changed (EMPTY: nothing
+        that was not there already). Raises HostileError, and changes nothing."""
+        if len(update) > MOST_UPDATE:
+            raise HostileError("the update is too large")
+        if self._trial is None:
+            self._trial = _Copy([self._copy.doc.get_update()])
+        try:
+            self._trial.doc.apply_update(update)
+            self._trial.check()
+            changed = self._trial.taken()
+        except BaseException as error:
+            self._trial = None
+            _raise_unless_pycrdt(error)
+            if isinstance(error, HostileError):
+                raise
+            raise HostileError("the update cannot be read") from None
+        if changed != EMPTY:
+            self._copy.doc.apply_update(changed)
+            self._copy.taken()
+        return changed
+
+    def lacks(self, update: bytes) -> bool:
+        """Whether an update of one client goes on from what this copy does not have. Applied too
+        early, pycrdt would lose letters; the client is asked for all of it instead."""
+        try:
+            clients, at = _number(update, 0)
+            if clients != 1:
+                return False
+            _, at = _number(update, at)
+            client, at = _number(update, at)
+            clock, _ = _number(update, at)
+        except (IndexError, ValueError):
+            return False
+        return clock > _clocks(self.vector).get(client, 0)
+
+
+class _Copy:
+    """A document of pycrdt, with what was changed in it since it was last asked."""
+
+    def __init__(self, updates: Iterable[bytes]) -> None:
+        self.doc: Doc[Text] = Doc()
+        self.text: Text = self.doc.get(NAME, type=Text)
+        for update in updates:
+            if update != EMPTY:
+                self.doc.apply_update(update)
+        self._made: list[bytes] = []
+        self._inserted: list[object] = []
+        self.doc.observe(lambda event: self._made.append(event.update))
+        self.text.observe(self._note)
+
+    def _note(self, event: TextEvent) -> None:
+        delta: list[dict[str, object]] = getattr(event, "delta")  # noqa: B009 (it has no type)
+        self._inserted += [one["insert"] for one in delta if "insert" in one]
+
+    def taken(self) -> bytes:
+        """What was changed since the last call, as one update."""
+        changed = joined(self._made)
+        self._made, self._inserted = [], []
+        return changed
+
+    def check(self) -> None:
+        """Refuses what was inserted since the last call, if it is no plain text or too long."""
+        if set(self.doc.keys()) - {NAME}:
+            raise HostileError(f"only the text {NAME!r} is kept")
+        for one in self._inserted:
+            if not isinstance(one, str):
+                raise HostileError("the text contains something that is no text")
+            if "\0" in one:
+                raise HostileError("the text contains U+0000")
+        if len(self.text) > MAX_BYTES:
+            raise HostileError("the text would be too long")
+
+
+def joined(updates: Sequence[bytes]) -> bytes:
+    """Updates in one, in their order; EMPTY of none."""
+    several = [one for one in updates if one != EMPTY]
+    if len(several) < 2:
+        return several[0] if several else EMPTY
+    merged: bytes = merge_updates(*several)
+    return merged
+
+
+def _raise_unless_pycrdt(error: BaseException) -> None:
+    """Lets through what must never be swallowed. A panic of pycrdt is no Exception."""
+    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
+        raise error
+
+
+# The numbers of Yjs: seven bits a byte, the lowest first.
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("the number is too large")
+
+
+def _clocks(vector: bytes) -> dict[int, int]:
+    """How far a state vector has come with each client."""
+    many, at = _number(vector, 0)
+    found: dict[int, int] = {}
+    for _ in range(many):
+        client, at = _number(vector, at)
+        found[client], at = _number(vector, at)
+    return found

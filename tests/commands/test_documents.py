@@ -1,0 +1,322 @@
+"""Documents by lines: written, looked at, found, linked, marked, and undone."""
+
+import pytest
+
+from loom.access import Actor, acting_as, documents_for, get_actor
+from loom.commands import document_actions as documents
+from loom.commands.execute import Request, execute_line
+from loom.grammar.refs import Ref, parse_ref
+from loom.models import (
+    Document,
+    DocumentText,
+    Event,
+    Link,
+    Mark,
+    Participant,
+    Revision,
+    Step,
+    Tree,
+    User,
+)
+from loom.queries.documents import document_of, newest, text_of
+from loom.rules.errors import CommandError
+from tests.commands.conftest import Say
+from tests.two_groves import TwoGroves
+
+pytestmark = pytest.mark.django_db
+
+NOTES = "# Motive\n\nShe wanted the tower.\n\n## Doubt\n\nDid she?\n\n# Means\n\nA key."
+
+
+def _made(say: Say, text: str = NOTES) -> Document:
+    say(f'write doc:"notes" new\n{text}\n←')
+    return Document.objects.get(title="notes")
+
+
+def _text(document: Document) -> str:
+    document.refresh_from_db()
+    return newest(document).content.text
+
+
+def test_a_line_makes_a_document_that_is_linked_to_its_tree(say: Say, tree: Tree) -> None:
+    reply = say(f'write doc:"notes" new\n{NOTES}\n←')
+    assert reply.reply == '✓ created doc:"notes" (now 14 words, revision 1)'
+    document = Document.objects.get()
+    assert reply.body["refs"] == [f"doc:{document.uid}"]
+    assert reply.body["stream"] == f"grove:{tree.grove.uid}"
+    kinds = Event.objects.filter(stream__name=f"grove:{tree.grove.uid}").values_list("kind")
+    assert [kind for (kind,) in kinds] == ["document.added", "link.added"]
+    assert Link.objects.get().source_id == -document.pk
+
+
+def test_a_title_is_taken_whatever_its_case(say: Say) -> None:
+    _made(say)
+    with pytest.raises(CommandError, match="already a document called 'NOTES'") as refused:
+        say('write doc:"NOTES" new "again"')
+    assert refused.value.code == "CONFLICT"
+
+
+def test_append_needs_no_look_and_is_a_paragraph(say: Say) -> None:
+    document = _made(say)
+    reply = say('write doc:"notes" append "Nobody saw it."')
+    assert reply.reply == '✓ appended to doc:"notes" (now 17 words, revision 2)'
+    assert _text(document) == f"{NOTES}\n\nNobody saw it."
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ('write doc:"notes" at:start "First."', f"First.\n{NOTES}"),
+        ('write doc:"notes" at:end "Last."', f"{NOTES}\n\nLast."),
+        ('write doc:"notes" at:line:9 "Between."', NOTES.replace("# Means", "Between.\n# Means")),
+        (
+            'write doc:"notes" at:§motive "More."',
+            NOTES.replace("Did she?", "Did she?\n\nMore."),
+        ),
+        (
+            'write doc:"notes" replace:§doubt "No doubt."',
+            NOTES.replace("Did she?", "No doubt."),
+        ),
+        (
+            'write doc:"notes" replace:"tower" with:"house → 👩‍🚀"',
+            NOTES.replace("tower", "house → 👩‍🚀"),
+        ),
+    ],
+)
+def test_each_form_writes_in_its_place(say: Say, line: str, after: str) -> None:
+    document = _made(say)
+    say('view doc:"notes" full')
+    say(line)
+    assert _text(document) == after
+    assert newest(document).number == 2
+
+
+def test_whoever_overwrites_has_looked_first(say: Say, writer: User) -> None:
+    document = _made(say)
+    with pytest.raises(CommandError, match="have not looked") as refused:
+        say('write doc:"notes" replace:"tower" with:"house"')
+    assert refused.value.code == "CONFLICT"
+    say('view doc:"notes"')
+    say('write doc:"notes" append "Mine."', by=writer)
+    with pytest.raises(CommandError, match="changed since revision 1: Writer wrote") as refused:
+        say('write doc:"notes" replace:"tower" with:"house"')
+    assert refused.value.hint == '→ view doc:"notes" full, then repeat'
+    say('view doc:"notes"')
+    say('write doc:"notes" replace:"tower" with:"house"')
+    assert "house" in _text(document) and "Mine." in _text(document)
+
+
+def test_a_second_overwrite_of_the_same_look_is_a_conflict(say: Say) -> None:
+    document = _made(say)
+    say('view doc:"notes"')
+    say('write doc:"notes" replace:§means "A ladder."')
+    with pytest.raises(CommandError, match="changed since"):
+        say('write doc:"notes" replace:§doubt "None."')
+    assert "A ladder." in _text(document) and "Did she?" in _text(document)
+    say('write doc:"notes" replace:§doubt "None." revision:2')
+    assert "None." in _text(document)
+
+
+def test_words_that_are_not_there_once_are_a_conflict(say: Say) -> None:
+    _made(say, "a b a")
+    say('view doc:"notes"')
+    with pytest.raises(CommandError, match="2 times"):
+        say('write doc:"notes" replace:"a" with:"c"')
+    with pytest.raises(CommandError, match="0 times"):
+        say('write doc:"notes" replace:"z" with:"c"')
+
+
+def test_a_view_shows_the_head_the_sections_and_parts(say: Say) -> None:
+    _made(say)
+    shown = say('view doc:"notes"').reply.split("\n")
+    assert shown[0] == 'doc:"notes" (14 words · updated now · revision 1)'
+    assert "  §motive Motive (lines 1–7)" in shown and "    §doubt Doubt (lines 5–7)" in shown
+    part = say('view doc:"notes" §doubt').reply
+    assert part.endswith("· lines 5–7\n## Doubt\n\nDid she?")
+    assert say('view doc:"notes" full').reply.endswith(NOTES)
+    with pytest.raises(CommandError, match="no section §nothing"):
+        say('view doc:"notes" §nothing')
+
+
+def test_a_section_keeps_its_id_when_it_is_moved_or_reworded(say: Say) -> None:
+    document = _made(say)
+    say('write doc:"notes" replace:"# Motive" with:"# Why she did it" revision:1')
+    assert "Why she did it" in say('view doc:"notes" §motive').reply
+    ids = [one.id for one in text_of(document).sections]
+    document.refresh_from_db()
+    assert [one.id for one in text_of(document).sections] == ["motive", "doubt", "means"] == ids
+
+
+def test_a_text_is_stored_once_and_named_by_its_hash(say: Say) -> None:
+    long = "The kestrel sleeps. " * 40
+    document = _made(say, long)
+    step = Step.objects.filter(outcome="ok").latest("id")
+    assert long not in step.line and "sha256" in step.canonical
+    for event in Event.objects.all():
+        assert long not in str(event.payload)
+    say('write doc:"notes" append "More."')
+    say("undo")
+    assert [one.restored for one in Revision.objects.all()] == [None, None, 1]
+    assert DocumentText.objects.count() == 2
+    assert _text(document) == long
+
+
+def test_undo_is_a_new_revision_with_the_text_before_and_redo_brings_it_back(say: Say) -> None:
+    document = _made(say, "One.")
+    say('write doc:"notes" append "Two."')
+    assert say("undo").reply.startswith("✓ undid → write")
+    assert (_text(document), document.revision) == ("One.", 3)
+    say("redo")
+    assert (_text(document), document.revision) == ("One.\n\nTwo.", 4)
+
+
+def test_undo_of_what_somebody_has_written_on_is_a_conflict(say: Say, writer: User) -> None:
+    _made(say, "One.")
+    say('write doc:"notes" append "Two."')
+    say('write doc:"notes" append "Three."', by=writer)
+    with pytest.raises(CommandError, match="since been changed by Writer"):
+        say("undo")
+
+
+def test_a_dry_run_writes_nothing(say: Say) -> None:
+    say('write doc:"notes" new "Text."', dry_run=True)
+    assert not Document.objects.exists()
+    document = _made(say, "One.")
+    answer = say('write doc:"notes" append "Two."', dry_run=True)
+    assert answer.reply == '✓ appended to doc:"notes" (now 2 words, revision 2)'
+    assert _text(document) == "One." and Revision.objects.count() == 1
+
+
+def test_documents_are_linked_marked_and_unlinked_in_the_stream_of_the_grove(
+    say: Say, tree: Tree
+) -> None:
+    document = _made(say)
+    node = say('respond root "The tower."').body["refs"][0]
+    assert say(f'link {node} to doc:"notes" as:supports').reply == (
+        f'✓ linked [{node}] ──[supports]──→ doc:"notes"'
+    )
+    assert 'doc:"notes"' in say(f"list {node} links").reply
+    assert f"supported_by]──→ [{node}]" in say('list doc:"notes" links').reply
+    say(f'link doc:"notes" to {node} as:quotes')
+    say('tag doc:"notes" #tone')
+    say('bookmark doc:"notes" "read"')
+    ours = Event.objects.filter(stream__name=f"grove:{tree.grove.uid}").order_by("seq")
+    assert [one.kind for one in ours][-3:] == ["link.added", "mark.added", "mark.added"]
+    assert ours.last().payload["mark"]["item"] == f"doc:{document.uid}"  # type: ignore[union-attr]
+    say("undo n:2")
+    assert not Mark.objects.filter(removed_at=None).exists()
+    say(f'unlink {node} to doc:"notes" as:supports')
+    assert Link.objects.filter(removed_at=None).count() == 2
+
+
+def test_find_looks_in_documents_too(say: Say) -> None:
+    _made(say)
+    assert '● doc:"notes" §doubt "' in say('find "did she"').reply
+    assert "● lines:11" in say('find "key" in:doc:"notes"').reply
+    assert '● doc:"notes"' in say('find "KEY" in:grove').reply
+    assert say("list documents").reply.split("\n") == [
+        "→ 1 document:",
+        '  doc:"notes" (14 words · updated now)',
+    ]
+
+
+def _agent(actor: Actor, *permissions: str) -> Actor:
+    marie = Participant.objects.create(
+        grove=actor.grove, kind="model", name="Marie", permissions=["loom_aware", *permissions]
+    )
+    return acting_as(actor, marie)
+
+
+def test_an_agent_reads_what_is_linked_to_the_tree_and_with_cross_tree_all(
+    actor: Actor, tree: Tree, say: Say
+) -> None:
+    documents.make_document(actor, title="far", text="Far.")
+    _made(say, "Near.")
+    blind = _agent(actor)
+    with pytest.raises(CommandError) as refused:
+        execute_line(blind, tree, Request('view doc:"notes"'))
+    assert refused.value.code == "PERMISSION_DENIED"
+    assert "doc:" not in execute_line(blind, tree, Request('find "Near"')).reply
+    reading = acting_as(actor, _with(blind, "doc_read"))
+    assert "Near." in execute_line(reading, tree, Request('view doc:"notes"')).reply
+    with pytest.raises(CommandError) as refused:
+        execute_line(reading, tree, Request('view doc:"far"'))
+    assert refused.value.code == "NOT_FOUND" and "far" not in refused.value.hint
+    with pytest.raises(CommandError) as refused:
+        execute_line(reading, tree, Request('write doc:"notes" append "x"'))
+    assert refused.value.code == "PERMISSION_DENIED"
+    free = acting_as(actor, _with(blind, "doc_read", "doc_write", "cross_tree"))
+    assert "Far." in execute_line(free, tree, Request('view doc:"far"')).reply
+    execute_line(free, tree, Request('write doc:"notes" append "By Marie."'))
+    assert newest(Document.objects.get(title="notes")).by.name == "Marie"
+
+
+def _with(agent: Actor, *permissions: str) -> Participant:
+    agent.participant.permissions = ["loom_aware", *permissions]
+    agent.participant.save()
+    return agent.participant
+
+
+def test_a_node_of_the_tree_makes_a_document_readable_until_it_is_unlinked(
+    actor: Actor, tree: Tree, say: Say
+) -> None:
+    documents.make_document(actor, title="far", text="Far.")
+    reading = _agent(actor, "doc_read")
+    node = say('respond root "The tower."').body["refs"][0]
+    say(f'link {node} to doc:"far"')
+    assert [one.title for one in documents_for(reading, tree)] == ["far"]
+    say(f'unlink {node} to doc:"far"')
+    assert not documents_for(reading, tree).exists()
+
+
+def test_nothing_of_another_grove_is_found_read_or_written(two_groves: TwoGroves) -> None:
+    right = two_groves.right.actor(two_groves.only_right)
+    secret = documents.make_document(right, title="secret", text="The kestrel.")
+    left = two_groves.left
+    for line in (
+        'view doc:"secret"',
+        f"view doc:{secret.uid}",
+        'write doc:"secret" append "x"',
+        f'link {left.text.local_id} to doc:"secret"',
+        'tag doc:"secret" #x',
+    ):
+        with pytest.raises(CommandError) as refused:
+            left.run(two_groves.both, line)
+        assert refused.value.code == "NOT_FOUND"
+        assert "kestrel" not in refused.value.reply
+    assert "secret" not in left.run(two_groves.both, 'find "kestrel" in:grove')
+    assert left.run(two_groves.both, "list documents") == "→ 0 documents"
+    documents.make_document(left.actor(two_groves.both), title="secret", text="Ours.")
+    assert "Ours." in left.run(two_groves.both, 'view doc:"secret" full')
+
+
+def test_a_reader_may_look_but_not_write(say: Say, reader: User) -> None:
+    _made(say)
+    assert "She wanted" in say('view doc:"notes" full', by=reader).reply
+    with pytest.raises(CommandError) as refused:
+        say('write doc:"notes" append "x"', by=reader)
+    assert refused.value.code == "PERMISSION_DENIED"
+
+
+def test_a_text_of_more_than_four_mebibytes_is_refused(actor: Actor) -> None:
+    with pytest.raises(CommandError, match="at most 4 MiB"):
+        documents.make_document(actor, title="big", text="x" * (4 * 1024 * 1024 + 1))
+    made = documents.make_document(actor, title="less", text="→" * 1_000_000)
+    with pytest.raises(CommandError) as refused:
+        documents.write_document(actor, made, append="→" * 500_000)
+    assert refused.value.status == 413
+
+
+def test_a_command_for_nodes_says_that_this_is_a_document(say: Say) -> None:
+    _made(say)
+    with pytest.raises(CommandError, match="is a document; this command takes a node"):
+        say('prune doc:"notes"')
+
+
+def test_the_functions_for_what_models_are_sent(say: Say, actor: Actor, tree: Tree) -> None:
+    _made(say)
+    ref = parse_ref('doc:"Notes" §doubt')
+    shown = text_of(document_of(actor, tree, ref), ref.slice)
+    assert (shown.text, shown.first, shown.last) == ("## Doubt\n\nDid she?", 5, 7)
+    assert shown.revision.number == 1
+    assert get_actor(actor.user, tree.grove) and Ref("document", name="x").name == "x"

@@ -1,0 +1,122 @@
+"""Documents over the API."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.models import Document, User
+
+pytestmark = pytest.mark.django_db
+Client = Callable[..., APIClient]
+
+FRONT = "---\nkeys: [tower, north]\norder: 2\n---\n"
+TEXT = f"{FRONT}# Motive\n\nShe wanted ![[a7x2]].\n\n## Doubt\n\nNo."
+
+
+@pytest.fixture(name="ask")
+def _ask(api: Client, owner: User, grove: Any) -> Callable[..., Any]:
+    """`ask("get", "documents")`: the JSON that the owner is answered."""
+    client = api(owner)
+
+    def one(method: str, address: str, body: Any = None, *, status: int = 200) -> Any:
+        sent = {"data": body, "format": "json"} if body is not None else {}
+        answer = getattr(client, method)(f"/api/{address}", **sent)
+        assert answer.status_code == status, answer.content
+        return answer.json()
+
+    return one
+
+
+@pytest.fixture(name="made")
+def _made(ask: Callable[..., Any]) -> dict[str, Any]:
+    made: dict[str, Any] = ask("post", "documents", {"title": "Notes", "text": TEXT}, status=201)
+    return made
+
+
+def test_a_document_is_answered_with_its_sections_and_front_matter(made: dict[str, Any]) -> None:
+    assert (made["text"], made["revision"], made["words"]) == (TEXT, 1, 8)
+    assert made["sections"] == [
+        {"id": "motive", "title": "Motive", "level": 1, "first": 5, "last": 11},
+        {"id": "doubt", "title": "Doubt", "level": 2, "first": 9, "last": 11},
+    ]
+    assert made["front_matter"] == {"keys": ["tower", "north"], "order": ["2"]}
+    assert made["embeds"] == ["a7x2"]
+
+
+def test_each_change_is_a_revision_that_can_be_read_compared_and_restored(
+    ask: Callable[..., Any], made: dict[str, Any]
+) -> None:
+    one = f"documents/{made['id']}"
+    ask("post", f"{one}/write", {"section": "doubt", "content": "Yes.", "revision": 1})
+    ask("post", f"{one}/write", {"append": "More."})
+    found = ask("get", f"{one}/revisions")
+    assert [row["number"] for row in found["results"]] == [3, 2, 1]
+    pieces = ask("get", f"{one}/revisions/2/difference")["pieces"]
+    assert [(p["kind"], p["text"]) for p in pieces if p["kind"] != "same"] == [
+        ("old", "No"),
+        ("new", "Yes"),
+    ]
+    restored = ask("post", f"{one}/restore", {"revision": 1})
+    assert (restored["text"], restored["revision"]) == (TEXT, 4)
+    rows = ask("get", f"{one}/revisions")["results"]
+    assert rows[0]["restored"] == 1 and rows[0]["sha256"] == rows[-1]["sha256"]
+    assert ask("get", f"{one}/revisions/2")["text"].endswith("Yes.")
+
+
+def test_a_write_on_an_older_revision_is_a_conflict(
+    ask: Callable[..., Any], made: dict[str, Any]
+) -> None:
+    one = f"documents/{made['id']}"
+    ask("post", f"{one}/write", {"text": "All new.", "revision": 1})
+    refused = ask("post", f"{one}/write", {"text": "Again.", "revision": 1}, status=409)
+    assert refused["code"] == "CONFLICT" and "changed since revision 1" in refused["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({}, 400),
+        ({"text": "a", "append": "b"}, 400),
+        ({"at": "somewhere", "content": "a"}, 400),
+        ({"at": "line:99", "content": "a"}, 404),
+        ({"section": "none", "content": "a"}, 404),
+        ({"old": "not there", "new": "a"}, 409),
+        ({"text": TEXT}, 409),
+        ({"unknown": 1}, 400),
+        ({"append": "\0"}, 400),
+    ],
+)
+def test_a_bad_write_is_answered_with_a_sentence(
+    ask: Callable[..., Any], made: dict[str, Any], body: Any, status: int
+) -> None:
+    refused = ask("post", f"documents/{made['id']}/write", body, status=status)
+    assert refused["message"] and refused["hint"]
+    assert Document.objects.get().revision == 1
+
+
+def test_a_part_is_answered_by_section_or_lines(
+    ask: Callable[..., Any], made: dict[str, Any]
+) -> None:
+    one = f"documents/{made['id']}"
+    part = ask("get", f"{one}?section=doubt")
+    assert (part["text"], part["first"], part["last"]) == ("## Doubt\n\nNo.", 9, 11)
+    assert ask("get", f"{one}?first=5&last=5")["text"] == "# Motive"
+    assert ask("get", f"{one}?section=none", status=404)["code"] == "NOT_FOUND"
+    assert ask("get", f"{one}?first=5&last=3", status=400)["code"] == "INVALID_SYNTAX"
+
+
+def test_an_export_is_the_text_byte_by_byte(api: Client, owner: User, made: dict[str, Any]) -> None:
+    answer = api(owner).get(f"/api/documents/{made['id']}/export")
+    assert answer.content.decode() == TEXT
+    assert answer["Content-Disposition"] == 'attachment; filename="Notes.md"'
+
+
+def test_a_title_is_changed_and_stays_unique(ask: Callable[..., Any], made: dict[str, Any]) -> None:
+    ask("post", "documents", {"title": "Other"}, status=201)
+    assert ask("patch", f"documents/{made['id']}", {"title": "Plan"})["title"] == "Plan"
+    assert ask("patch", f"documents/{made['id']}", {"kind": "augment"})["kind"] == "augment"
+    refused = ask("patch", f"documents/{made['id']}", {"title": "OTHER"}, status=409)
+    assert "already a document" in refused["message"]
+    assert ask("patch", f"documents/{made['id']}", {"title": " "}, status=400)["hint"]
