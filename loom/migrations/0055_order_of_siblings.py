@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0075_steering"),
+        ("loom", "0065_documents"),
     ]
 
     operations = [
