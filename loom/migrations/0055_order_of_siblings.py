@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0065_documents"),
+        ("loom", "0054_plain_names"),
     ]
 
     operations = [

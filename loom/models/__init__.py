@@ -12,6 +12,7 @@ from loom.models.events import Event, Receipt, Step, StepItem, Stream
 from loom.models.generations import (
     ENDED_TURN,
     OPEN_TURN,
+    SUMMARY,
     Call,
     Generation,
     Import,
@@ -50,6 +51,7 @@ __all__ = [
     "OPEN_TURN",
     "ORDER",
     "ORDINAL_BITS",
+    "SUMMARY",
     "ApiKey",
     "BranchSettings",
     "Call",

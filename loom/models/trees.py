@@ -109,6 +109,12 @@ class Node(models.Model):
                 name="node_seen_below",
             ),
             models.Index(fields=["tree"], condition=models.Q(pruned=True), name="node_pruned"),
+            # Texts by depth: the deepest that is left where another was pruned.
+            models.Index(
+                fields=["tree", "depth", "id"],
+                condition=models.Q(kind="text", pruned=False, slot=models.F("id")),
+                name="node_by_depth",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -179,6 +179,11 @@ def hidden_by(node: Node, changed: Mapping[int, bool] | None = None) -> Node | N
     return by_id(hiding) if hiding else None
 
 
+def is_below_pruned(slot: Node) -> bool:
+    """Whether a slot above this one is pruned."""
+    return bool(below_pruned(slot.tree_id, [slot.pk]))
+
+
 def pruned_slots(tree_id: int) -> set[int]:
     """The slots of a tree that are pruned themselves, from the partial index."""
     return {row[0] for row in _PRUNED.all(tree=tree_id)}

@@ -184,7 +184,7 @@ _CANDIDATES = """
             SELECT g.id, n.depth FROM loom_generation g JOIN loom_node n ON n.id = g.point_id
             JOIN loom_participant p ON p.id = g.participant_id
             WHERE g.point_id IN ({path}) AND g.asked_by_id = %s AND g.turn_id IS NULL
-            AND p.archived_at IS NULL ORDER BY n.depth DESC, g.id DESC LIMIT {most}
+            AND g.round = 0 AND p.archived_at IS NULL ORDER BY n.depth DESC, g.id DESC LIMIT {most}
         ) asked
     ) found JOIN loom_generation g ON g.id = found.id
     JOIN loom_participant p ON p.id = g.participant_id

@@ -13,6 +13,7 @@ from loom.models import (
     Grove,
     Mark,
     Membership,
+    Node,
     Participant,
     Stream,
     Tree,
@@ -93,6 +94,59 @@ def measured(tree_id: int) -> tuple[int, int]:
     text, so the leaves are the texts minus those that are a text's parent."""
     leaves, depth = fetch(_SIZE.format(walked=walked("hidden.slot")), [tree_id] * 2)[0]
     return leaves, depth
+
+
+# The part of a tree that goes or comes when a slot is pruned or restored: what is visible from the
+# slot down, in order of depth.
+_PART = """
+    WITH RECURSIVE part(slot, parent, depth) AS (
+        SELECT id, parent_slot_id, depth FROM loom_node WHERE id = %s
+        UNION ALL
+        SELECT n.id, n.parent_slot_id, n.depth FROM part
+        JOIN loom_node n ON n.parent_slot_id = part.slot AND n.kind = 'text'
+            AND n.slot_id = n.id AND NOT n.pruned AND n.depth > part.depth
+        WHERE {walked}
+    ) SELECT slot, parent, depth FROM part
+"""
+_DEEP = """
+    SELECT id, depth FROM loom_node
+    WHERE tree_id = %s AND kind = 'text' AND slot_id = id AND NOT pruned
+        AND (depth, id) < (%s, %s) AND depth > %s
+    ORDER BY depth DESC, id DESC LIMIT 500
+"""
+
+
+def size_after(size: tuple[int, int], slot: Node, *, pruned: bool) -> tuple[int, int]:
+    """The branches and the depth of a tree of this size after the flag of a text slot was set.
+    Reads what is below the slot, and what lies as deep as the deepest part that went."""
+    leaves, deepest = size
+    if slot.kind != "text" or slot.parent_slot_id is None or lookup.is_below_pruned(slot):
+        return size
+    part = fetch(_PART.format(walked=walked("part.slot")), [slot.pk])
+    inner = len(part) - len({parent for key, parent, _ in part if key != slot.pk})
+    beside = lookup.slots_below(slot.parent_slot_id).exclude(pk=slot.pk).values_list("pk")[:1]
+    change = inner - (0 if beside else 1)
+    depth = max(depth for _, _, depth in part)
+    if not pruned:
+        return leaves + change, max(deepest, depth)
+    if depth == deepest:
+        deepest = _deepest_beside(slot, deepest, {key for key, _, _ in part})
+    return leaves - change, deepest
+
+
+def _deepest_beside(slot: Node, deepest: int, gone: set[int]) -> int:
+    """The depth of the deepest visible text that is not in `gone`; at least the parent's."""
+    least, last = slot.depth - 1, 0
+    deepest += 1
+    while True:
+        rows = fetch(_DEEP, [slot.tree_id, deepest, last, least])
+        others = {key: depth for key, depth in rows if key not in gone}
+        seen = others.keys() - lookup.below_pruned(slot.tree_id, others)
+        if seen:
+            return max(int(others[key]) for key in seen)
+        if not rows:
+            return least
+        last, deepest = rows[-1]
 
 
 def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:

@@ -142,6 +142,7 @@ PAIRS = {
 }
 SYMMETRIC = ("related", "similar", "contrasts")
 STORED = (*PAIRS, *SYMMETRIC)
+LINK_TYPES = tuple(sorted({*STORED, *PAIRS.values()}))  # as they are read from either side
 
 
 def reverse_of(name: str) -> str:

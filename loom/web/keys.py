@@ -35,7 +35,7 @@ GROUPS = (
         gettext_noop("On a node"),
         (
             *("continue", "edit", "respond", "annotate", "link", "bookmark", "prune", "split"),
-            *("compare", "more"),
+            *("pin", "open", "stash", "compare", "more"),
             *(f"take-{number}" for number in range(1, 10)),
         ),
     ),
@@ -68,6 +68,9 @@ WORDS = {
     "bookmark": gettext_noop("bookmark"),
     "prune": gettext_noop("prune"),
     "split": gettext_noop("split"),
+    "pin": gettext_noop("pin beside the text"),
+    "open": gettext_noop("open in a window"),
+    "stash": gettext_noop("stash the selection"),
     "compare": gettext_noop("compare with siblings"),
     "more": gettext_noop("more continuations like these"),
 }

@@ -15,6 +15,7 @@ from loom.queries.node_rows import NodeRow, pieces_of, rows_of, writers_of
 from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
 from loom.rules.identity import Pieces, looks_like_id
+from loom.rules.images import beginning
 from loom.web.avatars import cast_of
 from loom.web.requests import PersonRequest, person, place_at
 
@@ -85,7 +86,7 @@ def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
     ]
     found = Node.objects.filter(tree=tree, local_id__in=ids)
     words: dict[str, Any] = {
-        local_id: " ".join(text[: EXCERPT * 2].split())[:EXCERPT]
+        local_id: beginning(text, EXCERPT)
         for local_id, text in found.values_list("local_id", "text")
     }
     edited = rows_of(list(found.filter(edited_from__isnull=False).values_list("id", flat=True)))

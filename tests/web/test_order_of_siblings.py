@@ -13,8 +13,9 @@ from loom.access import Actor, get_actor, workspace_of
 from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Node, Participant, Tree, User
-from loom.queries import event_log, lookup, workspaces
+from loom.queries import event_log, lookup
 from loom.queries.node_context import Spot, margins_of
+from loom.queries.outline import outline
 from loom.queries.trees import skeleton
 from loom.transfer.selection import Wanted, select
 from tests.web.conftest import Visitor
@@ -85,7 +86,7 @@ def test_siblings_are_in_one_order_everywhere(
     names = {one.pk: one.local_id for one in nodes.values()}
 
     listed = execute_line(actor, tree, Request("list root continuations")).body["refs"]
-    drawn = workspaces.outline(actor, tree, workspace_of(actor.participant, tree), root).lines
+    drawn = outline(actor, tree, workspace_of(actor.participant, tree), root).lines
     page = visitor(owner).get(f"/trees/{tree.uid}/weave?node={root.local_id}").content.decode()
     cards = re.findall(r'<article class="card[^>]*data-id="(\w+)"', page)
     spots = [Spot(one.pk, one.slot_id) for one in nodes.values() if one.depth]

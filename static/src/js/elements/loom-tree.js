@@ -95,7 +95,8 @@ export class LoomTree extends HTMLElement {
     for (const run of document.querySelectorAll(".run")) run.classList.toggle("chosen", run.getAttribute("data-id") === id);
     const panel = /** @type {import("./loom-panel.js").LoomPanel | null} */ (document.querySelector("loom-panel[data-of-node]"));
     panel?.look(id);
-    document.getElementById("tab-node")?.click();
+    document.getElementById("tab-context")?.click();
+    panel?.scrollIntoView({ block: "nearest" });
     if (open) this.show("side");
   }
 

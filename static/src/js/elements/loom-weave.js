@@ -3,7 +3,7 @@
 
 import { json, part, Refused } from "../live/api.js";
 import { isTyping } from "../tree/typing.js";
-import { hintFor } from "../tree/combos.js";
+import { hintFor } from "../tree/shortcuts.js";
 import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/asking.js";
 import { compare } from "../tree/compare.js";
 import { pageOf } from "../tree/page.js";

@@ -2,11 +2,11 @@
 // The keys of a tree page: which action a press means, by the table that came with the page.
 
 import { composer, perform } from "./actions.js";
-import { comboOf } from "./combos.js";
 import { openFind } from "./finding.js";
 import { shut } from "./menus.js";
 import { toggleMode } from "./modes.js";
-import { MOVES, moveBy } from "./moves.js";
+import { MOVES, moveBy } from "./navigation.js";
+import { shortcutOf } from "./shortcuts.js";
 import { isTyping, wantsText } from "./typing.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -48,6 +48,8 @@ export const ACTIONS = {
   "bookmark-after": (page) => bookmark(page, 1),
   hoist: (page) => document.dispatchEvent(new CustomEvent("hoist", { detail: page.position })),
   ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
+  ...Object.fromEntries(["pin", "open"].map((name) => [name, (/** @type {TreePage} */ page) => !isEmpty() && perform(name, subject(page))])),
+  stash: () => /** @type {import("../elements/loom-windows.js").LoomWindows | null} */ (document.querySelector("loom-windows"))?.stash() ?? false,
   compare: (page) => !isEmpty() && perform("compare", subject(page)),
   bookmark: toggleBookmark,
   focus: () => toggleMode("focus"),
@@ -96,7 +98,7 @@ function escape(typing) {
 
 /** The action that a press means now. @param {Key[]} table @param {KeyboardEvent} event */
 export function meant(table, event) {
-  const combo = comboOf(event);
+  const combo = shortcutOf(event);
   const typing = isTyping(event.target);
   const fits = (/** @type {Key} */ one) => one.combo === combo && (one.where === "any" || (one.where === "typing") === typing);
   return combo ? table.find(fits) : undefined;
