@@ -139,9 +139,8 @@ def _marked(tree: Tree) -> set[int | None]:
 
 def actions(workspace: Workspace) -> tuple[Action, ...]:
     """The last lines that were run in a workspace, oldest first, without thoughts."""
-    steps = list(
-        workspace.steps.exclude(canonical__startswith="→ think").order_by("-seq")[:ACTIONS]
-    )
+    rows = Step.objects.filter(workspace=workspace.pk)
+    steps = list(rows.exclude(canonical__startswith="→ think").order_by("-seq")[:ACTIONS])
     items = items_of(steps)
     every = chain.from_iterable(items.values())
     keys = {key for one in every if (key := identity.node_id(one))}
@@ -158,7 +157,6 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
 
 
 # -- one request: for whom, where, and what it was made of
-
 
 ACTIVE = timedelta(seconds=60)
 
@@ -209,8 +207,9 @@ def place_of(actor: Actor, turn: Turn) -> Place:
     return Place(actor, turn.tree, workspace, turn.stands_at, turn)
 
 
-def next_place(member: Actor, workspace: Workspace) -> Place:
-    """Where an agent's workspace reads next: in its current turn, else at its position.
+def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
+    """Where an agent's workspace reads next: in its current turn, else in one that is asked for
+    at `node`, else at its position.
 
     REJECTED for a person's workspace, and for an agent that is sent text only.
     """
@@ -225,6 +224,9 @@ def next_place(member: Actor, workspace: Workspace) -> Place:
     if turn is not None:
         return place_of(access.acting_in(turn), turn)
     actor, position = access.acting_as(member, agent), workspace.position
+    if node is not None and node.pk != position.pk:
+        workspace.position = position = node  # as a turn's beginning leaves it; not stored
+        workspace.revision += 1
     if not access.may_reach(actor, position.tree_id, here=tree):
         position = lookup.root_of(tree)
     return Place(actor, tree, workspace, position)
@@ -319,15 +321,13 @@ def is_sent(row: NodeRow) -> bool:
 
 
 def _stop(row: NodeRow, own: Participant) -> Stop:
-    at = f"{row.created_at:%Y-%m-%d %H:%M}"
-    is_own = row.author_uid == own.uid
     return Stop(
         row.local_id,
         said(row.text, own),
         row.author_name,
         row.author_kind,
-        at,
-        is_own,
+        f"{row.created_at:%Y-%m-%d %H:%M}",
+        is_own=row.author_uid == own.uid,
         is_imported=row.imported,
     )
 
@@ -431,7 +431,7 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
     tree = place.home
     pages, left = streams.places(f"tree:{tree.uid}")
     recent = Step.objects.filter(workspace__tree=tree, at__gte=now - ACTIVE)
-    recent = recent.exclude(workspace=place.workspace).order_by("id")
+    recent = recent.exclude(workspace=place.workspace.pk).order_by("id")
     lines = dict(recent.values_list("workspace_id", "at"))
     views = Workspace.objects.filter(pk__in=lines, position__tree=tree)
     where: dict[str, tuple[int, str, str, int]] = {}

@@ -1,26 +1,33 @@
 """What a subject is sent, from rows to plain values; and the language that replies are read in."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.utils import timezone
 
 from agents import images
-from agents.agent_prompt import Place, assembled, demand_turn, is_sent, place_of, sent_of
+from agents.agent_prompt import Place, assembled, demand_turn, place_of, sent_of
 from agents.context.agent_request import Message
 from agents.context.agent_request import Sent as AgentSent
 from agents.context.overlap import Seam
 from agents.context.sections import BY_EXAMPLE
-from agents.context.subject_request import Endpoint, Mode, Piece, Reading, arrange, way_of
-from agents.context.truncation import TooLong, count, count_small
+from agents.context.subject_request import (
+    Endpoint,
+    Mode,
+    Piece,
+    Reading,
+    arrange,
+    way_of,
+)
+from agents.context.truncation import Portion, TooLong, count, count_small
 from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language
+from agents.subject_path import pieces_of, reader_of, steering_of
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
@@ -29,15 +36,13 @@ from loom.commands.participants import allowed_addresses
 from loom.commands.view import LISTS
 from loom.grammar.gbnf import Known, grammar_of
 from loom.grammar.lines import Line
-from loom.models import ORDINAL_BITS, Generation, Participant, Tree, Turn
-from loom.queries.lookup import below_pruned, path_of, withheld_from_models
-from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
+from loom.models import Generation, Participant, Tree, Turn
+from loom.queries.lookup import withheld_from_models
 from loom.queries.workspaces import budget_of
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
 from loom.rules.images import described, hashes_in
-from loom.rules.permissions import GENERATE
 from loom.rules.provider_kinds import PROBED, RESERVE, samplers_of
 
 
@@ -111,6 +116,7 @@ class Order:
     note: str = ""
     purpose: str = "continue"
     text: str = ""  # of a buffer, which a chat goes on with
+    portions: tuple[Portion, ...] = ()  # its sections, for people
     until: datetime | None = None  # of a round: when the time of its turn is over
     allow: tuple[str, ...] = ()  # what may be called although it is private
     sees: tuple[Actor, Tree] | None = None  # whose images are sent along, and where
@@ -148,11 +154,15 @@ def too_long(long: TooLong) -> CommandError:
     return CommandError("LIMIT_EXCEEDED", str(long), hint="use a shorter path, or let it be cut")
 
 
-def order_of(generation: Generation) -> Order:
-    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the key
-    is another's, the path is too long) or Broken (no provider)."""
+def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
+    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the
+    key is another's, the path is too long) or Broken (no provider).
+
+    `is_shown`: for people, so without a key, and though the provider may be away; `then` is a
+    text that the asker has not added yet.
+    """
     participant = generation.participant
-    provider, base_url, model = whom(participant)
+    provider, base_url, model = addressed(participant) if is_shown else whom(participant)
     if generation.round and generation.turn is not None:
         return _order_of_round(generation.turn, Asked(provider, base_url, model))
     settings_, left = taken_settings(generation)
@@ -166,12 +176,12 @@ def order_of(generation: Generation) -> Order:
         stop=(*participant.stop, *settings_.get("stop", ())),
         grammar=settings_.get("grammar", ""),
         samplers={name: value for name, value in settings_.items() if name in PROBED},
-        key=key_of(participant),
+        key="" if is_shown else key_of(participant),
     )
-    reading = _reading(generation, provider)
+    reading = _reading(generation, provider, then)
     allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
-    sees = (_reader(generation), generation.tree) if images.sees(participant) else None
+    sees = (reader_of(generation), generation.tree) if images.sees(participant) else None
     made = Order(provider, reading, ask, hashed, left_out=left, allow=allow, sees=sees)
     try:
         return _order(made, reading)
@@ -201,13 +211,21 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
     """The request of the turn's next round, assembled once: it is priced and sent as it is.
     Raises TooLong, or Broken where there is no provider."""
     provider, _, _ = whom(actor.participant)
-    small, place = provider.context, place_of(actor, turn)
-    sent = assembled(
-        place,
-        limit=small - SMALL_RESERVE if small else 0,
-        counted=count_small if small else count,
-    )
-    return prepared(place, sent)
+    place = place_of(actor, turn)
+    return prepared(place, assembled_for(place, provider))
+
+
+def assembled_for(place: Place, provider: Provider) -> AgentSent:
+    """The next request for a place within what its provider can read. Raises TooLong."""
+    limit = limit_of(provider, place.actor.participant)
+    return assembled(place, limit=limit, counted=count_small if provider.context else count)
+
+
+def limit_of(provider: Provider, agent: Participant) -> int:
+    """How many tokens a request to a participant may have."""
+    if provider.context:
+        return provider.context - SMALL_RESERVE
+    return agent.context_limit - RESERVE
 
 
 def prepared(place: Place, sent: AgentSent) -> dict[str, Any]:
@@ -309,7 +327,9 @@ def _order(order: Order, reading: Reading) -> Order:
     ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
     ask = _seeing(ask, order.sees)
     note = " · ".join(one for one in (order.left_out, sent.note) if one)
-    return replace(order, reading=reading, ask=ask, note=note, text=sent.text)
+    return replace(
+        order, reading=reading, ask=ask, note=note, text=sent.text, portions=sent.portions
+    )
 
 
 def _seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
@@ -331,17 +351,22 @@ def _first(*values: T | None) -> T | None:
 
 def whom(participant: Participant) -> tuple[Provider, str, str]:
     """(provider, base_url, model) of a participant. Raises Broken where there is none."""
+    provider, base_url, model = addressed(participant)
+    if not base_url and provider is EMBEDDED:
+        raise Broken(Failure("absent", "The embedded model is not running."))
+    if not base_url:
+        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
+    return provider, base_url, model
+
+
+def addressed(participant: Participant) -> tuple[Provider, str, str]:
+    """The same where there may be no base_url."""
     name, _, model = participant.model_ref.partition(":")
     own, local = participant.base_url, settings.LOCAL_MODEL_URL
     if name == "local" and own in ("", local):
-        if not local:
-            raise Broken(Failure("absent", "The embedded model is not running."))
         return EMBEDDED, local, model
     provider = provider_of(name)
-    base_url = own or provider.base_url
-    if not base_url:
-        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
-    return provider, base_url, model or participant.model_ref
+    return provider, own or provider.base_url, model or participant.model_ref
 
 
 def configuration_of(participant: Participant, strategy: str | None) -> str:
@@ -363,109 +388,23 @@ def configuration_of(participant: Participant, strategy: str | None) -> str:
     )
 
 
-def _reading(generation: Generation, provider: Provider) -> Reading:
+def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
     participant, tree = generation.participant, generation.tree
     mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"
     endpoint: Endpoint = "completion" if participant.endpoint == "completion" else "chat"
     if provider.completes:
         endpoint = "completion" if mode == "buffer" else "chat"
-    small = provider.context
-    limit = small - SMALL_RESERVE if small else participant.context_limit - RESERVE
     return Reading(
         mode=mode,
         endpoint=endpoint,
-        path=pieces_of(generation),
+        path=(*pieces_of(generation), *([Piece(0, then, is_human=True)] if then else [])),
         persona=participant.persona,
         system_context=tree.system_context,
         truncation=tree.truncation,
-        limit=limit,
+        limit=limit_of(provider, participant),
         window=provider.window,
         prefill="prefill" in participant.capabilities,
         way=way_of(participant.capabilities),
-        counted=count_small if small else count,
+        counted=count_small if provider.context else count,
+        steering=steering_of(tree),
     )
-
-
-def pieces_of(generation: Generation) -> tuple[Piece, ...]:
-    """The path to the generation's point as the asker reads it, without what is never sent:
-    empty, excluded and pruned nodes, and what is not text."""
-    asker = _asker(generation)
-    workspace = access.known_workspace_of(generation.asked_by, generation.tree)
-    rows = path_of(asker, generation.tree, workspace, generation.point)
-    sent = sent_of(rows)
-    sources = _sources_of(_reader(generation), [row.id for row in sent])
-    say = partial(images.said, reader=generation.participant)
-    return tuple(_piece(row, sources.get(row.id, ()), say) for row in sent)
-
-
-def _reader(generation: Generation) -> Actor:
-    """The model that reads, with what whoever asked it may see too."""
-    return access.acting_as(_asker(generation), generation.participant)
-
-
-def _asker(generation: Generation) -> Actor:
-    """Who asked, if they still may: rights are read again for every call. In a turn its agent
-    asks, with what its inviter may do too."""
-    if generation.turn is not None:
-        actor = access.acting_in(generation.turn)
-        access.demand(actor, {GENERATE}, "continue")
-        return actor
-    user = generation.asked_by.user
-    if user is None:
-        raise CommandError(
-            "PERMISSION_DENIED",
-            "Only members can ask for continuations.",
-            hint="ask an owner of the grove to invite you",
-        )
-    actor = access.get_actor(user, generation.tree.grove)
-    access.demand(actor, {GENERATE}, "continue")
-    return actor
-
-
-def _piece(
-    row: NodeRow,
-    sources: Iterable[tuple[str, NodeRow]] = (),
-    say: Callable[[str], str] = described,
-) -> Piece:
-    by_role: dict[str, list[Piece]] = {"context": [], "instruction": []}
-    for role, source in sources:
-        by_role[role].append(_piece(source, (), say))
-    return Piece(
-        row.id,
-        say(row.text),
-        row.author_kind == "human",
-        context=tuple(by_role["context"]),
-        instruction=tuple(by_role["instruction"]),
-    )
-
-
-def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
-    """(role, node) of the context and instruction sources of nodes, in their order; without
-    what is never sent, and without text that the model or who asked it may not see."""
-    sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
-        AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
-    named = [(node, role, identity.node_id(item)) for node, role, item in fetch(sql)]
-    if not named:
-        return {}
-    found = _readable(reader, [item for _, _, item in named if item is not None])
-    sources: dict[int, list[tuple[str, NodeRow]]] = {}
-    for node, role, item in named:
-        row = found.get(item) if item is not None else None
-        if row is not None and is_sent(row):
-            sources.setdefault(node, []).append((role, row))
-    return sources
-
-
-def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
-    """Those of the nodes that lie in trees the reader may see, and below nothing pruned
-    there; by id. Two queries for each tree they lie in, and two more."""
-    homes: dict[int, set[int]] = {}
-    for one in ids:
-        homes.setdefault(one >> ORDINAL_BITS, set()).add(one)
-    seen = access.trees_for(reader).filter(pk__in=homes) if homes else ()
-    found = {}
-    for tree in seen:
-        rows = rows_of(sorted(homes[tree.pk]))
-        hidden = below_pruned(tree.pk, [row.slot_id for row in rows])
-        found.update({row.id: row for row in rows if row.slot_id not in hidden})
-    return found

@@ -28,6 +28,7 @@ from loom.grammar.lines import read, shortened, without_name
 from loom.grammar.tokens import ParseError
 from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.queries import lookup
+from loom.queries.node_bodies import message_of
 from loom.queries.workspaces import budget_of, spent_of
 from loom.rules import budgets
 from loom.rules.budgets import Past
@@ -209,7 +210,7 @@ def _started(step: Step) -> list[str]:
 def _record(said: Command, step: Step, warning: str) -> dict[str, Any]:
     """What the row keeps of a line: `asks` for another round, `halts` the turn."""
     is_ok = step.outcome == "ok"
-    reply = step.message if is_ok else refusal_text(step, _where(said, step))
+    reply = message_of(step) if is_ok else refusal_text(step, _where(said, step))
     is_look = said.line is not None and makes_window(said.line)
     klass = registry.find(said.line.verb, said.line.form).klass if said.line else ""
     if klass == "silent" and is_ok:

@@ -1,8 +1,6 @@
 """Moves a turn from one stored state to the next until it waits or ends (docs/model.md §7)."""
 
 import logging
-import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,9 +12,10 @@ from agents.subject_prompt import language, prepared_round, too_long
 from agents.turn_lines import next_line
 from loom import access
 from loom.commands import generation_lifecycle, turn_lifecycle
+from loom.grammar.batches import with_ids
 from loom.models import Generation, Turn
 from loom.models.base import new_uid
-from loom.queries.workspaces import budget_of, spent_of
+from loom.queries.workspaces import budget_of, made_by, spent_of
 from loom.queries.workspaces import turns as rows
 from loom.rules import budgets
 from loom.rules.budgets import Said
@@ -175,13 +174,15 @@ def _old(kept: dict[str, Any]) -> dict[str, Any]:
 
 
 def _round(turn: Turn, said: Reply, notes: list[str]) -> dict[str, Any]:
-    """What the row of the turn keeps of a round: what the next request is made of."""
+    """What the row of the turn keeps of a round: what the next request is made of. What is
+    needed after the turn stays (`turn_lifecycle.end`)."""
     assert turn.generation is not None
     sent = turn.prepared or {}
     return {
         "generation": turn.generation.uid,
         "text": said.text.rstrip(),
-        "prose": with_ids(said.prose, [one["made"] for one in turn.replies if not one.get("near")]),
+        "length": len(said.text),
+        "prose": with_ids(said.prose, made_by(turn.replies)),
         "told": turn.replies,
         "dropped": said.dropped,
         "notes": notes,
@@ -189,20 +190,6 @@ def _round(turn: Turn, said: Reply, notes: list[str]) -> dict[str, Any]:
         "workspace": sent.get("workspace", ""),
         "stated": sent.get("stated", {}),
     }
-
-
-_MADE = re.compile(r"\{([1-9][0-9]?)\}")
-
-
-def with_ids(text: str, made: Sequence[str]) -> str:
-    """The prose with `{1}` replaced by the id that the first line made, `{2}` the second's;
-    a number whose line made nothing stays."""
-
-    def named(found: re.Match[str]) -> str:
-        place = int(found[1]) - 1
-        return (made[place] if place < len(made) else "") or found[0]
-
-    return _MADE.sub(named, text)
 
 
 def _halt(turn: Turn, rounds: list[dict[str, Any]]) -> bool:

@@ -1,5 +1,6 @@
 """Generations and calls over the API: looking, stopping, and the evidence."""
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from django.http import HttpResponse
@@ -9,20 +10,30 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agents.agent_prompt import Place, assembled, next_place
-from agents.context.agent_request import Sent
-from agents.context.truncation import TooLong
-from agents.subject_prompt import too_long
+from agents.next_request import (
+    Difference,
+    How,
+    Next,
+    Wish,
+    call_before,
+    difference,
+    next_request,
+    point_of,
+    priced,
+    usual,
+)
 from loom import access
+from loom.access import Actor
 from loom.api.auth import user_of
+from loom.api.nodes import a_truth, an_id, word
 from loom.api.schema import operation
 from loom.api.waiting import ended_within
 from loom.commands import generation_lifecycle
-from loom.models import Generation
-from loom.queries import provenance
-from loom.rules.errors import CommandError
+from loom.models import Generation, Participant, Workspace
+from loom.queries import lookup, provenance
+from loom.rules.errors import CommandError, not_found
+from loom.rules.identity import instant, looks_like_id
 from loom.rules.permissions import GENERATE
-from loom.rules.provider_kinds import RESERVE
 
 
 class GenerationBody(BaseModel):
@@ -79,28 +90,87 @@ class CallBody(BaseModel):
 
 
 class SectionBody(BaseModel):
-    """A part of a request, and about how many tokens it has."""
+    """A part of a request: its exact text and about how many tokens that has. `detail` says what
+    it holds, `note` why it is there, or what of it was shortened or left out and why."""
 
     name: str
     tokens: int
+    text: str
+    detail: str
+    note: str
+
+
+class PriceBody(BaseModel):
+    """Tokens of the whole request, and USD: to send it, to send it where its beginning is in
+    the provider's cache, and for the longest answer; null where no price is known."""
+
+    tokens: int
+    how: Literal["counted", "estimated"]
+    usd: float | None
+    cached_usd: float | None
+    answer_usd: float | None
+
+
+class DifferenceBody(BaseModel):
+    """The request before this one: its call, the share of its text that this one begins with,
+    and the lines that differ, as in a unified diff; `cut`: there are more of them."""
+
+    call: str
+    at: str
+    share: float
+    lines: list[str]
+    cut: bool
 
 
 class ContextBody(BaseModel):
-    """What the next request will hold, its system text first."""
+    """What the next request will hold: the messages of a chat, the system's first, or a
+    `prompt`. Not `open`: whoever asks may not see every item it holds, and gets no texts.
+    `tokens` is the sum of the sections, `limit` what they may have together."""
 
+    participant: str
+    how: Literal["turn", "continue"]
+    node: str
+    open: bool
     messages: list[dict[str, str]]
+    prompt: str | None
     sections: list[SectionBody]
     tokens: int
     limit: int
+    note: str
+    price: PriceBody
+    before: DifferenceBody | None
 
 
-def context_body(sent: Sent, place: Place, *, is_open: bool) -> ContextBody:
-    """A request that was assembled, as the API gives it; not `is_open`: without its texts."""
+def context_body(one: Next, before: Difference | None) -> ContextBody:
+    """A request that was not made, as the API gives it."""
+    sections = [
+        SectionBody(**(asdict(part) if one.is_open else {**asdict(part), "text": "", "note": ""}))
+        for part in one.portions
+    ]
+    shown = one.is_open and before is not None
     return ContextBody(
-        messages=list(sent.bodies) if is_open else [],
-        sections=[SectionBody(name=name, tokens=tokens) for name, tokens in sent.sections],
-        tokens=sent.tokens,
-        limit=place.actor.participant.context_limit - RESERVE,
+        participant=one.wish.participant.uid,
+        how=one.wish.how,
+        node=one.wish.node.local_id,
+        open=one.is_open,
+        messages=[dict(message) for message in one.messages] if one.is_open else [],
+        prompt=one.prompt if one.is_open else None,
+        sections=sections,
+        tokens=sum(part.tokens for part in one.portions),
+        limit=one.limit,
+        note=one.note,
+        price=PriceBody(**priced(one, before.same if before else 0)),
+        before=_difference_body(before, len(one.text)) if before and shown else None,
+    )
+
+
+def _difference_body(one: Difference, length: int) -> DifferenceBody:
+    return DifferenceBody(
+        call=one.call.uid,
+        at=instant(one.call.started_at),
+        share=round(one.same / max(length, 1), 4),
+        lines=list(one.lines),
+        cut=one.is_cut,
     )
 
 
@@ -171,19 +241,62 @@ def stop(request: Request, uid: str) -> Response:
     "What the next request will hold",
     id="workspace_context",
     answers=ContextBody,
+    asks=(
+        an_id("participant", "Whom to ask, of the grove; needed for a person's workspace."),
+        an_id("node", "Where; without it an agent's turn at its position, else yours."),
+        an_id("how", "turn or continue; without it a turn of a loom-aware agent."),
+        a_truth("draft", "Whether what you typed there in a buffer, and did not add, counts."),
+    ),
 )
 @api_view(["GET"])
 def context(request: Request, uid: str) -> Response:
-    """What an agent is sent next at its position: in its current turn, or in one that the
-    caller would ask for there."""
+    """What a participant is sent next: in its current turn, or where the caller would ask for
+    one or for a candidate. Nothing is stored, and nobody is asked."""
     member, workspace = access.get_workspace(user_of(request), uid)
-    try:
-        place = next_place(member, workspace)
-        is_open = place.turn is None or access.may_read_turn(member, place.turn)
-        body = context_body(assembled(place), place, is_open=is_open)
-        return Response(body.model_dump())
-    except TooLong as long:
-        raise too_long(long) from None
+    wish = _wish(request, member, workspace)
+    one = next_request(member, workspace.tree, wish)
+    before = call_before(member, workspace.tree, wish) if one.is_open else None
+    body = context_body(one, difference(one, before) if before else None)
+    return Response(body.model_dump())
+
+
+def _wish(request: Request, member: Actor, workspace: Workspace) -> Wish:
+    agent, tree = _asked(request, member, workspace), workspace.tree
+    given = word(request, "how")
+    if given not in ("", "turn", "continue"):
+        raise CommandError("INVALID_SYNTAX", "how is turn or continue.", hint="?how=continue")
+    how: How = "turn" if given == "turn" else "continue" if given else usual(agent)
+    named = word(request, "node")
+    node = lookup.find_node(tree, named.lower()) if looks_like_id(named.lower()) else None
+    if named and node is None:
+        raise not_found(f"[{named[:20]}]")
+    is_agents = how == "turn" and workspace.participant_id == agent.pk
+    if node is None and not is_agents:
+        own = access.workspace_of(member.participant, tree)
+        node = point_of(member, tree, own)
+    if node is None:
+        node = point_of(member, tree, workspace)
+    return Wish(agent, node, how, word(request, "draft") in ("1", "true"), bool(named))
+
+
+def _asked(request: Request, member: Actor, workspace: Workspace) -> Participant:
+    uid = word(request, "participant")
+    if workspace.participant.kind == "model":
+        if uid not in ("", workspace.participant.uid):
+            raise CommandError(
+                "INVALID_SYNTAX",
+                "This workspace is another participant's.",
+                hint="leave participant out",
+            )
+        return workspace.participant
+    if not uid:
+        raise CommandError(
+            "INVALID_SYNTAX", "participant is missing.", hint="?participant=ID names a model"
+        )
+    found = Participant.objects.filter(grove=member.grove, uid=uid, kind="model").first()
+    if found is None:
+        raise not_found("This participant")
+    return found
 
 
 @operation(

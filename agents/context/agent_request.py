@@ -15,7 +15,16 @@ from agents.context.sections import (
     stated,
 )
 from agents.context.subject_request import JOINT
-from agents.context.truncation import GAP, KEPT_AT_THE_END, Counted, Fitted, Part, fit, total
+from agents.context.truncation import (
+    GAP,
+    KEPT_AT_THE_END,
+    Counted,
+    Fitted,
+    Part,
+    Portion,
+    fit,
+    total,
+)
 from agents.context.values import Aware, LineReply, Round, Stop
 from loom.grammar.lines import parts_of
 from loom.rules.framing import escaped, frames_escaped, plain
@@ -161,6 +170,7 @@ class Sent:
     is_brief: bool = False
     workspace: str = ""
     stated: Mapping[str, str] = field(default_factory=dict)
+    portions: tuple[Portion, ...] = ()
 
     @property
     def bodies(self) -> tuple[dict[str, str], ...]:
@@ -231,7 +241,55 @@ def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: F
     sections = (*sizes, ("WORKSPACE", aware.counted(last)))
     messages = _messages(parts, len(frozen))
     now = dict(rendered(view))
-    return Sent(system, messages, sections, note, is_brief, last, now)
+    portions = _portions(aware, is_brief, earlier, fitted)
+    return Sent(system, messages, sections, note, is_brief, last, now, portions)
+
+
+def _portions(
+    aware: Aware, is_brief: bool, earlier: Earlier, fitted: Fitted
+) -> tuple[Portion, ...]:
+    """The sections of a request with their texts, in the order of the request; those that are
+    empty left out."""
+
+    def of(name: str, parts: Sequence[Part], detail: str = "", note: str = "") -> Portion:
+        text = JOINT.join(part.text for part in parts)
+        return Portion(name, text, aware.counted(text), detail, note)
+
+    brief = "the brief ones: the whole would take over half of the limit" if is_brief else ""
+    names = ("PERSONA", "TREE", "INSTRUCTIONS")
+    texts = zip(names, _system_texts(aware, brief=is_brief), ("", "", brief), strict=True)
+    nodes = len(aware.path) - earlier.nodes
+    rounds = len(aware.rounds)
+    said = [
+        *(of(name, [Part("system", text)], note=note) for name, text, note in texts),
+        of("EARLIER", [Part("user", earlier.text)], note=earlier.note),
+        of("PATH", fitted.parts, f"{nodes} node{'' if nodes == 1 else 's'}", fitted.note),
+        of("REQUEST", _request(aware)),
+        of(
+            "RESULTS",
+            _rounds(aware, whole=bool(aware.stated)),
+            f"{rounds} round{'' if rounds == 1 else 's'}",
+        ),
+        *(
+            of(name, [Part("user", text)], _DETAILS.get(name, ""), _shortening(aware, name))
+            for name, text in stated(rendered(aware.view), aware.stated)
+        ),
+        of("CLOSING", [Part("user", aware.closing)]),
+    ]
+    return tuple(one for one in said if one.text)
+
+
+_DETAILS = {"PATH": "what changes about its nodes", "LOOM": "the tree around"}
+
+
+def _shortening(aware: Aware, name: str) -> str:
+    """What was shortened of a section of the WORKSPACE message, and why."""
+    if name in aware.view.shortened:
+        return "in brief: the whole does not fit into the limit"
+    bare = sum(pane.lines is None for pane in aware.view.panes) if name == "WINDOWS" else 0
+    if bare:
+        return f"{bare} without text: windows take at most a quarter of the limit"
+    return ""
 
 
 def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
@@ -256,18 +314,25 @@ def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
 def system_of(aware: Aware) -> tuple[str, bool]:
     """Persona, tree context, INSTRUCTIONS: what changes only when they do; and whether the
     INSTRUCTIONS are the brief ones."""
-    teaching = Teaching(aware.commands, aware.view.mode, aware.agents, aware.models, aware.lists)
-    whole = instructions(teaching)
+    whole = instructions(_teaching(aware))
     is_brief = aware.counted(whole) * BRIEF_OVER > aware.limit
-    if is_brief:
-        whole = instructions(teaching, brief=True)
-    texts = [escaped(aware.persona), escaped(aware.system_context), whole]
+    texts = _system_texts(aware, brief=is_brief)
     return JOINT.join(text for text in texts if text), is_brief
+
+
+def _teaching(aware: Aware) -> Teaching:
+    return Teaching(aware.commands, aware.view.mode, aware.agents, aware.models, aware.lists)
+
+
+def _system_texts(aware: Aware, *, brief: bool) -> tuple[str, str, str]:
+    taught = instructions(_teaching(aware), brief=brief)
+    return escaped(aware.persona), escaped(aware.system_context), taught
 
 
 def _workspace(aware: Aware) -> str:
     """The last message: the current state, or what of it differs from the last statement."""
-    body = stated(rendered(aware.view), aware.stated)
+    said = stated(rendered(aware.view), aware.stated)
+    body = "\n".join(text for _, text in said)
     more = " · only what changed" if aware.stated else ""
     return framed("WORKSPACE", body, more=f" revision {aware.view.revision}{more}")
 

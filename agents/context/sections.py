@@ -105,19 +105,20 @@ def rendered(view: View) -> list[tuple[str, str]]:
 EMPTY = "(empty now)"
 
 
-def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> str:
-    """The sections that differ from what was stated `before`, by name; all of them where
-    nothing was. Of those that are stated by lines only the new lines."""
+def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(name, text) of the sections that differ from what was stated `before`, by name; all of
+    them where nothing was. Of those that are stated by lines only the new lines."""
     lines = []
     for name, text in sections:
         known = before.get(name)
         if known is None:
-            lines.append(text)
+            lines.append((name, text))
         elif text != known:
-            lines.append(_new_lines(name, text, known) if _sections[name].by_lines else text)
+            is_by_lines = _sections[name].by_lines
+            lines.append((name, _new_lines(name, text, known) if is_by_lines else text))
     now = {name for name, _ in sections}
-    lines += [framed(name, EMPTY) for name in before if name not in now]
-    return "\n".join(one for one in lines if one)
+    lines += [(name, framed(name, EMPTY)) for name in before if name not in now]
+    return [(name, text) for name, text in lines if text]
 
 
 def _new_lines(name: str, text: str, known: str) -> str:

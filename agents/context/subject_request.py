@@ -1,11 +1,12 @@
 """What a subject is sent: text only, no header, no section, no tool. Pure."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, Literal
 
-from agents.context.truncation import GAP, Counted, Part, count, fit
+from agents.context.truncation import GAP, Counted, Fitted, Part, Portion, count, fit
+from loom.rules.lore import Entry, Found, chosen
 from loom.rules.provider_kinds import RESERVE, WAYS
 
 BEGINS: Final = "(the text begins)"
@@ -101,6 +102,20 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class Steering:
+    """What a tree adds for subjects (docs/model.md §6.2): a memory before the text; an author's
+    note, `depth` paragraphs before its end; and lore, the texts whose key occurs in the last
+    `scan` characters, as far as `budget` tokens reach."""
+
+    memory: str = ""
+    note: str = ""
+    depth: int = 3
+    lore: tuple[Entry, ...] = ()
+    scan: int = 2_000
+    budget: int = 1_000
+
+
+@dataclass(frozen=True)
 class Reading:
     """Everything a request to a subject is made from. `limit`: tokens for system text and
     path together; `window`: for the path alone, cut in front whatever the tree says; `prefill`: a
@@ -117,6 +132,7 @@ class Reading:
     prefill: bool = False
     way: str = PLAIN
     counted: Counted = count
+    steering: Steering = field(default_factory=Steering)
 
     @property
     def strategy(self) -> str | None:
@@ -129,33 +145,147 @@ class Reading:
 
 @dataclass(frozen=True)
 class Sent:
-    """A request's text: `messages` for a chat, `prompt` for a completion; the note; and of a
-    buffer the `text` that a chat is to go on with."""
+    """A request's text: `messages` for a chat, `prompt` for a completion; the note; of a
+    buffer the `text` that a chat is to go on with; and its sections."""
 
     messages: tuple[dict[str, str], ...] | None
     prompt: str | None
     note: str = ""
     text: str = ""
+    portions: tuple[Portion, ...] = ()
 
 
 def arrange(reading: Reading) -> Sent:
     """The exact text a subject is sent. Raises TooLong where the tree's truncation says so,
-    or the system text alone leaves no room; system text is never cut."""
-    system = _subject_system(reading)
-    room = reading.limit - reading.counted(system) - _asking(reading)
+    or the system text alone leaves no room; system text, memory, lore and note are never cut."""
+    lore = _lore(reading)
+    system = _subject_system(reading, lore.taken)
+    begins = _begins(reading, lore.taken)
+    note = _note(reading)
+    taken = sum(reading.counted(text) for text in (system, begins, note)) + _asking(reading)
+    room = reading.limit - taken
     if reading.window is None:
         fitted = fit(_parts(reading), reading.truncation, room, reading.counted)
     else:
         window = min(room, reading.window)
         fitted = fit(_parts(reading), "rollingWindow", window, reading.counted)
-    parts = fitted.parts
-    if reading.endpoint == "completion":
-        return Sent(None, _prompt(reading.mode, system, parts), fitted.note)
+    portions = _portions(reading, lore, fitted)
     if reading.mode == "buffer":
-        text = _buffer(parts)
-        return Sent(handed_over(system, text, reading.way), None, fitted.note, text)
+        text = begins + noted(_buffer(fitted.parts), note, reading.steering.depth)
+    else:
+        parts = noted_parts(fitted.parts, note, reading.steering.depth)
+        text = JOINT.join(part.text for part in parts)
+    if reading.endpoint == "completion":
+        prompt = f"{system}{JOINT}{text}" if system else text
+        return Sent(None, prompt, fitted.note, portions=portions)
+    if reading.mode == "buffer":
+        messages = handed_over(system, text, reading.way)
+        return Sent(messages, None, fitted.note, text, portions)
     head = ({"role": "system", "content": system},) if system else ()
-    return Sent((*head, *_dialogue(parts, reading.prefill)), None, fitted.note)
+    messages = (*head, *_dialogue(parts, reading.prefill))
+    return Sent(messages, None, fitted.note, portions=portions)
+
+
+# -- memory, lore and author's note
+
+
+def _lore(reading: Reading) -> Found:
+    steering = reading.steering
+    if not steering.lore:
+        return Found()
+    texts: list[str] = []
+    length = 0
+    for piece in reversed(reading.path):
+        if length >= steering.scan:
+            break
+        texts.insert(0, piece.text)
+        length += len(piece.text) + len(_between(reading))
+    end = _between(reading).join(texts)[-steering.scan :]
+    return chosen(steering.lore, end, steering.budget, reading.counted)
+
+
+def _between(reading: Reading) -> str:
+    """What joins the texts of two nodes."""
+    return "" if reading.mode == "buffer" else JOINT
+
+
+def _note(reading: Reading) -> str:
+    return reading.steering.note if reading.steering.note.strip() else ""
+
+
+def _added(reading: Reading, lore: Iterable[Entry]) -> list[str]:
+    """Memory and lore, in their order; what is blank is left out."""
+    texts = [reading.steering.memory, *(one.text for one in lore)]
+    return [text for text in texts if text.strip()]
+
+
+def _begins(reading: Reading, lore: Iterable[Entry]) -> str:
+    """What a buffer begins with, before the first text of the path."""
+    added = _added(reading, lore) if reading.mode == "buffer" else []
+    return "".join(f"{text}{JOINT}" for text in added)
+
+
+def paragraph_starts(text: str) -> list[int]:
+    """Where the paragraphs of a text begin: lines that are not blank."""
+    starts = []
+    at = 0
+    for line in text.split("\n"):
+        if line.strip():
+            starts.append(at)
+        at += len(line) + 1
+    return starts
+
+
+def noted(text: str, note: str, depth: int) -> str:
+    """A text with a note before the paragraph that is `depth` before its end, set off as the
+    paragraphs there are: by a line break or a blank line. Of a shorter text it is the start."""
+    if not note:
+        return text
+    starts = paragraph_starts(text)
+    at = starts[-depth] if len(starts) > depth else 0
+    is_close = text[:at].endswith("\n") and not text[:at].endswith("\n\n")
+    return f"{text[:at]}{note}{chr(10) if is_close else JOINT}{text[at:]}"
+
+
+def noted_parts(parts: Sequence[Part], note: str, depth: int) -> tuple[Part, ...]:
+    """The parts of a dialogue with a note of the user's before the one that holds the
+    paragraph `depth` before the end."""
+    if not note:
+        return tuple(parts)
+    place = 0
+    left = depth
+    for at in range(len(parts) - 1, -1, -1):
+        left -= 0 if parts[at].role == GAP else len(paragraph_starts(parts[at].text))
+        if left <= 0:
+            place = at
+            break
+    return (*parts[:place], Part("user", note), *parts[place:])
+
+
+def _portions(reading: Reading, lore: Found, fitted: Fitted) -> tuple[Portion, ...]:
+    """The sections of the request, those that are empty left out."""
+    is_buffer = reading.mode == "buffer"
+    instructions = JOINT.join(_instructions(reading))
+    nodes = len(reading.path)
+    path = _between(reading).join(part.text for part in fitted.parts)
+    asks = [ASKS] if _asking(reading) else []
+    shown = [text for pair in EXAMPLES for text in pair] if reading.strategy == "few_shot" else []
+    steering = reading.steering
+    depth = f"{steering.depth} paragraph{'' if steering.depth == 1 else 's'} before the end"
+    sections = [
+        Portion("PERSONA", "" if is_buffer else reading.persona, 0),
+        Portion("TREE", reading.system_context, 0),
+        Portion("INSTRUCTIONS", instructions, 0),
+        Portion("ASKING", JOINT.join([*asks, *shown]), 0, reading.strategy or ""),
+        Portion("MEMORY", steering.memory if steering.memory.strip() else "", 0),
+        *(Portion("LORE", one.text, 0, one.title, why) for one, why in lore.entered),
+        Portion("PATH", path, 0, f"{nodes} node{'' if nodes == 1 else 's'}", fitted.note),
+        Portion("NOTE", _note(reading), 0, depth),
+    ]
+    sized = [replace(one, tokens=reading.counted(one.text)) for one in sections if one.text]
+    left = [Portion("LORE", "", 0, one.title, why) for one, why in lore.left]
+    persona = Portion("PERSONA", "", 0, note="a buffer is sent without the persona")
+    return (*([persona] if is_buffer and reading.persona else []), *sized, *left)
 
 
 def _asking(reading: Reading) -> int:
@@ -166,13 +296,21 @@ def _asking(reading: Reading) -> int:
     return reading.counted("".join([ASKS, *shown]))
 
 
-def _subject_system(reading: Reading) -> str:
-    """Persona, tree context, instruction sources; in a buffer the tree context alone."""
+def _subject_system(reading: Reading, lore: Iterable[Entry]) -> str:
+    """Persona, tree context, instruction sources, memory and lore; in a buffer the tree context
+    alone."""
     if reading.mode == "buffer":
         return reading.system_context
-    instructions = {one.key: one.text for piece in reading.path for one in piece.instruction}
-    texts = [reading.persona, reading.system_context, *instructions.values()]
-    return JOINT.join(text for text in texts if text)
+    texts = [reading.persona, reading.system_context, *_instructions(reading)]
+    return JOINT.join(text for text in [*texts, *_added(reading, lore)] if text)
+
+
+def _instructions(reading: Reading) -> tuple[str, ...]:
+    """The texts of the instruction sources of a dialogue, each once."""
+    if reading.mode == "buffer":
+        return ()
+    found = {one.key: one.text for piece in reading.path for one in piece.instruction}
+    return tuple(found.values())
 
 
 def _parts(reading: Reading) -> list[Part]:
@@ -188,11 +326,6 @@ def _parts(reading: Reading) -> list[Part]:
             parts[place:place] = sources.values()
         parts.append(piece.part)
     return parts
-
-
-def _prompt(mode: Mode, system: str, parts: Sequence[Part]) -> str:
-    text = _buffer(parts) if mode == "buffer" else JOINT.join(part.text for part in parts)
-    return f"{system}{JOINT}{text}" if system else text
 
 
 def _buffer(parts: Sequence[Part]) -> str:

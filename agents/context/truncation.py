@@ -33,6 +33,18 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Portion:
+    """One section of a request: its exact text and how many tokens that has. `detail` says what
+    it holds, `note` why it is there, or what of it was shortened or left out and why."""
+
+    name: str
+    text: str
+    tokens: int
+    detail: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Fitted:
     """What is left of the parts, and a note for the reader of the answer ("": nothing went)."""
 

@@ -388,6 +388,11 @@ class TreeChanged(Part):
     system_context: str = Field("", max_length=MAX_TEXT)
     summary: str = Field("", max_length=MAX_TEXT)
     truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] = "truncateMiddle"
+    memory: str = Field("", max_length=MAX_TEXT)
+    author_note: str = Field("", max_length=MAX_TEXT)
+    note_depth: int = 3
+    lore_scan: int = 2000
+    lore_budget: int = 1000
     archived: bool = False
 
 

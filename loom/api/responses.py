@@ -161,6 +161,11 @@ class Tree(BaseModel):
     system_context: str
     summary: str
     truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"]
+    memory: str
+    author_note: str
+    note_depth: int
+    lore_scan: int
+    lore_budget: int
     root: str
     node_count: int
     branch_count: int

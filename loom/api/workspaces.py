@@ -22,6 +22,7 @@ from loom.events import streams
 from loom.models import Node, Step
 from loom.queries import lookup
 from loom.queries.links import written
+from loom.queries.node_bodies import messages_of
 from loom.queries.tasks import tasks_of
 from loom.queries.windows import windows_of
 from loom.queries.workspaces import draft_body, drafts_of, outline_of, status_of, workspace_body
@@ -272,8 +273,10 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
     closed = access.closed_steps(actor, [step for step, _ in views])
     items = access.items_of(step for step, _ in views)
     names = written(chain.from_iterable(items.values()), views[0][1].tree_id)
+    answers = messages_of(step for step, _ in views)
     bodies = [
-        (one, _step(one, view.uid, [names[item] for item in items[one.pk]])) for one, view in views
+        (one, _step(one, view.uid, [names[item] for item in items[one.pk]], answers[one.pk]))
+        for one, view in views
     ]
     return [
         {**body, **_NOTHING, "open": False} if step.pk in closed else body for step, body in bodies
@@ -283,7 +286,7 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
 _NOTHING = {**dict.fromkeys(("line", "canonical", "because", "message", "hint"), ""), "items": []}
 
 
-def _step(step: Step, workspace: str, items: list[str]) -> dict[str, Any]:
+def _step(step: Step, workspace: str, items: list[str], answer: str) -> dict[str, Any]:
     return {
         "seq": step.seq,
         "workspace": workspace,
@@ -297,7 +300,7 @@ def _step(step: Step, workspace: str, items: list[str]) -> dict[str, Any]:
         "items": items,
         "link_type": step.link_type,
         "outcome": step.outcome,
-        "message": step.message,
+        "message": answer,
         "hint": step.hint,
         "stream": step.stream,
         "events": step.events,

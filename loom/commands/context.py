@@ -117,7 +117,8 @@ Op = dict[str, Any]  # one operation of an inverse, see loom.commands.inverse
 @dataclass(frozen=True)
 class Reply:
     """What a command answers. `refs` local ids in order, `inverse` what undo would do,
-    `items` ids of the items touched, `generations` uids of what goes on running."""
+    `items` ids of the items touched, `generations` uids of what goes on running, `quotes` the
+    ids and texts of nodes that `text` may show: the step names them."""
 
     text: str
     refs: tuple[str, ...] = ()
@@ -126,6 +127,7 @@ class Reply:
     items: tuple[int, ...] = ()
     link_type: str = ""
     running: bool = False
+    quotes: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass

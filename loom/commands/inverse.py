@@ -10,7 +10,7 @@ from typing import Any
 from loom.commands import annotations, continuing, documents, links, marks
 from loom.commands.context import Context, Op
 from loom.commands.node_writer import flag
-from loom.models import Generation, Link, Mark, Node
+from loom.models import Generation, Link, Mark, Node, Tree
 from loom.queries import lookup
 from loom.rules.errors import CommandError
 
@@ -137,11 +137,25 @@ def _landed(context: Context, op: Op) -> list[Op]:
     return [{"op": "generations", "uids": [row.uid]}]
 
 
+def _steer(context: Context, op: Op) -> list[Op]:
+    """What subjects are sent besides the path, as it was."""
+    row = Tree.objects.get(pk=context.tree.pk)
+    before = {name: getattr(row, name) for name in op["fields"]}
+    if "now" in op and before != op["now"]:
+        raise _conflict("What models are sent of this tree", "somebody")
+    for name, value in op["fields"].items():
+        setattr(row, name, value)
+    row.save(update_fields=list(op["fields"]))
+    context.world.append("tree.changed", {"tree": row.uid, **op["fields"]})
+    return [{"op": "steer", "fields": before, "now": op["fields"]}]
+
+
 def _document(context: Context, op: Op) -> list[Op]:
     return [documents.undo_write(context, op)]
 
 
 _APPLY: dict[str, Any] = {
+    "steer": _steer,
     "flag": _flag,
     "made": _made,
     "mark": _mark,

@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, get_type_hints
 
@@ -228,12 +228,14 @@ R = TypeVar("R")
 class Change:
     """One action while it runs. `writer` is the locked stream of `item`; an action that makes
     its item calls `open` first. `author` is who the step names: the actor, or whoever became
-    a member by the action."""
+    a member by the action. `inverse` is what undo does, and `message` what it was, in words."""
 
     now: datetime
     member: Actor | None
     item: Grove | Tree | None
     author: Participant | None = None
+    inverse: list[dict[str, Any]] = field(default_factory=list)
+    message: str = ""
     _writer: Writer | None = None
 
     @property
@@ -329,7 +331,8 @@ def run_action(
                 change.lock(item)
             change.member = _allowed(actor, what)
             value = what.run(change, args)
-            _write_step(change, what, args, outcome="ok")
+            done = {"message": change.message, "inverse": change.inverse or None}
+            _write_step(change, what, args, outcome="ok", **done)
             change.writer.flush()
             return value
     except CommandError as refused:

@@ -31,6 +31,7 @@ from loom.queries import lookup, tasks
 from loom.queries.windows import brief
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
+from loom.rules.quoting import take_out
 
 
 def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
@@ -82,17 +83,19 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     workspace = attempt.workspace
     attempt.is_held = _is_held(attempt, context)
     position = _move(attempt, workspace, context)
+    message, quoted = take_out(reply.text, reply.quotes)
     if context.steps:
         last = context.steps[-1]
-        last.message = reply.text
+        last.message, last.quoted = message, quoted or None
         last.turn_place = attempt.request.place
-        last.save(update_fields=["message", "turn_place"])
+        last.save(update_fields=["message", "quoted", "turn_place"])
     else:
         last = _step(
             attempt,
             workspace,
             outcome="ok",
-            message=reply.text,
+            message=message,
+            quoted=quoted or None,
             items=reply.items,
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,

@@ -227,12 +227,22 @@ def public_link_body(one: PublicLink) -> dict[str, object]:
 
 
 TRUNCATIONS = ("truncateMiddle", "rollingWindow", "stopAtLimit")
-FIELDS = ("title", "description", "system_context", "summary", "truncation")
+STEERING = ("memory", "author_note", "note_depth", "lore_scan", "lore_budget")
+FIELDS = ("title", "description", "system_context", "summary", "truncation", *STEERING)
 MAX_TITLE = 300
+RANGES = {"note_depth": (1, 100), "lore_scan": (1, 100_000), "lore_budget": (0, 100_000)}
+SAID = {
+    "memory": "the memory",
+    "author_note": "the author's note",
+    "note_depth": "the place of the author's note",
+    "lore_scan": "how far back lore looks for its keys",
+    "lore_budget": "the budget of lore",
+}
 
 
 def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
-    """Changes title, description, system_context, summary, truncation or `archived`.
+    """Changes title, description, system_context, summary, truncation, what subjects are sent
+    besides (STEERING: `→ undo` undoes it), or `archived`.
 
     An archived tree is read only: nothing but `archived` may be sent to it, or other fields
     together with `archived: false`. What is as it was makes no event.
@@ -249,6 +259,11 @@ class TreeChanges(Args):
     system_context: str = ""
     summary: str = ""
     truncation: str = TRUNCATIONS[0]
+    memory: str = ""
+    author_note: str = ""
+    note_depth: int = 3
+    lore_scan: int = 2000
+    lore_budget: int = 1000
     archived: bool | None = None
 
 
@@ -265,6 +280,12 @@ def _change_tree(change: Change, args: TreeChanges) -> Tree:
             "REJECTED", "This tree is archived and read-only.", hint="send archived: false"
         )
     changed = {name: value for name, value in fields.items() if getattr(row, name) != value}
+    steered = {name: getattr(row, name) for name in STEERING if name in changed}
+    if steered:
+        change.inverse = [
+            {"op": "steer", "fields": steered, "now": {n: changed[n] for n in steered}}
+        ]
+        change.message = f"changed {' and '.join(SAID[name] for name in steered)}"
     for name, value in changed.items():
         setattr(row, name, value)
     if args.archived is not None and args.archived != (row.archived_at is not None):
@@ -308,6 +329,13 @@ def _demand_fields(fields: Mapping[str, Any]) -> None:
             hint="shorten it",
             status=413,
         )
+    for name, (least, most) in RANGES.items():
+        if not least <= fields.get(name, least) <= most:
+            raise CommandError(
+                "INVALID_SYNTAX",
+                f"{name} is from {least:,} to {most:,}.",
+                hint="choose a number between them",
+            )
     if fields.get("truncation", TRUNCATIONS[0]) not in TRUNCATIONS:
         raise CommandError(
             "INVALID_SYNTAX",

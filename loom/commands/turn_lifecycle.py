@@ -1,6 +1,6 @@
 """The life of a turn's row: started by a person, moved by a worker, ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -18,11 +18,12 @@ from loom.commands.node_writer import NewNode, demand_text, demand_text_node, de
 from loom.commands.registry import Args, Change, action
 from loom.events import streams
 from loom.events.streams import Writer, enqueue
+from loom.grammar.lines import named
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.models.base import new_uid
 from loom.models.generations import OPEN_TURN
 from loom.queries import lookup
-from loom.queries.workspaces import turn_body, turns
+from loom.queries.workspaces import texts_made_by, turn_body, turns
 from loom.queries.workspaces import turns as rows
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
@@ -219,11 +220,46 @@ def end(
     turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
     turn.ended_at = turn.moved_at = timezone.now()
     turn.leased_until, turn.lease, turn.waits_for, turn.prepared = None, "", [], None
+    told = "\n".join([*(one["prose"] for one in turn.rounds), node.text if node else ""])
+    _keep_texts_once(turn)
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     step_records.set_checkpoint(workspace, seen, actor=turn.participant)
-    windows.after_turn(workspace, turn, node.text if node else "", actor=turn.participant)
+    windows.after_turn(workspace, told, actor=turn.participant)
+
+
+KEPT_OF_ROUND = ("generation", "length", "dropped", "notes", "changed")
+
+
+def _keep_texts_once(turn: Turn) -> None:
+    """Takes out of the rows of a turn that ends what its nodes and steps hold: its rounds keep
+    what they were and not what they said, and generations name the texts that became nodes."""
+    made = texts_made_by(turn)
+    rounds = {one["generation"]: one for one in turn.rounds}
+    for said in Generation.objects.filter(turn=turn, round__gt=0).exclude(text=""):
+        kept = rounds.get(said.uid, {})
+        is_answer = turn.node is not None and said.text.strip() == turn.node.text
+        if kept and is_answer:
+            kept["is_answer"] = True
+            Generation.objects.filter(pk=said.pk).update(text="")
+        elif (text := _with_names(said.text, made)) != said.text:
+            if kept:
+                kept["length"] -= len(said.text) - len(text)
+            Generation.objects.filter(pk=said.pk).update(text=text)
+    turn.rounds = [_ended_round(one) for one in turn.rounds]
+
+
+def _ended_round(kept: dict[str, Any]) -> dict[str, Any]:
+    told = [{key: value for key, value in one.items() if key != "reply"} for one in kept["told"]]
+    answers = {"is_answer": True} if kept.get("is_answer") else {}
+    return {**{key: kept[key] for key in KEPT_OF_ROUND}, **answers, "told": told}
+
+
+def _with_names(text: str, made: Sequence[str]) -> str:
+    for one in made:
+        text = text.replace(one, named(one))
+    return text
 
 
 # Each stored state begins the lease again. A line that takes longer may be run by a second worker:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Annotated
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from loom import access
 from loom.commands import inverse, registry, step_records
@@ -17,7 +17,7 @@ from loom.models.generations import OPEN_TURN
 from loom.queries import lookup
 from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import LOOM
+from loom.rules.permissions import LOOM, WRITE
 
 # `undo turn:ID`: takes back all that an agent did in a turn, for its inviter or an owner.
 
@@ -95,6 +95,7 @@ def _undo_node(context: Context, turn: Turn) -> str:
 
 
 MAX = 20
+ACTIONS = ("change_tree",)  # that can be undone, as far as they say how
 
 
 class Undo(Args):
@@ -194,6 +195,19 @@ def _own_steps(context: Context) -> QuerySet[Step]:
     )
 
 
+def _own_changes(context: Context) -> QuerySet[Step]:
+    """The caller's steps in the tree that can be undone: lines, and actions on the tree."""
+    rows = Step.objects.select_for_update().filter(
+        Q(workspace=context.workspace)
+        | Q(workspace=None, stream=f"tree:{context.tree.uid}", canonical__in=ACTIONS),
+        actor=context.actor.participant,
+        outcome="ok",
+        inverse__isnull=False,
+        undoes__isnull=True,
+    )
+    return rows.order_by("-id")
+
+
 def _steps_by(context: Context, name: str) -> QuerySet[Step]:
     """The steps of a participant of the grove in this tree; for owners, else one's own."""
     grove = context.tree.grove
@@ -216,12 +230,7 @@ def _steps_by(context: Context, name: str) -> QuerySet[Step]:
 
 
 def _last_undoable(context: Context) -> Step:
-    step = (
-        _own_steps(context)
-        .filter(inverse__isnull=False, undoes__isnull=True, is_undone=False)
-        .order_by("-seq")
-        .first()
-    )
+    step = _own_changes(context).filter(is_undone=False).first()
     if step is None:
         raise CommandError(
             "REJECTED",
@@ -232,16 +241,10 @@ def _last_undoable(context: Context) -> Step:
 
 
 def _last_redoable(context: Context) -> Step:
-    last_change = (
-        _own_steps(context)
-        .filter(inverse__isnull=False, undoes__isnull=True)
-        .order_by("-seq")
-        .values_list("seq", flat=True)
-        .first()
-    )
+    last_change = _own_changes(context).values_list("pk", flat=True).first()
     step = (
         _own_steps(context)
-        .filter(undoes__isnull=False, redone=False, seq__gt=last_change or 0)
+        .filter(undoes__isnull=False, redone=False, pk__gt=last_change or 0)
         .order_by("-seq")
         .first()
     )
@@ -252,6 +255,9 @@ def _last_redoable(context: Context) -> Step:
 
 def _demand_letters(context: Context, step: Step) -> None:
     """The permission of undo is that of what is undone."""
+    if step.workspace_id is None:
+        access.demand(context.actor, {WRITE}, "undoing this")
+        return
     verb = step.canonical.removeprefix("→").split()[0]
     access.demand(context.actor, registry.find(verb).permissions, f"undoing {verb}")
 
@@ -262,8 +268,14 @@ def _undo_one(context: Context, step: Step) -> str:
     reverse = inverse.apply(context, step.inverse or [])
     step.is_undone = True
     step.save(update_fields=["is_undone"])
-    _write(context, f"→ undo step:{step.seq}", before, inverse=reverse, undoes=step)
-    return in_one_line(step.canonical)
+    named = f"→ undo step:{step.seq}" if step.workspace_id else "→ undo"
+    _write(context, named, before, inverse=reverse, undoes=step)
+    return _said(step)
+
+
+def _said(step: Step) -> str:
+    """What a step did: its line, or what its action says."""
+    return in_one_line(step.canonical) if step.workspace_id else step.message
 
 
 def _redo_one(context: Context, undone: Step) -> str:
@@ -276,7 +288,7 @@ def _redo_one(context: Context, undone: Step) -> str:
     original.is_undone, original.inverse = False, again
     original.save(update_fields=["is_undone", "inverse"])
     _write(context, "→ redo", before, inverse=None, undoes=None)
-    return in_one_line(original.canonical)
+    return _said(original)
 
 
 def _write(

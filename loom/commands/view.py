@@ -95,9 +95,10 @@ def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) ->
     gone = withheld(context.actor, [row.id for row in every])
     rows = [row for row in every if row.id not in gone]
     seen = tuple(identity.of_node(row.id) for row in rows[-1:])
+    quotes = tuple((row.id, row.text) for row in rows)
     if form == "prose":
         text = escaped_for(context.actor, "".join(row.text for row in rows))
-        return Reply(text, refs=_refs(rows), items=seen)
+        return Reply(text, refs=_refs(rows), items=seen, quotes=quotes)
     shown = rows if full else rows[-MAX_SUMMARY:]
     lines = (
         [f"… {counted(len(rows) - len(shown), 'node')} before"] if len(shown) < len(rows) else []
@@ -108,7 +109,7 @@ def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) ->
         lines.append(f"[{row.local_id}] {who} · {age(context.now, row.created_at)}{mark}")
         lines.append(f'"{escaped_for(context.actor, row.text)}"' if full else excerpt(row.text))
     text = "\n".join(lines) or "nothing written there yet"
-    return Reply(text, refs=_refs(shown), items=seen)
+    return Reply(text, refs=_refs(shown), items=seen, quotes=quotes)
 
 
 def _refs(rows: list[NodeRow]) -> tuple[str, ...]:
@@ -195,7 +196,8 @@ def _viewed(context: Context, args: View) -> Reply:
         lines.append(f"[{node.local_id}] is now [{current.local_id}]")
     lines.append(_foot(context, node))
     refs = (lookup.node_ref(node, context.tree.pk),)
-    return Reply("\n".join(lines), refs=refs, items=touched(node))
+    quotes = ((node.pk, node.text),)
+    return Reply("\n".join(lines), refs=refs, items=touched(node), quotes=quotes)
 
 
 def _text(context: Context, node: Node, args: View) -> str:
@@ -293,7 +295,8 @@ def compare(context: Context, args: Compare) -> Reply:
         if not gone and args.form != "side":
             lines.append("(too long or too different to compare word by word)")
     refs = tuple(lookup.node_ref(node, context.tree.pk) for node in pair)
-    return Reply("\n".join(lines), refs=refs, items=touched(*pair))
+    quotes = tuple((node.pk, node.text) for node in pair)
+    return Reply("\n".join(lines), refs=refs, items=touched(*pair), quotes=quotes)
 
 
 def _placed(context: Context, node: Node) -> str:

@@ -8,7 +8,7 @@ from loom.commands.registry import Args, RefField, Written, command
 from loom.events import streams
 from loom.grammar.slices import get
 from loom.grammar.tokens import ParseError
-from loom.models import Node, Participant, Turn, Window, Workspace
+from loom.models import Node, Participant, Window, Workspace
 from loom.queries import windows
 from loom.queries.windows import lines_of, state_of
 from loom.rules import identity
@@ -332,10 +332,9 @@ def drop(context: Context, args: Drop) -> Reply:
 # -- what a turn does to them
 
 
-def after_turn(workspace: Workspace, turn: Turn, answer: str, *, actor: Participant) -> None:
-    """Hides what was visible for a turn that has ended, except what it or its answer extends.
+def after_turn(workspace: Workspace, told: str, *, actor: Participant) -> None:
+    """Hides what was visible for a turn that has ended, except what its words (`told`) extend.
     Needs a transaction in which the workspace is locked."""
-    told = "\n".join([*(one["prose"] for one in turn.rounds), answer])
     numbers = mentioned(told)
     rows = Window.objects.filter(workspace=workspace, is_closed=False)
     seen = list(rows.filter(is_visible=True, is_kept=False))

@@ -91,6 +91,20 @@ def prose_of(segments: Sequence[Segment]) -> str:
     return "".join([*parts, last]).rstrip(_BLANKS)
 
 
+_MADE = re.compile(r"\{([1-9][0-9]?)\}")
+
+
+def with_ids(text: str, made: Sequence[str]) -> str:
+    """The prose with `{1}` replaced by the id that the first line made, `{2}` the second's;
+    a number whose line made nothing stays."""
+
+    def named(found: re.Match[str]) -> str:
+        place = int(found[1]) - 1
+        return (made[place] if place < len(made) else "") or found[0]
+
+    return _MADE.sub(named, text)
+
+
 def _without_blank_lines(text: str) -> str:
     lines = text.split("\n")
     first = next((at for at, line in enumerate(lines) if line.strip()), len(lines))

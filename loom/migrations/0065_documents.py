@@ -6,9 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("loom", "0095_tasks"),
-    ]
+    dependencies = [("loom", "0075_steering")]
 
     operations = [
         migrations.CreateModel(

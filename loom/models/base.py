@@ -1,5 +1,7 @@
 """What rows share: opaque public ids, text kept as given, and queries whose SQL is built once."""
 
+import gzip
+import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
@@ -24,6 +26,31 @@ class PublicIdentity(models.Model):
 
     class Meta:
         abstract = True
+
+
+class PackedJSON(models.Field):  # type: ignore[type-arg]  # no generics at run time
+    """A JSON value that is stored compressed and cannot be queried, for values that repeat long
+    texts. Migrations see a BinaryField."""
+
+    empty_strings_allowed = False
+
+    def get_internal_type(self) -> str:
+        """The column of a BinaryField."""
+        return "BinaryField"
+
+    def deconstruct(self) -> Any:
+        """A BinaryField with an empty default."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.BinaryField", args, {**kwargs, "default": b""}
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        """The packed bytes; none for an empty value."""
+        packed = gzip.compress(json.dumps(value).encode(), mtime=0) if value else b""
+        return connection.Database.Binary(packed)
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        """The value again; {} for an empty one."""
+        return json.loads(gzip.decompress(bytes(value))) if value else {}
 
 
 # Queries whose SQL is built once, so that each request only pays for running them.

@@ -68,7 +68,10 @@ class Step(PublicIdentity):
     because = models.TextField(blank=True)
     link_type = models.CharField(max_length=40, blank=True)
     outcome = models.CharField(max_length=40)  # "ok" or a code
+    # The reply or the refusal, without what it quotes from nodes: `quoted` holds those pieces
+    # (loom.rules.quoting). Read it with loom.queries.node_bodies.messages_of.
     message = models.TextField(blank=True)
+    quoted = models.JSONField(null=True)
     hint = models.TextField(blank=True)
     stream = models.CharField(max_length=48, blank=True)
     events = models.JSONField(default=list)

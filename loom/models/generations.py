@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from loom.models.base import PublicIdentity
+from loom.models.base import PackedJSON, PublicIdentity
 from loom.models.groves import Grove, Participant
 from loom.models.trees import Node, Tree
 
@@ -15,12 +15,15 @@ class Turn(PublicIdentity):
     """One turn. `form` is continuation or aside; `invoked_at` the node it was asked at, whose
     slot is leased while it goes on; `stands_at` the node it answers below.
 
-        `rounds` are those that ended, each `{generation, text, prose, told, dropped, notes,
-    changed, workspace}`; `replies` those of the lines of the current round that ran;
-    `waits_for` the generations that one of its lines started and that have not been reported
-    yet. `extension` is what the agent asks its people for: `{steps, why}`. `scope` is that of
-    the API key the turn was asked for with. `prepared` is the request of the current round,
-    made once, priced and sent (agents.subject_prompt.prepared); None once the turn has ended.
+        `rounds` are those that ended, each `{generation, length, text, prose, told, dropped,
+    notes, changed, workspace, stated}`; once the turn has ended without `text`, `prose`,
+    `workspace`, `stated` and the replies in `told`, which their generations, steps and nodes
+    hold (loom.queries.workspaces.said_in). `replies` those of the lines of the current round
+    that ran; `waits_for` the generations that one of its lines started and that have not been
+    reported yet. `extension` is what the agent asks its people for: `{steps, why}`. `scope` is
+    that of the API key the turn was asked for with. `prepared` is the request of the current
+    round, made once, priced and sent (agents.subject_prompt.prepared); None once the turn has
+    ended.
     """
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns")
@@ -79,7 +82,8 @@ class Call(PublicIdentity):
     purpose = models.CharField(max_length=12, default="continue")
     provider = models.CharField(max_length=40)
     configuration = models.CharField(max_length=64)
-    request = models.JSONField(default=dict)  # url, headers without keys, body
+    # url, headers without keys, body
+    request = PackedJSON(default=dict, db_column="request_packed")
     response = models.BinaryField(default=b"")  # gzip of the body bytes as received
     bytes = models.CharField(max_length=12, default="exact")
     status = models.IntegerField(null=True)

@@ -20,6 +20,11 @@ class Tree(PublicIdentity):
     system_context = models.TextField(blank=True)
     summary = models.TextField(blank=True)
     truncation = models.CharField(max_length=16, default="truncateMiddle")
+    memory = models.TextField(blank=True, default="")
+    author_note = models.TextField(blank=True, default="")
+    note_depth = models.IntegerField(default=3)  # paragraphs before the end
+    lore_scan = models.IntegerField(default=2000)  # characters before the end, for keys
+    lore_budget = models.IntegerField(default=1000)  # tokens
     maker = models.ForeignKey(Participant, models.PROTECT)
     created_at = models.DateTimeField(auto_now_add=True)
     touched_at = models.DateTimeField(auto_now_add=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from loom.access import Actor, trees_for
-from loom.models import Node, Tree
+from loom.models import Node, Step, Tree
 from loom.queries import links, lookup
 from loom.queries.links import documents_seen
 from loom.queries.node_rows import (
@@ -22,6 +22,7 @@ from loom.queries.node_rows import (
     row_of,
 )
 from loom.rules.identity import home_of
+from loom.rules.quoting import put_back
 
 # Facts about nodes besides their own columns, read for a whole batch at once.
 
@@ -302,3 +303,21 @@ def _body(row: NodeRow, tree_uid: str, facts: Facts) -> Body:
         "hash": row.hash,
         "proof": proof,
     }
+
+
+# What steps answered.
+
+
+def messages_of(steps: Iterable[Step]) -> dict[int, str]:
+    """What steps answered, by their id, with the texts that their nodes hold. One query; none
+    where no step quotes any."""
+    every = list(steps)
+    keys = {one[1] for step in every for one in step.quoted or ()}
+    rows = Node.objects.filter(pk__in=keys).values_list("pk", "text") if keys else ()
+    texts = dict(rows)
+    return {step.pk: put_back(step.message, step.quoted or (), texts) for step in every}
+
+
+def message_of(step: Step) -> str:
+    """What one step answered."""
+    return messages_of([step])[step.pk]

@@ -15,19 +15,19 @@ LAST = Case(When(state="archived", then=Value(1)), default=Value(0), output_fiel
 
 def current(workspace: Workspace) -> QuerySet[Task]:
     """The tasks that are neither archived nor removed, in their order."""
-    rows = Task.objects.filter(workspace=workspace, is_removed=False)
+    rows = Task.objects.filter(workspace=workspace.pk, is_removed=False)
     return rows.exclude(state="archived").order_by("place", "number")
 
 
 def listed(workspace: Workspace) -> QuerySet[Task]:
     """The tasks that were not removed, in their order, the archived ones last."""
-    rows = Task.objects.filter(workspace=workspace, is_removed=False)
+    rows = Task.objects.filter(workspace=workspace.pk, is_removed=False)
     return rows.order_by(LAST, "place", "number")
 
 
 def last_number(workspace: Workspace) -> int:
     """The highest number that a task of the workspace has had; numbers are never used again."""
-    rows = Task.objects.filter(workspace=workspace)
+    rows = Task.objects.filter(workspace=workspace.pk)
     return rows.aggregate(last=Max("number"))["last"] or 0
 
 
@@ -56,7 +56,7 @@ def brief(task: Task) -> dict[str, Any]:
 
 def tasks_of(workspace: Workspace) -> list[dict[str, Any]]:
     """The bodies of the tasks, in their order, and of the newest archived ones."""
-    rows = Task.objects.filter(workspace=workspace, is_removed=False, state="archived")
+    rows = Task.objects.filter(workspace=workspace.pk, is_removed=False, state="archived")
     archived = rows.order_by("-number")[:MOST_ARCHIVED]
     return [_body(one) for one in (*current(workspace), *archived)]
 

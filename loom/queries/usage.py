@@ -109,9 +109,10 @@ def left_of(person: Participant, day: date) -> Left:
 
 def path_tokens(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> int:
     """About how many tokens the path to `node` has: a quarter of its bytes, which is right for
-    English and too many rather than too few for other scripts."""
+    English and too many rather than too few for other scripts. With memory and author's note."""
     ids = [version for _, version in path_ids(actor, tree, workspace, node)]
-    return -(-bytes_of(ids) // 4)
+    added = len((tree.memory + tree.author_note).encode())
+    return -(-(bytes_of(ids) + added) // 4)
 
 
 def bytes_of(nodes: Iterable[int]) -> int:
@@ -289,7 +290,7 @@ def estimate(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) 
     for today."""
     rows = path_of(actor, tree, workspace, node)
     sent = [row.text for row in rows if row.kind == "text" and not row.excluded]
-    text = tree.system_context + "".join(sent)
+    text = tree.system_context + tree.memory + "".join(sent) + tree.author_note
     models = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
     return {
         "money": left_body(actor.person),

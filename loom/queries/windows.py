@@ -10,6 +10,7 @@ from loom.access import Actor
 from loom.models import Node, Tree, Window, Workspace
 from loom.queries import lookup
 from loom.queries.links import documents_seen
+from loom.queries.node_bodies import messages_of
 from loom.rules import identity
 from loom.rules.identity import instant
 from loom.rules.permissions import CROSS_TREE
@@ -22,7 +23,7 @@ WITHHELD = "(excluded or pruned: models are not sent its text)"
 
 def visible(workspace: Workspace) -> QuerySet[Window]:
     """The visible windows, in no order: there are few of them."""
-    rows = Window.objects.filter(workspace=workspace, is_visible=True)
+    rows = Window.objects.filter(workspace=workspace.pk, is_visible=True)
     return rows.select_related("item", "step").order_by()
 
 
@@ -33,7 +34,7 @@ def by_number(rows: Iterable[Window]) -> list[Window]:
 
 def stashed(workspace: Workspace) -> QuerySet[Window]:
     """The stashes that were not dropped, by number."""
-    rows = Window.objects.filter(workspace=workspace, kind="stash", is_closed=False)
+    rows = Window.objects.filter(workspace=workspace.pk, kind="stash", is_closed=False)
     return rows.select_related("item").order_by("number")
 
 
@@ -108,6 +109,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
             "slot_id", "local_id"
         )
     )
+    answers = messages_of(steps)
     shown = []
     for one in found:
         homes = {identity.home_of(item) for item in items[one.pk]}
@@ -117,7 +119,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
             continue
         node = nodes.get(one.item_id or 0)
         name = name_of(one, workspace.tree, node)
-        text = WITHHELD if items[one.pk] & gone else _text(one, node)
+        text = WITHHELD if items[one.pk] & gone else _text(one, node, answers)
         current = names.get(node.slot_id, "") if node is not None else ""
         is_old = node is not None and current not in ("", node.local_id)
         shown.append(Shown(one, name, text, current=current if is_old else ""))
@@ -139,17 +141,17 @@ def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
     return {workspace.tree_id, *seen}
 
 
-def _text(window: Window, node: Node | None) -> str:
+def _text(window: Window, node: Node | None, answers: dict[int, str]) -> str:
     if window.kind == "stash":
         return window.text
     if window.kind == "result":
-        return window.step.message if window.step else ""
+        return answers.get(window.step_id or 0, "")
     return "\n".join(node.text.split("\n")[window.first - 1 : window.last]) if node else GONE
 
 
 def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
     """The bodies of the windows that are not closed: all visible and the newest hidden ones."""
-    rows = Window.objects.filter(workspace=workspace, is_closed=False, is_visible=False)
+    rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
     hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
     every = [*visible(workspace), *hidden]
     return [window_body(one) for one in contents_of(actor, workspace, every)]

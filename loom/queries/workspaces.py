@@ -1,16 +1,17 @@
 """Workspaces and turns as the API shows them: position, versions, drafts, rounds."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any, NamedTuple
 
 from django.db.models import Count, QuerySet
+from django.db.models.functions import Length
 from django.utils import timezone
 
 from loom.access import Actor, items_of
-from loom.grammar.lines import digest_named, digest_of
+from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
 from loom.models import Draft, Generation, Node, Step, Tree, Turn, VersionChoice, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import selected_versions
@@ -272,6 +273,31 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
     rows = Node.objects.filter(pk__in=keys).values_list("text", flat=True)
     texts = {digest_of(text): text for text in rows}
     return {step.pk: texts[digest] for step, digest in named if digest in texts}
+
+
+def texts_made_by(turn: Turn) -> list[str]:
+    """The long texts of the nodes that the lines of a turn made. Two queries at most."""
+    ops = chain.from_iterable(
+        inverse or () for inverse in lines_of(turn).values_list("inverse", flat=True)
+    )
+    keys = [op["node"] for op in ops if op.get("op") == "made"]
+    rows = Node.objects.filter(pk__in=keys).annotate(size=Length("text"))
+    return list(rows.filter(size__gt=STORED_WHOLE).values_list("text", flat=True)) if keys else []
+
+
+def made_by(replies: Iterable[dict[str, Any]]) -> list[str]:
+    """The ids that the lines of a round made, in order; "" for a line that made nothing."""
+    return [one["made"] for one in replies if not one.get("near")]
+
+
+def said_in(generation: Generation, turn: Turn) -> str:
+    """What a round of a turn said, up to its cut, read from the row of its generation or from
+    the node that it became."""
+    over = {one["generation"]: one for one in turn.rounds}
+    kept: dict[str, Any] = over.get(generation.uid, {})
+    if kept.get("is_answer") and turn.node is not None:
+        return turn.node.text
+    return generation.text[: kept.get("length")]
 
 
 def spent_of(turn: Turn, now: datetime) -> Spent:

@@ -28,6 +28,11 @@ class TreePart(_Part):
     system_context: str = ""
     summary: str = ""
     truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] = "truncateMiddle"
+    memory: str = ""
+    author_note: str = ""
+    note_depth: Annotated[int, Field(ge=1, le=100)] = 3
+    lore_scan: Annotated[int, Field(ge=1, le=100_000)] = 2000
+    lore_budget: Annotated[int, Field(ge=0, le=100_000)] = 1000
     imported: dict[str, Any] | None = None
 
 

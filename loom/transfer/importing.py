@@ -395,12 +395,8 @@ def _hidden_tree(row: Import, head: Head, beat: Beat) -> Tree:
         beat.keep()
         tree = Tree.objects.create(
             grove=row.grove,
-            title=head.title,
             mode=head.mode,
-            description=head.description,
-            system_context=head.system_context,
-            summary=head.summary,
-            truncation=head.truncation,
+            **{name: getattr(head, name) for name in tree_commands.FIELDS},
             imported=head.imported or None,
             maker=row.participant,
             erasing_at=timezone.now(),

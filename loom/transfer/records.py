@@ -151,6 +151,11 @@ class Head:
     system_context: str = ""
     summary: str = ""
     truncation: str = "truncateMiddle"
+    memory: str = ""
+    author_note: str = ""
+    note_depth: int = 3
+    lore_scan: int = 2000
+    lore_budget: int = 1000
     is_own: bool = False
     imported: dict[str, Any] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)

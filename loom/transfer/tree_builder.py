@@ -249,7 +249,7 @@ def _made_at(given: str, growing: Growing) -> datetime:
 
 def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) -> None:
     """Makes the tree visible, with the event `import.finished`, and puts the importer where the
-    other program was; `done` records it in the same transaction."""
+    other program was, if there is a text; `done` records it in the same transaction."""
     report = growing.report.body()
     tree = growing.tree
     with transaction.atomic():
@@ -261,9 +261,10 @@ def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) ->
         writer.flush()
         Tree.objects.filter(pk=tree.pk).update(erasing_at=None, touched_at=timezone.now())
         if growing.current >= 0:
-            Workspace.objects.create(
-                participant=growing.authors.person,
-                tree=tree,
-                position_id=growing.ledger.row(growing.current + growing.shift),
-            )
+            position = growing.ledger.row(growing.current + growing.shift)
+            # At an empty node there is nothing to read: the page opens at the first text.
+            if Node.objects.filter(pk=position).exclude(text="").exists():
+                Workspace.objects.create(
+                    participant=growing.authors.person, tree=tree, position_id=position
+                )
         done()

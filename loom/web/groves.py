@@ -133,15 +133,12 @@ def grove_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 @require_GET
 @person
-def here(request: PersonRequest, uid: str) -> HttpResponse:
-    """Who has the trees of this part of the list open now."""
+def rows(request: PersonRequest, uid: str) -> HttpResponse:
+    """The rows of this part of the list as they are now: also who has the trees open."""
     actor, _ = access.get_grove(request.user, uid)
     listed = _listed(request, actor)
     trees = list(listed.trees[listed.offset : listed.offset + PAGE])
-    fresh = counts_of(actor, trees)
-    news = [(tree.uid, fresh.get(tree.pk, 0)) for tree in trees]
-    shown = viewers_by_tree(actor, trees)
-    return render(request, "parts/here.html", {"here": shown.items(), "news": news})
+    return render(request, "parts/tree_rows.html", {"trees": rows_shown(actor, trees)})
 
 
 @dataclass(frozen=True)

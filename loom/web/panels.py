@@ -1,7 +1,9 @@
 """Parts beside the path: portals, one node's details, bookmarks, provenance."""
 
 import json
+import shlex
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -28,6 +30,8 @@ from loom.web.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_o
 from loom.web.requests import PersonRequest, known_node, person
 
 MOST = 50
+BEARER = '-H "Authorization: Bearer $HEDDLE_KEY"'
+LEFT_TO_CURL = ("host", "content-length", "connection", "accept-encoding")
 
 
 @dataclass(frozen=True)
@@ -248,10 +252,27 @@ def provenance_page(request: PersonRequest, uid: str, local_id: str) -> HttpResp
         "node": found.node,
         "call": call,
         "sent": _pretty(call["request"]) if call else "",
+        "curl": as_curl(call["request"]) if call else "",
         "usage": _pretty(call["usage"]) if call else "",
         "proof": _pretty(found.node["proof"]),
     }
     return render(request, "pages/provenance.html", context)
+
+
+def as_curl(request: dict[str, Any]) -> str:
+    """The shell command that sends a request of a call again. It asks for the key in the
+    variable HEDDLE_KEY, since no call keeps it; "" where the call names no address."""
+    if not request.get("url"):
+        return ""
+    lines = [f"curl {shlex.quote(str(request['url']))}"]
+    for name, value in dict(request.get("headers") or {}).items():
+        if name.lower() not in LEFT_TO_CURL:
+            lines.append(f"-H {shlex.quote(f'{name}: {value}')}")
+    is_anthropic = "anthropic-version" in dict(request.get("headers") or {})
+    lines.append('-H "x-api-key: $HEDDLE_KEY"' if is_anthropic else BEARER)
+    body = json.dumps(request.get("body"), ensure_ascii=False)
+    lines.append(f"--data-raw {shlex.quote(body)}")
+    return " \\\n  ".join(lines)
 
 
 def _pretty(value: object) -> str:

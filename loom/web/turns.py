@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 from django.http import HttpResponse
@@ -19,11 +19,12 @@ from loom.access import Actor, closed_steps
 from loom.commands import registry
 from loom.commands.continuing import outcome_of
 from loom.events import streams
-from loom.grammar.batches import prose_of, segments_of
+from loom.grammar.batches import prose_of, segments_of, with_ids
 from loom.grammar.lines import read, without_name
 from loom.grammar.tokens import ParseError
 from loom.models import OPEN_TURN, Generation, Node, Step, Tree, Turn
-from loom.queries.workspaces import budget_of, lines_of, spent_of, texts_of
+from loom.queries.node_bodies import messages_of
+from loom.queries.workspaces import budget_of, lines_of, made_by, said_in, spent_of, texts_of
 from loom.queries.workspaces import turns as all_turns
 from loom.rules import budgets
 from loom.rules.permissions import GENERATE, WRITE
@@ -44,6 +45,13 @@ class LineShown:
     answer: str
     more: str
     hint: str
+
+
+class Said(NamedTuple):
+    """By the ids of steps: the long texts that their lines gave, and what they were answered."""
+
+    texts: dict[int, str]
+    answers: dict[int, str]
 
 
 @dataclass(frozen=True)
@@ -75,25 +83,25 @@ def rounds_of(
     lines = list(lines_of(turn))
     closed = closed_steps(actor, lines)
     every = [step for step in lines if step.pk not in closed]
-    texts = texts_of(every)
+    said = Said(texts_of(every), messages_of(every))
     for step in every:
         steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)
     return tuple(
-        _round(one, over.get(one.uid), steps.get(one.round, []), turn.ended_at is None, texts)
-        for one in generations
+        _round(turn, one, over.get(one.uid), steps.get(one.round, []), said) for one in generations
     )
 
 
 def _round(
+    turn: Turn,
     one: Generation,
     ended: dict[str, Any] | None,
     steps: list[Step],
-    is_open: bool,
-    texts: dict[int, str],
+    said: Said,
 ) -> RoundShown:
-    is_live = is_open and one.status in ("queued", "running")
-    text = str(ended.get("prose", "")) if ended else one.text if is_live else _prose(one.text)
-    thoughts = [_thought(step, texts) for step in steps]
+    is_live = turn.ended_at is None and one.status in ("queued", "running")
+    made = made_by((ended or {}).get("told", ()))
+    text = one.text if is_live else with_ids(_prose(said_in(one, turn)), made)
+    thoughts = [_thought(step, said.texts) for step in steps]
     return RoundShown(
         number=one.round,
         is_live=is_live,
@@ -102,7 +110,7 @@ def _round(
         text=text[:MAX_TEXT],
         thoughts=tuple(thought for thought in thoughts if thought),
         lines=tuple(
-            _line(step, texts) for step, thought in zip(steps, thoughts, strict=True) if not thought
+            _line(step, said) for step, thought in zip(steps, thoughts, strict=True) if not thought
         ),
     )
 
@@ -126,11 +134,11 @@ def _thought(step: Step, texts: dict[int, str]) -> str:
     return str(said.values.get("content", ""))
 
 
-def _line(step: Step, texts: dict[int, str]) -> LineShown:
+def _line(step: Step, said: Said) -> LineShown:
     text, _, block = step.line.strip("\n").partition("\n")
-    if step.pk in texts:
-        text, block = without_name(text), texts[step.pk][:MAX_TEXT]
-    answer, _, more = _answer(step).partition("\n")
+    if step.pk in said.texts:
+        text, block = without_name(text), said.texts[step.pk][:MAX_TEXT]
+    answer, _, more = _answer(step, said.answers[step.pk]).partition("\n")
     is_ok = step.outcome == "ok"
     return LineShown(
         text=text,
@@ -142,11 +150,11 @@ def _line(step: Step, texts: dict[int, str]) -> LineShown:
     )
 
 
-def _answer(step: Step) -> str:
+def _answer(step: Step, said: str) -> str:
     """What was answered; of a line that asked for candidates, how many of them have ended."""
     asked = [uid for op in step.inverse or [] for uid in op.get("uids", ())]
     if step.outcome != "ok" or not asked:
-        return step.message
+        return said
     is_over, reply, _ = outcome_of(asked)
     if is_over:
         return reply.text

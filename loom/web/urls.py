@@ -55,7 +55,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings", settings.page),
     path("settings/<slug:deed>", settings.change),
     path("groves/<uid:uid>", groves.grove_page),
-    path("groves/<uid:uid>/here", groves.here),
+    path("groves/<uid:uid>/rows", groves.rows),
     path("groves/<uid:uid>/settings", grove_admin.settings_page),
     path("groves/<uid:uid>/tags", grove_admin.tags_page),
     path("groves/<uid:uid>/searches", groves.save_search),

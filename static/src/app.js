@@ -2,6 +2,7 @@
 // The entry of every page: htmx for parts, and the elements that any page may hold.
 
 import htmx from "htmx.org";
+import "idiomorph/htmx";
 import { LoomAllowing } from "./js/elements/loom-allowing.js";
 import { LoomImport } from "./js/elements/loom-import.js";
 import { LoomKeyFields } from "./js/elements/loom-key-fields.js";

@@ -1,5 +1,8 @@
 """Provenance: the whole evidence of a node in page and API, for whom, and as text only."""
 
+import html
+import json
+import shlex
 from collections.abc import Callable
 
 import pytest
@@ -61,6 +64,24 @@ def test_what_was_changed_behind_the_program_is_said(ask: Say, api: Api, reader:
     assert said[0].startswith("Something does not fit")
     assert said[1].startswith(f"[{node.local_id}]")
     assert "Something does not fit" in _page(reader, node)
+
+
+@live
+def test_the_same_request_can_be_sent_with_curl(
+    ask: Say, reader: User, provider: ScriptedProvider
+) -> None:
+    ask('respond root\nIt\'s "$HOME" `here`\\\n\n←')
+    _, node, _ = _written(ask)
+    page = html.unescape(_page(reader, node))
+    command = page.split("data-secret>")[1].split("</pre>")[0]
+    words = shlex.split(command.replace("\\\n", ""))
+    assert (words[0], words[1]) == ("curl", f"{provider.url}/chat/completions")
+    flags = list(zip(words[2::2], words[3::2], strict=True))
+    assert ("-H", "Authorization: Bearer $HEDDLE_KEY") in flags
+    sent = provider.seen[-1]
+    assert json.loads(dict(flags)["--data-raw"]) == json.loads(sent.body)
+    named = {value.partition(":")[0].lower() for flag, value in flags if flag == "-H"}
+    assert "content-type" in named and "host" not in named
 
 
 @live

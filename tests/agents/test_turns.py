@@ -13,6 +13,7 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.queries import lookup
 from loom.rules.errors import CommandError
+from loom.web.turns import rounds_of
 from tests.agents.acting import asked, outcomes, step, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says
@@ -257,7 +258,8 @@ def test_the_answer_is_the_prose_of_the_last_round_that_has_any(
     )
     turn = went(asked(actor, tree, agent, node=opening))
     assert turn.node is not None and turn.node.text == "Here is my answer."
-    assert [one["prose"] for one in turn.rounds][:2] == ["First I look.", "Here is my answer."]
+    shown = rounds_of(actor, turn, list(turn.generations.filter(round__gt=0).order_by("round")))
+    assert [one.text for one in shown][:2] == ["First I look.", "Here is my answer."]
 
 
 def test_prose_names_by_number_what_its_lines_made(

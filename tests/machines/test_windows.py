@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from loom.access import Actor
 from loom.commands import node_writer, step_records, windows
 from loom.commands.execute import Request, execute_line
-from loom.models import Node, Turn, Window
+from loom.models import Node, Window
 from loom.queries.windows import contents_of
 from loom.rules.errors import CommandError
 
@@ -79,7 +79,7 @@ class Windows(RuleBasedStateMachine):
         answer = " ".join(f"#{one}" for one in mentions)
         with transaction.atomic():
             view = step_records.locked(self.view)
-            windows.after_turn(view, Turn(rounds=[]), answer, actor=self.actor.participant)
+            windows.after_turn(view, answer, actor=self.actor.participant)
         for one in rows.all():
             was = before[one.number]
             if was.is_kept:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 API = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
 PAGES = """
 / /about /guide /settings /mentions /mentions/unseen
-/groves/{grove} /groves/{grove}/here /groves/{grove}/settings
+/groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/participants/{participant} /groves/{grove}/documents
 /groves/{grove}/documents?tree={tree} /documents/{document} /documents/{document}/drawn

@@ -202,6 +202,9 @@ def test_the_importer_goes_on_where_the_other_program_was(bring: Bring, actor: A
     assert place.position.text == "Two."
     row = bring({"nodes": {"a": {"text": "one", "parentId": None}}, "current": "gone"})
     assert row.status == "done" and not Workspace.objects.filter(tree=row.tree).exists()
+    nodes = {"a": {"text": "", "parentId": None}, "b": {"text": "one", "parentId": "a"}}
+    row = bring({"nodes": nodes, "current": "a"})
+    assert row.status == "done" and not Workspace.objects.filter(tree=row.tree).exists()
     text = bring(b"One.\n\nTwo.", options={"split": "paragraphs"})
     assert Workspace.objects.get(tree=text.tree).position.text == "Two."
 

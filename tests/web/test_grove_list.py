@@ -51,7 +51,7 @@ def test_who_has_a_tree_open_is_shown_but_not_oneself(
     uid = Participant.objects.get(user=writer).uid
     streams.set_present(f"tree:{tree.uid}", [actor.participant.uid, uid, "nobodyknown"])
     assert "Here now: Writer</span>" in " ".join(listed(visitor, owner).split())
-    part = visitor(owner).get(f"/groves/{tree.grove.uid}/here").content.decode()
+    part = visitor(owner).get(f"/groves/{tree.grove.uid}/rows").content.decode()
     assert f'id="here-{tree.uid}"' in part and "Writer is here now" in part
     assert "Owner" not in part
     streams.set_present(f"tree:{tree.uid}", [])
@@ -59,7 +59,7 @@ def test_who_has_a_tree_open_is_shown_but_not_oneself(
 
 
 def test_an_outsider_sees_nobody(tree: Tree, outsider: User, visitor: Visitor) -> None:
-    assert visitor(outsider).get(f"/groves/{tree.grove.uid}/here").status_code == 404
+    assert visitor(outsider).get(f"/groves/{tree.grove.uid}/rows").status_code == 404
 
 
 def test_the_list_is_there_without_the_broker(

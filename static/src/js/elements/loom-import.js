@@ -93,6 +93,8 @@ export class LoomImport extends HTMLElement {
     const open = state.tree ? make("a", { className: "button primary", href: `/trees/${state.tree}`, textContent: t("Open the tree") }) : make("a", { className: "button primary", href: "", textContent: t("Show the trees") });
     this.draw(make("div", { className: "report" }, make("b", { textContent: t("{name} has been imported", { name }) }), this.sentences(report), this.details(report), open));
     open.focus();
+    // The list of trees on the same page waits for this.
+    this.dispatchEvent(new CustomEvent("imported", { bubbles: true }));
   }
 
   /** What came, what is kept beside it, what was left out, and warnings. @param {any} report */

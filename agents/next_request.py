@@ -1,0 +1,220 @@
+"""The next request of a participant, before it is made: its text, sections, price, difference.
+
+It is assembled by what assembles turns and candidates; nothing is stored and nobody is asked.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agents.agent_prompt import next_place
+from agents.context.truncation import Portion, TooLong
+from agents.subject_prompt import addressed, assembled_for, limit_of, order_of, too_long
+from loom import access
+from loom.access import Actor
+from loom.commands.node_writer import demand_text_node, demand_visible
+from loom.models import Call, Generation, Node, Participant, Tree, Workspace
+from loom.queries import lookup, usage
+from loom.queries.workspaces import text_at
+from loom.rules.permissions import LOOM
+from loom.rules.prices import NANO
+
+How = Literal["turn", "continue"]
+PURPOSES = {"turn": "reply", "continue": "continue"}
+MOST_LINES = 400  # of a difference
+AROUND = 2  # lines that are the same, around one that differs
+LONGEST = 2_000  # characters of a line of it
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for: whom, where, as a round of a turn or as a candidate; and whether what
+    the asker has typed in a buffer there, and not added yet, counts as the last text. Where
+    the node is not `is_named`, a turn is read at the position of its agent."""
+
+    participant: Participant
+    node: Node
+    how: How
+    with_draft: bool = False
+    is_named: bool = True
+
+
+@dataclass(frozen=True)
+class Next:
+    """A request that was not made. `messages` are those of a chat, the system's first; else
+    there is a `prompt`. Without `is_open` the asker may not see every item it holds."""
+
+    wish: Wish
+    messages: tuple[Mapping[str, str], ...]
+    prompt: str | None
+    portions: tuple[Portion, ...]
+    limit: int
+    length: int  # tokens of the answer, at most
+    note: str = ""
+    is_open: bool = True
+
+    @property
+    def text(self) -> str:
+        """The whole of it as one text."""
+        return said([{"role": "prompt", "content": self.prompt}] if self.prompt is not None
+                    else self.messages)  # fmt: skip
+
+
+def next_request(member: Actor, tree: Tree, wish: Wish) -> Next:
+    """The request, for the member who would make it. Raises CommandError where the member may
+    not, or the path is too long."""
+    try:
+        if wish.how == "turn":
+            return _of_turn(member, tree, wish)
+        return _of_candidate(member, tree, wish)
+    except TooLong as long:
+        raise too_long(long) from None
+
+
+def usual(agent: Participant) -> How:
+    """How a participant is asked where nobody says: a loom-aware one for a turn."""
+    return "turn" if LOOM in agent.permissions else "continue"
+
+
+def _of_turn(member: Actor, tree: Tree, wish: Wish) -> Next:
+    workspace = access.workspace_of(wish.participant, tree)
+    place = next_place(member, workspace, wish.node if wish.is_named else None)
+    provider, _, _ = addressed(wish.participant)
+    sent = assembled_for(place, provider)
+    is_open = place.turn is None or access.may_read_turn(member, place.turn)
+    limit = limit_of(provider, wish.participant)
+    length = wish.participant.max_tokens or provider.max_tokens or usage.USUAL_TOKENS
+    return Next(wish, sent.bodies, None, sent.portions, limit, length, sent.note, is_open)
+
+
+def _of_candidate(member: Actor, tree: Tree, wish: Wish) -> Next:
+    demand_text_node(wish.node, "continued")
+    demand_visible(wish.node)
+    own = access.workspace_of(member.participant, tree)
+    pinned = lookup.settings_at(member, tree, own, wish.node)
+    one = Generation(
+        tree=tree,
+        participant=wish.participant,
+        asked_by=member.participant,
+        point=wish.node,
+        tokens=pinned.pop("tokens", None),
+        temperature=pinned.pop("temperature", None),
+        settings=pinned,
+    )
+    typed = text_at(own, wish.node, "buffer") if wish.with_draft and own.pk else ""
+    order = order_of(one, is_shown=True, then=typed)
+    return Next(
+        wish,
+        order.ask.messages or (),
+        order.ask.prompt,
+        order.portions,
+        order.reading.limit,
+        order.ask.max_tokens or usage.USUAL_TOKENS,
+        order.note,
+    )
+
+
+# -- what it costs
+
+
+def priced(one: Next, same: int) -> dict[str, Any]:
+    """Tokens, counted or estimated, and dollars where the price is known; `same` are the
+    characters at the beginning that the request before had too, which may be cached."""
+    agent = one.wish.participant
+    tokens, how = usage.tokens_of(one.text, agent.model_ref)
+    prices = usage.prices_of(agent)
+    if prices is None:
+        return {"tokens": tokens, "how": how, "usd": None, "cached_usd": None, "answer_usd": None}
+    kept = tokens * same // max(len(one.text), 1)
+    least = usage.caches_from(agent)
+    cached = None
+    if least is not None and kept >= least and prices.cached is not None:
+        cached = (prices.reading(tokens - kept) + round(kept * prices.cached * 1000)) / NANO
+    return {
+        "tokens": tokens,
+        "how": how,
+        "usd": prices.reading(tokens) / NANO,
+        "cached_usd": cached,
+        "answer_usd": prices.writing(one.length) / NANO,
+    }
+
+
+# -- what differs from the request before
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs from an earlier call: the `same` characters that both begin with, and the
+    lines as of a unified diff; `is_cut`: there are more."""
+
+    call: Call
+    same: int
+    lines: tuple[str, ...]
+    is_cut: bool
+
+
+def call_before(member: Actor, tree: Tree, wish: Wish) -> Call | None:
+    """The last request like this one of the participant in the tree; None where there is
+    none, or the member may not see every item it holds."""
+    rows = Call.objects.filter(tree=tree, participant=wish.participant, origin="")
+    found = rows.filter(purpose=PURPOSES[wish.how]).select_related("turn").order_by("-id").first()
+    return found if found is not None and access.may_read_call(member, found) else None
+
+
+def difference(one: Next, before: Call) -> Difference:
+    """How the request differs from a call."""
+    old, new = text_of(before), one.text
+    same = _common(old, new)
+    start = new.rfind("\n", 0, same) + 1  # whole lines are compared
+    lines = difflib.unified_diff(
+        old[start:].split("\n"), new[start:].split("\n"), n=AROUND, lineterm=""
+    )
+    shown = [line[:LONGEST] for line, _ in zip(lines, range(MOST_LINES + 3), strict=False)][2:]
+    is_cut = len(shown) > MOST_LINES
+    return Difference(before, same, tuple(shown[:MOST_LINES]), is_cut)
+
+
+def _common(one: str, two: str) -> int:
+    """How many characters two texts begin with in common."""
+    low, high = 0, min(len(one), len(two))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
+    return low
+
+
+def text_of(call: Call) -> str:
+    """The request of a call as one text: system, prompt and messages."""
+    body = call.request.get("body")
+    if not isinstance(body, dict):
+        return ""
+    messages = [{"role": "prompt", "content": body["prompt"]}] if "prompt" in body else []
+    if "system" in body:
+        messages.append({"role": "system", "content": body["system"]})
+    given = body.get("messages")
+    messages += [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    return said(messages)
+
+
+def said(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Messages as one text: of each its role on a line, then what it says."""
+    return "\n".join(f"{one.get('role', '')}\n{_words(one.get('content'))}" for one in messages)
+
+
+def _words(content: Any) -> str:
+    """The text of a content, which may be a list of blocks."""
+    if isinstance(content, list):
+        return "\n\n".join(_words(one) for one in content)
+    if isinstance(content, dict):
+        return str(content.get("text", ""))
+    return content if isinstance(content, str) else ""
+
+
+def point_of(member: Actor, tree: Tree, workspace: Workspace) -> Node:
+    """Where a request would be made from a workspace of the tree: at its position, as far as
+    the member may see it."""
+    position = workspace.position
+    if not access.may_reach(member, position.tree_id, here=tree) or position.tree_id != tree.pk:
+        return lookup.root_of(tree)
+    return lookup.visible_at_or_above(position, workspace)

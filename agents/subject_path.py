@@ -1,0 +1,113 @@
+"""The path that a subject reads: which texts of it are sent, with their sources and steering."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from agents import images
+from agents.agent_prompt import is_sent, sent_of
+from agents.context.subject_request import Piece, Steering
+from loom import access
+from loom.access import Actor
+from loom.models import ORDINAL_BITS, Generation, Tree
+from loom.queries.lookup import below_pruned, path_of
+from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
+from loom.rules import identity
+from loom.rules.errors import CommandError
+from loom.rules.images import described
+from loom.rules.permissions import GENERATE
+
+
+def steering_of(tree: Tree) -> Steering:
+    """What the tree adds for subjects."""
+    return Steering(
+        memory=tree.memory,
+        note=tree.author_note,
+        depth=tree.note_depth,
+        scan=tree.lore_scan,
+        budget=tree.lore_budget,
+    )
+
+
+def pieces_of(generation: Generation) -> tuple[Piece, ...]:
+    """The path to the generation's point as the asker reads it, without what is never sent:
+    empty, excluded and pruned nodes, and what is not text."""
+    asker = _asker(generation)
+    workspace = access.known_workspace_of(generation.asked_by, generation.tree)
+    rows = path_of(asker, generation.tree, workspace, generation.point)
+    sent = sent_of(rows)
+    sources = _sources_of(reader_of(generation), [row.id for row in sent])
+    say = partial(images.said, reader=generation.participant)
+    return tuple(_piece(row, sources.get(row.id, ()), say) for row in sent)
+
+
+def reader_of(generation: Generation) -> Actor:
+    """The model that reads, with what whoever asked it may see too."""
+    return access.acting_as(_asker(generation), generation.participant)
+
+
+def _asker(generation: Generation) -> Actor:
+    """Who asked, if they still may: rights are read again for every call. In a turn its agent
+    asks, with what its inviter may do too."""
+    if generation.turn is not None:
+        actor = access.acting_in(generation.turn)
+        access.demand(actor, {GENERATE}, "continue")
+        return actor
+    user = generation.asked_by.user
+    if user is None:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "Only members can ask for continuations.",
+            hint="ask an owner of the grove to invite you",
+        )
+    actor = access.get_actor(user, generation.tree.grove)
+    access.demand(actor, {GENERATE}, "continue")
+    return actor
+
+
+def _piece(
+    row: NodeRow,
+    sources: Iterable[tuple[str, NodeRow]] = (),
+    say: Callable[[str], str] = described,
+) -> Piece:
+    by_role: dict[str, list[Piece]] = {"context": [], "instruction": []}
+    for role, source in sources:
+        by_role[role].append(_piece(source, (), say))
+    return Piece(
+        row.id,
+        say(row.text),
+        row.author_kind == "human",
+        context=tuple(by_role["context"]),
+        instruction=tuple(by_role["instruction"]),
+    )
+
+
+def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
+    """(role, node) of the context and instruction sources of nodes, in their order; without
+    what is never sent, and without text that the model or who asked it may not see."""
+    sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
+        AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
+    named = [(node, role, identity.node_id(item)) for node, role, item in fetch(sql)]
+    if not named:
+        return {}
+    found = _readable(reader, [item for _, _, item in named if item is not None])
+    sources: dict[int, list[tuple[str, NodeRow]]] = {}
+    for node, role, item in named:
+        row = found.get(item) if item is not None else None
+        if row is not None and is_sent(row):
+            sources.setdefault(node, []).append((role, row))
+    return sources
+
+
+def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
+    """Those of the nodes that lie in trees the reader may see, and below nothing pruned
+    there; by id. Two queries for each tree they lie in, and two more."""
+    homes: dict[int, set[int]] = {}
+    for one in ids:
+        homes.setdefault(one >> ORDINAL_BITS, set()).add(one)
+    seen = access.trees_for(reader).filter(pk__in=homes) if homes else ()
+    found = {}
+    for tree in seen:
+        rows = rows_of(sorted(homes[tree.pk]))
+        hidden = below_pruned(tree.pk, [row.slot_id for row in rows])
+        found.update({row.id: row for row in rows if row.slot_id not in hidden})
+    return found

@@ -1,0 +1,245 @@
+"""The next request, shown before it is made: the same bytes as the one that is sent."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.commands import node_writer, step_records
+from loom.commands.context import touched
+from loom.commands.drafts import Kept, save
+from loom.commands.execute import Request, execute_line
+from loom.commands.trees import change_tree
+from loom.models import Generation, Participant, Step, Tree, User
+from tests.agents.acting import asked, went
+from tests.agents.conftest import Say, run
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import says
+from tests.two_groves import SECRET, TwoGroves
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Api = Callable[..., APIClient]
+
+
+def _context(client: APIClient, workspace: str, **query: str) -> dict[str, Any]:
+    got = client.get(f"/api/workspaces/{workspace}/context", query)
+    assert got.status_code == 200, got.content
+    return dict(got.json())
+
+
+def _own(actor: Actor, tree: Tree) -> str:
+    return node_writer.workspace_of(actor.participant, tree).uid
+
+
+def _without_clock(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [{**one, "content": re.sub(r"\d+:\d\d/", "", one["content"])} for one in messages]
+
+
+STEERED = {"memory": "A novel.", "author_note": "[Slow.]", "note_depth": 1}
+
+
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+@pytest.mark.parametrize("steered", [{}, STEERED], ids=["plain", "steered"])
+def test_a_subject_is_sent_what_was_shown(
+    mode: str,
+    steered: dict[str, Any],
+    actor: Actor,
+    tree: Tree,
+    model: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    ask: Say,
+    api: Api,
+) -> None:
+    Tree.objects.filter(pk=tree.pk).update(mode=mode, **steered)
+    provider.script(says("A clockmaker."))
+    tree.refresh_from_db()
+    shown = _context(api(actor.user), _own(actor, tree), participant=model.uid, node=opening)
+    (made,) = ask(f"continue from {opening} n:1")
+    run(made)
+    assert shown["messages"] == provider.seen[0].json["messages"]
+    assert (shown["how"], shown["node"], shown["prompt"]) == ("continue", opening, None)
+    whole = "\n".join(one["content"] for one in shown["messages"])
+    assert all(one["text"] in whole for one in shown["sections"])
+    assert shown["tokens"] == sum(one["tokens"] for one in shown["sections"])
+    names = [one["name"] for one in shown["sections"]]
+    assert ("MEMORY" in names and "NOTE" in names) is bool(steered)
+    assert "PATH" in names
+
+
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_the_first_round_of_a_turn_is_sent_what_was_shown(
+    mode: str,
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    api: Api,
+) -> None:
+    Tree.objects.filter(pk=tree.pk).update(mode=mode)
+    tree.refresh_from_db()
+    shown = _context(api(actor.user), _own(actor, tree), participant=agent.uid, node=opening)
+    provider.script(says("Cold."))
+    went(asked(actor, tree, agent, node=opening))
+    sent = provider.seen[0].json["messages"]
+    assert _without_clock(shown["messages"]) == _without_clock(sent)
+    whole = "\n".join(one["content"] for one in shown["messages"])
+    assert all(one["text"] in whole for one in shown["sections"])
+    assert [one["name"] for one in shown["sections"]] == [
+        *("PERSONA", "INSTRUCTIONS", "PATH", "STATUS", "OUTLINE", "PATH", "LOOM", "CLOSING")
+    ]
+
+
+def test_what_is_typed_in_a_buffer_counts_where_it_is_asked_for(
+    actor: Actor, tree: Tree, model: Participant, opening: str, api: Api
+) -> None:
+    Tree.objects.filter(pk=tree.pk).update(mode="buffer")
+    tree.refresh_from_db()
+    own = node_writer.stored(node_writer.workspace_of(actor.participant, tree))
+    slot = tree.nodes.get(local_id=opening)
+    save(actor, own, slot, Kept("buffer", " She put her hand", None))
+    client = api(actor.user)
+    query = {"participant": model.uid, "node": opening}
+    assert "She put" not in json.dumps(_context(client, own.uid, **query)["messages"])
+    (message,) = _context(client, own.uid, **query, draft="1")["messages"]
+    assert message["content"] == "Who is Marie? She put her hand"
+
+
+def test_looking_at_it_writes_nothing_and_asks_nobody(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    writer: User,
+    api: Api,
+) -> None:
+    client = api(writer)
+    me = client.get(f"/api/workspaces?tree={tree.uid}").json()
+    with CaptureQueriesContext(connection) as made:
+        for how in ("turn", "continue"):
+            _context(client, me["id"], participant=agent.uid, node=opening, how=how)
+    said = [one["sql"] for one in made if "SAVEPOINT" not in one["sql"]]
+    assert said and all(one.lstrip().upper().startswith(("SELECT", "WITH")) for one in said)
+    assert provider.seen == [] and not Generation.objects.exists()
+
+
+def test_the_difference_begins_where_the_request_before_ended(
+    actor: Actor,
+    tree: Tree,
+    model: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    ask: Say,
+    api: Api,
+) -> None:
+    client = api(actor.user)
+    query = {"participant": model.uid, "node": opening}
+    assert _context(client, _own(actor, tree), **query)["before"] is None
+    provider.script(says("A clockmaker."))
+    ran = run(ask(f"continue from {opening} n:1")[0])
+    same = _context(client, _own(actor, tree), **query)["before"]
+    assert ran.call is not None and same["call"] == ran.call.uid
+    assert (same["share"], same["lines"]) == (1.0, [])
+    said = execute_line(actor, tree, Request(f'respond {opening} "Where?"')).body["refs"][0]
+    later = _context(client, _own(actor, tree), participant=model.uid, node=said)["before"]
+    assert 0.5 < later["share"] < 1
+    assert [one for one in later["lines"] if one[:1] in "+-"] == ["+", "+Where?"]
+
+
+def test_the_price_is_that_of_the_list_or_of_the_owner(
+    actor: Actor, tree: Tree, model: Participant, opening: str, api: Api
+) -> None:
+    Participant.objects.filter(pk=model.pk).update(
+        prices={"input": 3, "output": 15}, max_tokens=100
+    )
+    query = {"participant": model.uid, "node": opening}
+    price = _context(api(actor.user), _own(actor, tree), **query)["price"]
+    assert price["tokens"] > 5
+    assert price["usd"] == pytest.approx(price["tokens"] * 3 / 1e6)
+    assert price["answer_usd"] == pytest.approx(100 * 15 / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ({}, 400, "INVALID_SYNTAX"),
+        ({"participant": "nobody"}, 404, "NOT_FOUND"),
+        ({"how": "both"}, 400, "INVALID_SYNTAX"),
+        ({"node": "z9z9"}, 404, "NOT_FOUND"),
+        ({"how": "turn"}, 409, "REJECTED"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    query: dict[str, str],
+    status: int,
+    code: str,
+    actor: Actor,
+    tree: Tree,
+    model: Participant,
+    opening: str,
+    api: Api,
+) -> None:
+    given = {"participant": model.uid, **query} if query else {}
+    got = api(actor.user).get(f"/api/workspaces/{_own(actor, tree)}/context", given)
+    assert (got.status_code, got.json()["code"]) == (status, code)
+
+
+def test_what_would_be_refused_is_refused_in_the_same_words(
+    actor: Actor, tree: Tree, model: Participant, opening: str, ask: Say, api: Api
+) -> None:
+    change_tree(actor, tree, {"truncation": "stopAtLimit", "memory": "far " * 40_000})
+    query = {"participant": model.uid, "node": opening}
+    got = api(actor.user).get(f"/api/workspaces/{_own(actor, tree)}/context", query)
+    ran = run(ask(f"continue from {opening} n:1")[0])
+    assert got.json()["code"] == "LIMIT_EXCEEDED" and ran.error is not None
+    assert got.json()["message"] == ran.error["message"]
+
+
+def test_nothing_of_another_grove_is_shown(
+    two_groves: TwoGroves, provider: ScriptedProvider
+) -> None:
+    two, left = two_groves, two_groves.left
+    echo = two.agent(left, name="Echo", permissions=[], base_url=provider.url)
+    far = two.agent(two.right, name="Far", permissions=[], base_url=provider.url)
+    said = left.run(two.both, f'respond {left.text.local_id} "Go on." from:{two.far}')
+    made = said.split("[")[1][:4]
+    actor = left.actor(two.both)
+    own = node_writer.workspace_of(actor.participant, left.tree).uid
+    client = two.client(two.both)
+    shown = _context(client, own, participant=echo.uid, node=made)
+    assert "Go on." in json.dumps(shown) and SECRET not in json.dumps(shown)
+    got = client.get(f"/api/workspaces/{own}/context", {"participant": far.uid})
+    assert got.status_code == 404
+    agents = node_writer.workspace_of(echo, left.tree).uid
+    for uid in (own, agents):
+        for user in (two.only_right, two.nobody):
+            got = two.client(user).get(f"/api/workspaces/{uid}/context", {"participant": echo.uid})
+            assert got.status_code == 404
+    assert _context(two.client(two.only_left), agents, node=made)["open"] is True
+
+
+def test_of_a_turn_that_holds_what_one_may_not_see_there_are_only_sizes(
+    two_groves: TwoGroves, provider: ScriptedProvider
+) -> None:
+    two, left = two_groves, two_groves.left
+    agent = two.agent(left, base_url=provider.url)
+    turn = asked(left.actor(two.both), left.tree, agent, node=left.text.local_id)
+    line = execute_line(left.actor(two.both), left.tree, Request("view here"))
+    step = Step.objects.get(workspace__tree=left.tree, seq=line.body["step"], actor__user=two.both)
+    Step.objects.filter(pk=step.pk).update(turn_uid=turn.uid)
+    step.touched.all().delete()
+    step_records.touch(step, touched(two.right.text))
+    uid = node_writer.workspace_of(agent, left.tree).uid
+    shown = _context(two.client(two.only_left), uid)
+    assert (shown["open"], shown["messages"], shown["before"]) == (False, [], None)
+    assert {one["text"] for one in shown["sections"]} == {""} and shown["tokens"] > 0
+    assert _context(two.client(two.both), uid)["open"] is True
