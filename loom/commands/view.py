@@ -466,20 +466,14 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
         lines.append(f"  {identity.arrow(one.type)} {_end(context, one)}")
         if one.node:
             refs.append(lookup.node_ref(one.node, context.tree.pk))
-        elif one.document_uid:
-            refs.append(f"doc:{one.document_uid}")
         elif not one.is_broken:
-            refs.append(f"tree:{one.tree_uid}")
+            refs.append(one.whole[0])
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
 
 
 def _end(context: Context, seen: node_context.Seen) -> str:
-    if seen.is_broken:
-        return seen.tree_title
-    if seen.document_uid:
-        return f'doc:"{seen.tree_title}"'
     if seen.node is None:
-        return f'tree:"{seen.tree_title}"'
+        return seen.tree_title if seen.is_broken else seen.whole[1]
     home = seen.node.tree
     where = "" if home == context.tree else f' in tree:"{home.title or home.uid}"'
     is_gone = withheld(context.actor, [seen.node.pk])
