@@ -149,7 +149,7 @@ class Seen:
 
     @property
     def whole(self) -> tuple[str, str]:
-        """The other end, where it is a tree or a document: as a line names it by id, and by title."""
+        """The other end, if it is a tree or a document: as lines name it by id, and by title."""
         kind = "doc" if self.document_uid else "tree"
         return f"{kind}:{self.document_uid or self.tree_uid}", f'{kind}:"{self.tree_title}"'
 
