@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from loom.access import Actor, acting_as, documents_for, get_actor
 from loom.commands import document_actions as documents
-from loom.commands import document_log
+from loom.commands import document_log, trees
 from loom.commands.execute import Request, execute_line
 from loom.grammar.refs import Ref, parse_ref
 from loom.models import (
@@ -316,6 +316,20 @@ def test_a_command_for_nodes_says_that_this_is_a_document(say: Say) -> None:
     _made(say)
     with pytest.raises(CommandError, match="is a document; this command takes a node"):
         say('prune doc:"notes"')
+
+
+def test_a_tree_is_erased_with_its_links_and_the_document_stays(
+    say: Say, actor: Actor, tree: Tree
+) -> None:
+    document = _made(say)
+    node = say('respond root "The tower."').body["refs"][0]
+    for line in ('view doc:"notes"', f'link {node} to doc:"notes"', 'tag doc:"notes" #tone'):
+        say(line)
+    trees.change_tree(actor, tree, {"archived": True})
+    trees.erase(actor, tree, tree.title)
+    trees.erase_rows(tree.uid)
+    assert not Tree.objects.filter(pk=tree.pk).exists()
+    assert _text(document) == NOTES
 
 
 def test_what_a_process_left_unsettled_is_settled_by_the_sweeper(say: Say, writer: User) -> None:
