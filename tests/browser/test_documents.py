@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open
+from tests.browser.test_accessible import violations
 
 TEXT = "# Motive\n\nShe wanted the tower."
 
@@ -180,3 +181,20 @@ def test_the_pages_fit_on_their_screens(
         if re.fullmatch(r"/documents/\w+", path):
             _opened(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], path
+
+
+@pytest.mark.parametrize(("theme", "size"), [("light", DESK), ("dark", PHONE)])
+def test_the_pages_can_be_used_by_everybody(
+    visit: Open, heddle: Heddle, theme: str, size: dict[str, int]
+) -> None:
+    uid = _made(heddle, f"For all {theme}", f"{TEXT}\n\n![[zz99]]")
+    heddle.post(f"documents/{uid}/write", {"old": "tower", "new": "house"})
+    for path in (
+        f"/documents/{uid}",
+        f"/documents/{uid}/history",
+        f"/groves/{_grove(heddle)}/documents",
+    ):
+        page = visit(path, theme=theme, size=size, bypass_csp=True)
+        if path.endswith(uid):
+            expect(_opened(page).locator(".document-editor .embed")).to_be_visible()
+        assert violations(page) == [], path
