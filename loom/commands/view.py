@@ -143,7 +143,7 @@ MAX_LINES = 50
 class View(Args):
     """What to view, and how much of it."""
 
-    ref: Annotated[RefField, Written("ref")]
+    ref: Annotated[RefField, Written("ref", but=("document",))]
     length: Annotated[
         Literal["full", "summary"] | None, Written("choice", choices=("full", "summary"))
     ] = None
@@ -376,7 +376,7 @@ LISTS = (
 class List(Args):
     """Of what, and which of its lists or link types."""
 
-    ref: Annotated[RefField, Written("ref")]
+    ref: Annotated[RefField, Written("ref", but=("document",))]
     type: Annotated[str, Written("type")] = ""
 
 
