@@ -44,9 +44,9 @@ class Client:
         self._reading: asyncio.Task[None] | None = None
         self._mine: list[bytes] = []
         self._applying = False
-        self.doc.observe(self._observe)
+        self.doc.observe(self._note)
 
-    def _observe(self, event: TransactionEvent) -> None:
+    def _note(self, event: TransactionEvent) -> None:
         if not self._applying:
             self._mine.append(event.update)
 
@@ -171,6 +171,8 @@ async def test_what_one_types_is_on_the_others_screen_and_becomes_a_revision(
         lambda: {m.participant.uid for m in Membership.objects.select_related("participant")}
     )()
     assert set(made.authors) == people
+    row = await database_sync_to_async(lambda: Document.objects.get(pk=document.pk))()
+    assert (row.words, row.settled) == (5, row.head)
 
 
 async def _is_revision(document: Document, text: str) -> bool:
