@@ -166,7 +166,8 @@ class Aware:
     """Everything a request to a loom-aware agent is made from. `closing` ends the message of
     every round; `request` is not in `path`. `stated` holds the sections as they were last
     stated to the reader, by name. `agents` and `models` may be named in `continue`,
-    `lists` are the types of `list`."""
+    `lists` are the types of `list`. `threshold`: tokens of a result that are given whole (0: by
+    the limit)."""
 
     persona: str
     system_context: str
@@ -183,3 +184,4 @@ class Aware:
     agents: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    threshold: int = 0
