@@ -244,6 +244,12 @@ class GroveChanged(Part):
     settings: dict[str, Any] = {}
 
 
+class WorkspaceChanged(Part):
+    """Settings of a workspace's windows, those that are named; null: as in its grove."""
+
+    settings: dict[str, Any] = {}
+
+
 class SettingsChanged(Part):
     """What changes of the caller's own settings; values as `GET settings` gives them."""
 

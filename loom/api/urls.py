@@ -94,6 +94,7 @@ _api: list[URLPattern | URLResolver] = [
     path("documents/<id:uid>/revisions/<count:revision>", documents.revision),
     path("documents/<id:uid>/revisions/<count:revision>/difference", documents.difference),
     path("workspaces/<id:uid>/tasks", workspaces.tasks),
+    path("workspaces/<id:uid>/augments", workspaces.augments),
     path("steps", workspaces.steps),
     path("links", trees.links),
     path("link-types", trees.types),

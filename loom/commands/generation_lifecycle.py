@@ -19,8 +19,9 @@ from loom.events import streams
 from loom.events.streams import enqueue
 from loom.models import SUMMARY, Call, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
-from loom.queries import lookup, trees
+from loom.queries import lookup
 from loom.queries.node_rows import fetch, nodes_of_call
+from loom.rules import identity
 
 OPEN = ("queued", "running")
 AHEAD = 400  # candidates of a lane that are looked at to choose who begins
@@ -338,12 +339,14 @@ def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) ->
         configuration=row.call.configuration if row.call else "",
         generation_uid=row.uid,
         finish=finish,
+        place=identity.place_asked(row.after, row.pk),
     )
     node = node_writer.add_node(writer, row.tree, row.participant, new)
     Tree.objects.filter(pk=row.tree_id).update(touched_at=timezone.now())
     if row.discard:  # its `continue` was undone while it ran
         Node.objects.filter(pk=node.pk).update(pruned=True)
-        writer.sized(trees.measured(row.tree_id))
+        node.pruned = True
+        node_writer.set_size(writer, node)
         writer.append(
             "node.flagged",
             {"node": node.local_id, "slot": node.local_id, "flag": "pruned", "value": True},

@@ -17,6 +17,8 @@ from loom.rules import names
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, instant
 from loom.rules.permissions import ROLES, Role
+from loom.rules.windows import SETTINGS as WINDOW_SETTINGS
+from loom.rules.windows import demand_settings as demand_window_settings
 
 # Groves and their members. Every change is an event of the grove; a change of role reaches open
 # sockets at once.
@@ -24,7 +26,10 @@ from loom.rules.permissions import ROLES, Role
 
 MAX_NAME = 200
 MAX_COLOURS = 1000
-SETTINGS = ("daily_budget_usd", "result_threshold", "summary_model", "tag_colours")
+SETTINGS = (
+    *("daily_budget_usd", "result_threshold", "summary_model", "tag_colours"),
+    *WINDOW_SETTINGS,
+)
 MOST_OF_A_RESULT = 1_000_000  # tokens
 
 
@@ -124,6 +129,7 @@ def _demand_settings(given: dict[str, Any]) -> None:
         raise CommandError(
             "INVALID_SYNTAX", "summary_model is the id of a model.", hint='"" for the first key'
         )
+    demand_window_settings(given)
     colours = given.get("tag_colours", {})
     if not isinstance(colours, dict) or not all(
         isinstance(one, str) and len(one) <= 40 for one in [*colours, *colours.values()]

@@ -32,6 +32,7 @@ from loom.models.groves import (
     UserSession,
 )
 from loom.models.trees import (
+    ORDER,
     BranchSettings,
     Image,
     Item,
@@ -48,6 +49,7 @@ from loom.rules.identity import ORDINAL_BITS
 __all__ = [
     "ENDED_TURN",
     "OPEN_TURN",
+    "ORDER",
     "ORDINAL_BITS",
     "SUMMARY",
     "ApiKey",

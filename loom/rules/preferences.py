@@ -29,6 +29,7 @@ MOVES = (
 )
 ACTIONS = (
     Action("command", "Mod+k", "any"),
+    Action("find", "Mod+f", "any"),
     Action("keys", "?"),
     Action("send", "Mod+Enter", "any"),
     Action("stop", "Escape", "any"),

@@ -18,7 +18,7 @@ from loom.web.pages import script_catalogue
 GROUPS = (
     (
         gettext_noop("Anywhere"),
-        ("command", "keys", "send", "stop", "undo", "redo", "focus", "read"),
+        ("command", "find", "keys", "send", "stop", "undo", "redo", "focus", "read"),
     ),
     (
         gettext_noop("Navigation"),
@@ -42,6 +42,7 @@ GROUPS = (
 )
 WORDS = {
     "command": gettext_noop("search and commands"),
+    "find": gettext_noop("find and replace in the path"),
     "keys": gettext_noop("show these keys"),
     "send": gettext_noop("send and continue"),
     "stop": gettext_noop("stop generating, close dialogs"),

@@ -82,6 +82,8 @@ GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401
 GET    workspaces/{agents}/context     200 200 200 404 401
 GET    workspaces/{agents}             200 200 200 404 401
+PATCH  workspaces/{workspace}          200 404 404 404 401  {"settings": {"evict": "lru"}}
+PATCH  workspaces/{agents}             200 200 403 404 401  {"settings": {"evict": "lru"}}
 GET    workspaces/{workspace}/events   200 404 404 404 401
 GET    workspaces/{workspace}/outline  200 404 404 404 401
 GET    workspaces/{workspace}/status   200 404 404 404 401
@@ -89,6 +91,8 @@ GET    workspaces/{workspace}/windows  200 404 404 404 401
 GET    workspaces/{agents}/windows     200 200 200 404 401
 GET    workspaces/{workspace}/tasks    200 404 404 404 401
 GET    workspaces/{agents}/tasks       200 200 200 404 401
+GET    workspaces/{workspace}/augments 200 404 404 404 401
+GET    workspaces/{agents}/augments    200 200 200 404 401
 GET    workspaces/{agents}/outline     200 200 200 404 401
 GET    workspaces/{agents}/status      200 200 200 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
@@ -201,6 +205,8 @@ LINES = {
     "undo": ["undo"],
     "redo": ["redo"],
     "open": ["open {node}"],
+    "resize": ["resize #900 lines:1"],
+    "refresh": ["refresh #900", "refresh all"],
     "hide": ["hide #900", 'hide label:"kept"', "hide all"],
     "show": ["show #900", 'show label:"kept"'],
     "close": ["close #900", 'close label:"kept"', "close all"],
@@ -208,6 +214,7 @@ LINES = {
     "stash": ['stash "new" "a lamp"', 'stash "new" content-of:{node}'],
     "recall": ['recall "idea"'],
     "memory": ["memory"],
+    "augment": ["augment list", "augment load good/plain", "augment store good/new\nA lamp.\n←"],
     "todo": [
         "todo",
         'todo add "a lamp"',

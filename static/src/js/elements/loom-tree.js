@@ -7,6 +7,7 @@ import { keepCast } from "../tree/cast.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";
+import { keepReadable } from "../tree/keeping.js";
 import { listenForKeys } from "../tree/keys.js";
 import { keepExports, keepMenusInSight, listenForPortals, shutAround } from "../tree/menus.js";
 import { followModes } from "../tree/modes.js";
@@ -35,6 +36,7 @@ export class LoomTree extends HTMLElement {
     keepCast(this.page, signal);
     followModes(signal);
     this.page.start();
+    keepReadable(this.page, signal);
     followNews(this.page, signal);
   }
 
