@@ -34,7 +34,7 @@ from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.lines import age, excerpt
 from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
-from loom.queries import lookup, tasks, windows
+from loom.queries import lookup, tasks, window_contents, windows
 from loom.queries.augments import loaded_in
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.news import notifications_of
@@ -409,10 +409,10 @@ def _windows(place: Place) -> dict[str, Any]:
         rows = rows.exclude(kind="result", turn_uid=place.turn.uid)
     room = place.actor.participant.context_limit // WINDOWS_SHARE
     panes: list[Pane] = []
-    for shown in reversed(windows.contents_of(place.actor, place.workspace, rows)):
+    for shown in reversed(window_contents.contents_of(place.actor, place.workspace, rows)):
         room -= count("\n".join(row.text for row in shown.rows))
         lines = shown.rows if room >= 0 else None
-        panes.insert(0, Pane(lines=lines, **windows.facts_of(shown)))
+        panes.insert(0, Pane(lines=lines, **window_contents.facts_of(shown)))
     return {"panes": tuple(panes)}
 
 

@@ -27,7 +27,7 @@ from loom.queries.links import written
 from loom.queries.node_bodies import messages_of
 from loom.queries.outline import outline_of
 from loom.queries.tasks import tasks_of
-from loom.queries.windows import windows_of
+from loom.queries.window_contents import windows_of
 from loom.queries.workspaces import draft_body, drafts_of, status_of, workspace_body
 from loom.rules.errors import not_found
 from loom.rules.identity import instant, looks_like_id
@@ -213,7 +213,7 @@ class Window(BaseModel):
     the version that has replaced the `revision`th, which it shows."""
 
     number: int
-    kind: Literal["node", "search", "branch", "range", "tree", "result", "stash"]
+    kind: Literal["node", "search", "document", "branch", "range", "tree", "result", "stash"]
     visible: bool
     keep: bool
     closed: bool

@@ -14,6 +14,7 @@ from loom import access
 from loom.access import Actor, documents_for
 from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, Slice
+from loom.grammar.slices import PART_LINES
 from loom.models import (
     Document,
     DocumentState,
@@ -32,6 +33,7 @@ from loom.rules.errors import not_found
 from loom.rules.lore import FENCE, Entry, entry_of
 from loom.rules.shared_text import SharedText
 
+MOST_PARTS = 30  # of a long document that a refusal names
 CHUNK = 500  # updates that are read at once
 WITHHELD = "(left out of what models are sent)"
 
@@ -136,6 +138,21 @@ def as_file(document: Document) -> tuple[str, str]:
     name = "".join(one if one.isalnum() else "-" for one in document.title).strip("-")[:60]
     safe = name if name.isascii() and name else document.uid
     return f"{safe}.md", newest(document).content.text
+
+
+def parts_named(shown: Shown) -> str:
+    """The sections of a document with their lines, or its parts of a hundred lines: what may be
+    opened by itself."""
+    text = shown.revision.content.text
+    if not shown.sections:
+        return f"part:1 to part:{-(-(text.count(chr(10)) + 1) // PART_LINES)}"
+    lines = [documents.lines_of(text, shown.sections, one) for one in shown.sections[:MOST_PARTS]]
+    named = [
+        f"§{one.id} ({first}–{last})"
+        for one, (first, last) in zip(shown.sections, lines, strict=False)
+    ]
+    more = len(shown.sections) - MOST_PARTS
+    return ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
 
 
 def revision_seen(workspace: Workspace, document: Document) -> int:
