@@ -44,9 +44,9 @@ class Client:
         self._reading: asyncio.Task[None] | None = None
         self._mine: list[bytes] = []
         self._applying = False
-        self.doc.observe(self._note)
+        self.doc.observe(self._observe)
 
-    def _note(self, event: TransactionEvent) -> None:
+    def _observe(self, event: TransactionEvent) -> None:
         if not self._applying:
             self._mine.append(event.update)
 
@@ -314,6 +314,8 @@ def _other() -> bytes:
         b"\x00\x00\x05\xff\xff\xff\xff\xff",
         create_awareness_message(b"\x01\x01\x01\x05hello"),
     ],
+    # Without names the ids hold the random numbers of clients, and differ between processes.
+    ids="cut garbled embedding zero other alone huge caret".split(),
 )
 async def test_a_hostile_message_ends_its_socket_and_nothing_else(
     join: Join, owner: User, writer: User, document: Document, frame: bytes
