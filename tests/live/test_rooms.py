@@ -44,9 +44,9 @@ class Client:
         self._reading: asyncio.Task[None] | None = None
         self._mine: list[bytes] = []
         self._applying = False
-        self.doc.observe(self._note)
+        self.doc.observe(self._observe)
 
-    def _note(self, event: TransactionEvent) -> None:
+    def _observe(self, event: TransactionEvent) -> None:
         if not self._applying:
             self._mine.append(event.update)
 
