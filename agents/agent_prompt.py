@@ -14,6 +14,7 @@ from agents.context.agent_request import GO_ON, Sent
 from agents.context.truncation import Counted, count
 from agents.context.values import (
     Action,
+    Augment,
     Aware,
     LineReply,
     Near,
@@ -34,6 +35,7 @@ from loom.events import streams
 from loom.grammar.lines import age, excerpt
 from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup, tasks, window_contents, windows
+from loom.queries.augments import loaded_in
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.news import notifications_of
 from loom.queries.node_context import Spot, margins_of
@@ -48,6 +50,7 @@ from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
 
 LINES = 30  # of the outline
+SAID = 30  # words of a summary there
 HITS = 5  # of a search, to which it is unfolded
 WORDS = 8  # of a node there, and of a text in the news
 STOPS = 12  # nodes at the end of the path; those with a mark have a line wherever they are
@@ -89,7 +92,7 @@ def twigs(
     return tuple(
         Twig(
             line.row.local_id,
-            excerpt(line.row.text, WORDS) if line.row.text and line.row.id not in withheld else "",
+            _words_of(line.row) if line.row.text and line.row.id not in withheld else "",
             line.level,
             line.is_last,
             line.children,
@@ -100,6 +103,11 @@ def twigs(
         )
         for line in lines
     )
+
+
+def _words_of(row: NodeRow) -> str:
+    summary = row.more.summary
+    return excerpt(summary, SAID) if summary else excerpt(row.text, WORDS)
 
 
 # -- PATH, MEMORY and news
@@ -213,7 +221,7 @@ class Place:
 def place_of(actor: Actor, turn: Turn) -> Place:
     """Where the next round of a turn reads."""
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
-    return Place(actor, turn.tree, workspace, turn.stands_at, turn)
+    return Place(actor, turn.tree, workspace, turn.answers_below, turn)
 
 
 def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
@@ -263,7 +271,19 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             agents=agents,
             models=models,
             lists=(*LISTS, *sorted(STORED)),
+            augments=_augments(place.workspace),
         )
+    )
+
+
+def _augments(workspace: Workspace) -> tuple[Augment, ...]:
+    """The loaded ones in the order in which they are sent, then the others by name."""
+    loaded = loaded_in(workspace)
+    others = [one for one in loaded.every if one not in loaded.texts]
+    return tuple(
+        Augment(one.name, mark, one.text if mark else "")
+        for one in (*loaded.texts, *others)
+        for mark in (loaded.mark_of(one),)
     )
 
 
@@ -300,7 +320,7 @@ def _commands(actor: Actor) -> tuple[Syntax, ...]:
 
 def round_of(kept: dict[str, Any]) -> Round:
     """A round as the turn's row keeps it."""
-    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["told"])
+    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
     return Round(
         kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
     )
@@ -338,6 +358,7 @@ def _stop(row: NodeRow, own: Participant) -> Stop:
         f"{row.created_at:%Y-%m-%d %H:%M}",
         is_own=row.author_uid == own.uid,
         is_imported=row.imported,
+        summary=row.more.summary,
     )
 
 

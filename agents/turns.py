@@ -156,7 +156,7 @@ def _execute(turn: Turn) -> bool:
             return next_line(turn, said)
         except CommandError as refused:
             return _fail(turn, refused)
-    asks = asks_again(turn.replies, [one["told"] for one in turn.rounds])
+    asks = asks_again(turn.replies, [one["replies"] for one in turn.rounds])
     notes = [budgets.not_run(over, budget_of(turn))] if over > 0 else []
     if is_halted and left > 0:
         notes.append(f"({left:,} {'line' if left == 1 else 'lines'} after it were not run)")
@@ -183,7 +183,7 @@ def _round(turn: Turn, said: Reply, notes: list[str]) -> dict[str, Any]:
         "text": said.text.rstrip(),
         "length": len(said.text),
         "prose": with_ids(said.prose, made_by(turn.replies)),
-        "told": turn.replies,
+        "replies": turn.replies,
         "dropped": said.dropped,
         "notes": notes,
         "changed": any(one["changed"] for one in turn.replies),

@@ -372,8 +372,8 @@ def get_call(user: User, uid: str) -> tuple[Actor, Call]:
 
 def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
     """A turn in a tree the user may see."""
-    near = ("tree__grove", "participant", "invoked_by__user", "invoked_at", "stands_at", "node")
-    return _of_tree(user, Turn.objects.select_related(*near), uid, "This turn")
+    near = ("tree__grove", "participant", "invoked_by__user", "invoked_at", "answers_below")
+    return _of_tree(user, Turn.objects.select_related(*near, "node"), uid, "This turn")
 
 
 def documents_for(actor: Actor, tree: Tree | None = None) -> QuerySet[Document]:

@@ -20,6 +20,7 @@ class Stop:
     at: str
     is_own: bool = False
     is_imported: bool = False
+    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -183,11 +184,21 @@ class View:
 
 
 @dataclass(frozen=True)
+class Augment:
+    """A document that may be in the prompt: `mark` says whether it is (● loaded, 📌 pinned); its
+    `text` only then."""
+
+    name: str
+    mark: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Aware:
     """Everything a request to a loom-aware agent is made from. `closing` ends the message of
     every round; `request` is not in `path`. `stated` holds the sections as they were last
     stated to the reader, by name. `agents` and `models` may be named in `continue`,
-    `lists` are the types of `list`."""
+    `lists` are the types of `list`; `augments` in the order in which they are sent."""
 
     persona: str
     system_context: str
@@ -204,3 +215,4 @@ class Aware:
     agents: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    augments: tuple[Augment, ...] = ()

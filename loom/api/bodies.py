@@ -307,6 +307,13 @@ class SettingsPinned(Body):
     settings: dict[str, Any]
 
 
+class SummariesSent(Body):
+    """Of what summaries are wanted: nodes by their ids, and with `tree` a new one of the tree."""
+
+    nodes: list[Annotated[str, Field(max_length=8)]] = Field(default_factory=list, max_length=100)
+    tree: bool = False
+
+
 class MemberNamed(Body):
     """A user by name."""
 

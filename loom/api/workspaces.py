@@ -22,6 +22,7 @@ from loom.commands import step_records
 from loom.events import streams
 from loom.models import Node, Step
 from loom.queries import lookup
+from loom.queries.augments import augments_body
 from loom.queries.links import written
 from loom.queries.node_bodies import messages_of
 from loom.queries.outline import outline_of
@@ -289,6 +290,36 @@ def verification(request: Request, uid: str) -> Response:
     evidence that lead in a circle."""
     actor, found = access.get_workspace(user_of(request), uid)
     return Response(verify_view(actor, found))
+
+
+class Augment(BaseModel):
+    """A document that can be loaded into the prompt. `loaded` also where another one requires it;
+    `missing` names requirements that are not there."""
+
+    name: str
+    document: str
+    loaded: bool
+    chosen: bool
+    pinned: bool
+    requires: list[str]
+    missing: list[str]
+    required_by: list[str]
+    tools: list[str]
+    characters: int
+
+
+@operation(
+    "GET",
+    "workspaces augments",
+    "The augments of a grove, and what a workspace has loaded",
+    answers=responses.Page[Augment],
+)
+@api_view(["GET"])
+def augments(request: Request, uid: str) -> Response:
+    """All augments of the grove by name."""
+    _, found = access.get_workspace(user_of(request), uid)
+    results = augments_body(found)
+    return Response({"count": len(results), "results": results})
 
 
 @operation("GET", "workspaces status", "How far a workspace has come", answers=Status)

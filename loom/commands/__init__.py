@@ -18,6 +18,7 @@ ROOMS = (
     "keeping",
     "memory",
     "todos",
+    "augments",
     "thinking",
     "command_reference",
 )

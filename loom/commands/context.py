@@ -31,6 +31,7 @@ from loom.models import (
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.documents import document_of
+from loom.queries.node_rows import NodeRow
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import CROSS_TREE
@@ -118,7 +119,7 @@ Op = dict[str, Any]  # one operation of an inverse, see loom.commands.inverse
 class Reply:
     """What a command answers. `refs` local ids in order, `inverse` what undo would do,
     `items` ids of the items touched, `generations` uids of what goes on running, `quotes` the
-    ids and texts of nodes that `text` may show: the step names them."""
+    nodes whose texts `text` may show: the step names them."""
 
     text: str
     refs: tuple[str, ...] = ()
@@ -127,7 +128,7 @@ class Reply:
     items: tuple[int, ...] = ()
     link_type: str = ""
     running: bool = False
-    quotes: tuple[tuple[int, str], ...] = ()
+    quotes: tuple[Node | NodeRow, ...] = ()
 
 
 @dataclass
@@ -146,6 +147,7 @@ class Context:
     moved_to: Node | None = None
     chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
     outline: dict[str, Any] | None = None  # the outline as this line leaves it
+    augments: dict[str, list[str]] | None = None  # what is loaded after this line
     agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed

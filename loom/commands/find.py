@@ -7,6 +7,7 @@ from loom.commands.context import Context, Reply, get_document, get_node, touche
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted
 from loom.commands.windows import place_window, title_of, within_limit
+from loom.events.streams import enqueue
 from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, parse_ref
 from loom.models import Node, Tree, Turn, Window
@@ -50,6 +51,10 @@ def tree(context: Context, args: TreeArgs) -> Reply:
     if made.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
     home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
+    if args.summary and context.writer is None:  # what is lacking is made for the next time
+        keys = [line.row.id for line in made.lines if line.row.id not in gone]
+        named = [start.tree.uid, context.actor.person.pk, keys, False]
+        enqueue("agents.tasks.summarise", named, queue="continue")
     refs = tuple(f"{home}{line.row.local_id}" for line in made.lines)
     return Reply("\n".join(lines), refs=refs, items=touched(start))
 

@@ -26,7 +26,7 @@ from loom.rules.windows import demand_settings as demand_window_settings
 
 MAX_NAME = 200
 MAX_COLOURS = 1000
-SETTINGS = ("daily_budget_usd", "tag_colours", *WINDOW_SETTINGS)
+SETTINGS = ("daily_budget_usd", "summary_model", "tag_colours", *WINDOW_SETTINGS)
 
 
 def demand_name(name: str, *, most: int = MAX_NAME) -> str:
@@ -83,6 +83,7 @@ class GroveChanges(Args):
 def _change_grove(change: Change, args: GroveChanges) -> Grove:
     """Renames a grove or changes its settings, such as the money of a day."""
     _demand_settings(args.settings)
+    _demand_summariser(change, args.settings.get("summary_model", ""))
     grove = Grove.objects.get(pk=change.actor.grove.pk)
     before = (grove.name, grove.settings)
     if args.name is not None:
@@ -95,6 +96,13 @@ def _change_grove(change: Change, args: GroveChanges) -> Grove:
     return grove
 
 
+def _demand_summariser(change: Change, uid: str) -> None:
+    """Refuses NOT_FOUND a model that is not one of the grove's."""
+    rows = Participant.objects.filter(grove=change.grove, kind="model", archived_at__isnull=True)
+    if uid and not rows.filter(uid=uid).exists():
+        raise not_found("This model", "choose one of the grove")
+
+
 def _demand_settings(given: dict[str, Any]) -> None:
     unknown = [one for one in given if one not in SETTINGS]
     if unknown:
@@ -105,6 +113,10 @@ def _demand_settings(given: dict[str, Any]) -> None:
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 <= budget <= 1e9:
         raise CommandError(
             "INVALID_SYNTAX", "daily_budget_usd must be a number.", hint="0 means no limit"
+        )
+    if not isinstance(given.get("summary_model", ""), str):
+        raise CommandError(
+            "INVALID_SYNTAX", "summary_model is the id of a model.", hint='"" for the first key'
         )
     demand_window_settings(given)
     colours = given.get("tag_colours", {})

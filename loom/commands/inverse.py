@@ -123,11 +123,11 @@ def _generations(context: Context, op: Op) -> list[Op]:
             continue
         row.stop_asked, row.discard = True, True
         row.save(update_fields=["stop_asked", "discard"])
-        reverse = [{"op": "landed", "uid": row.uid}, *reverse]
+        reverse = [{"op": "stopped", "uid": row.uid}, *reverse]
     return reverse
 
 
-def _landed(context: Context, op: Op) -> list[Op]:
+def _stopped(context: Context, op: Op) -> list[Op]:
     """Redo of a stopped generation: what it had written by then comes back."""
     row = Generation.objects.select_for_update().get(uid=op["uid"])
     row.discard = False
@@ -162,6 +162,6 @@ _APPLY: dict[str, Any] = {
     "link": _link,
     "resolve": _resolve,
     "generations": _generations,
-    "landed": _landed,
+    "stopped": _stopped,
     "document": _document,
 }

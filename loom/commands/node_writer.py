@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models.lookups import GreaterThan
 from django.utils import timezone
 
 from loom import access
@@ -18,7 +19,9 @@ from loom.grammar.refs import Slice
 from loom.grammar.slices import put
 from loom.grammar.tokens import ParseError
 from loom.models import (
+    ORDER,
     ORDINAL_BITS,
+    Generation,
     Image,
     Item,
     Node,
@@ -58,6 +61,7 @@ class NewNode:
     configuration: str = ""
     generation_uid: str = ""
     finish: str = "complete"
+    place: int | None = None
     sources: tuple[Source, ...] = field(default_factory=tuple)
 
 
@@ -127,6 +131,7 @@ def build_node(
         call_uid=new.call_uid,
         generation_uid=new.generation_uid,
         finish=new.finish,
+        place=new.place,
         created_at=at,
     )
     node.hash = identity.sha256(proof_of(node, author.uid))
@@ -158,13 +163,42 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
         return node
     node.save(force_insert=True)
     is_seen = new.parent is None or lookup.hidden_by(new.parent) is None
-    is_known = size is not None and is_seen
-    writer.sized(_grown(size, node) if is_known and size else trees.measured(tree.pk))
+    if size is None:
+        writer.sized(trees.measured(tree.pk))
+    else:
+        writer.sized(_grown(size, node) if is_seen else size)
     _add_sources(node, new.sources)
     keep_images(tree, new.text)
-    writer.append("node.added", {"node": without_text(event_body(node))})
+    writer.append("node.added", {"node": without_text(event_body(node)), **_before(node)})
     writer.nodes.append(node)
+    if ordinal % SUMMARY_EVERY == 0:
+        _want_summary(tree, author, new)
     return node
+
+
+SUMMARY_EVERY = 10  # nodes: then the summary of their tree is made again
+
+
+def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:
+    """Has the summary of the tree made again, for whoever wrote the node or asked for it."""
+    person = author.pk if author.kind == "human" else None
+    if person is None and new.generation_uid:
+        rows = Generation.objects.filter(uid=new.generation_uid).values_list("payer", flat=True)
+        person = rows.first()
+    if person is not None:
+        named = [tree.uid, person, [], True]
+        streams.enqueue("agents.tasks.summarise", named, queue="continue")
+
+
+def _before(node: Node) -> dict[str, str]:
+    """`before`: the text slot beside which a node comes first that was added after it was asked
+    for. Empty for one that comes last."""
+    if node.place is None or node.parent_slot_id is None:
+        return {}
+    after = GreaterThan(ORDER, node.place)
+    beside = lookup.slots_below(node.parent_slot_id, pruned=True).filter(after)
+    following = beside.values_list("local_id", flat=True).first()
+    return {} if following is None else {"before": following}
 
 
 def keep_images(tree: Tree, text: str) -> None:
@@ -336,12 +370,22 @@ def flag(context: Context, node: Node, name: str, value: bool) -> Op:
     row = node if row_id == node.pk else Node.objects.get(pk=row_id)
     setattr(row, name, value)
     if name == "pruned" and not context.world.is_dry:
-        context.world.sized(trees.measured(node.tree_id))
+        set_size(context.world, row)
     context.world.append(
         "node.flagged",
         {"node": row.local_id, "slot": node.slot.local_id, "flag": name, "value": value},
     )
     return {"op": "flag", "node": row_id, "flag": name, "value": not value}
+
+
+def set_size(writer: Writer, slot: Node) -> None:
+    """Keeps the size of a tree after the flag `pruned` of a slot was set: what is below it is
+    counted, and the whole tree where its size is not known."""
+    size = writer.size
+    if size is None:
+        writer.sized(trees.measured(slot.tree_id))
+    else:
+        writer.sized(trees.size_after(size, slot, pruned=slot.pruned))
 
 
 # What may not be done to a node, whatever the verb: sentences that several commands share.

@@ -85,7 +85,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     workspace = attempt.workspace
     attempt.is_held = _is_held(attempt, context)
     position = _move(attempt, workspace, context)
-    message, quoted = take_out(reply.text, reply.quotes)
+    message, quoted = take_out(reply.text, [(one.id, one.text) for one in reply.quotes])
     if context.steps:
         last = context.steps[-1]
         last.message, last.quoted = message, quoted or None
@@ -324,6 +324,8 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
         )
     moves = workspace.position_id != position.pk or bool(context.chosen)
     changed: dict[str, Any] = {"outline": context.outline} if context.outline is not None else {}
+    if context.augments is not None and context.augments != workspace.augments:
+        changed["augments"] = context.augments
     if moves:
         workspace.position = position
         changed |= {
@@ -346,8 +348,9 @@ def _write_view_event(
 ) -> None:
     """Stores what changed in the view and writes its event."""
     workspace.outline = changed.get("outline", workspace.outline)
+    workspace.augments = changed.get("augments", workspace.augments)
     workspace.revision += 1
-    workspace.save(update_fields=["position", "outline", "revision"])
+    workspace.save(update_fields=["position", "outline", "augments", "revision"])
     writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
     writer.append(kind, {**changed, "revision": workspace.revision})
     writer.flush()

@@ -77,14 +77,16 @@ def _start(change: Change, args: Wanted) -> Turn:
         participant=agent,
         invoked_by=actor.participant,
         invoked_at=point,
-        stands_at=point,
+        answers_below=point,
         form=args.form,
         scope=getattr(actor.user, "scope", "owner"),
         status="leased" if args.form == "continuation" else "queued",
         preset=preset,
     )
     _write_input(change.writer, turn, args.input)
-    step_records.set_position(node_writer.workspace_of(agent, tree), turn.stands_at, actor=agent)
+    step_records.set_position(
+        node_writer.workspace_of(agent, tree), turn.answers_below, actor=agent
+    )
     turn = turns().get(pk=turn.pk)
     change.writer.append("turn.started", {"turn": turn_body(turn)})
     Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
@@ -167,8 +169,8 @@ def _write_input(writer: Writer, turn: Turn, text: str) -> None:
     )
     turn.input_node = node_writer.add_node(writer, turn.tree, turn.invoked_by, new)
     if not is_aside:
-        turn.stands_at = turn.input_node
-    turn.save(update_fields=["input_node", "stands_at"])
+        turn.answers_below = turn.input_node
+    turn.save(update_fields=["input_node", "answers_below"])
 
 
 def extend(actor: Actor, turn: Turn, steps: int) -> None:
@@ -251,9 +253,11 @@ def _keep_texts_once(turn: Turn) -> None:
 
 
 def _ended_round(kept: dict[str, Any]) -> dict[str, Any]:
-    told = [{key: value for key, value in one.items() if key != "reply"} for one in kept["told"]]
+    replies = [
+        {key: value for key, value in one.items() if key != "reply"} for one in kept["replies"]
+    ]
     answers = {"is_answer": True} if kept.get("is_answer") else {}
-    return {**{key: kept[key] for key in KEPT_OF_ROUND}, **answers, "told": told}
+    return {**{key: kept[key] for key in KEPT_OF_ROUND}, **answers, "replies": replies}
 
 
 def _with_names(text: str, made: Sequence[str]) -> str:
@@ -314,7 +318,7 @@ def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generati
             asked_by=payer,
             payer=payer,
             batch=new_uid(),
-            point=turn.stands_at,
+            point=turn.answers_below,
             index=1,
             turn=turn,
             round=turn.round,
@@ -368,7 +372,7 @@ def finish(turn: Turn, *, text: str) -> None:
 
 def _answer(writer: streams.Writer, turn: Turn, text: str) -> Node:
     is_aside = turn.form == "aside"
-    below = turn.input_node if is_aside and turn.input_node else turn.stands_at
+    below = turn.input_node if is_aside and turn.input_node else turn.answers_below
     call = _last_call(turn)
     new = NewNode(
         text,

@@ -94,10 +94,9 @@ def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) ->
     gone = withheld(context.actor, [row.id for row in every])
     rows = [row for row in every if row.id not in gone]
     seen = tuple(identity.of_node(row.id) for row in rows[-1:])
-    quotes = tuple((row.id, row.text) for row in rows)
     if form == "prose":
         text = escaped_for(context.actor, "".join(row.text for row in rows))
-        return Reply(text, refs=_refs(rows), items=seen, quotes=quotes)
+        return Reply(text, refs=_refs(rows), items=seen, quotes=tuple(rows))
     shown = rows if full else rows[-MAX_SUMMARY:]
     lines = (
         [f"… {counted(len(rows) - len(shown), 'node')} before"] if len(shown) < len(rows) else []
@@ -108,7 +107,7 @@ def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) ->
         lines.append(f"[{row.local_id}] {who} · {age(context.now, row.created_at)}{mark}")
         lines.append(f'"{escaped_for(context.actor, row.text)}"' if full else excerpt(row.text))
     text = "\n".join(lines) or "nothing written there yet"
-    return Reply(text, refs=_refs(shown), items=seen, quotes=quotes)
+    return Reply(text, refs=_refs(shown), items=seen, quotes=tuple(shown))
 
 
 def _refs(rows: list[NodeRow]) -> tuple[str, ...]:
@@ -196,8 +195,7 @@ def _viewed(context: Context, args: View) -> Reply:
         lines.append(f"[{node.local_id}] is now [{current.local_id}]")
     lines.append(_foot(context, node))
     refs = (lookup.node_ref(node, context.tree.pk),)
-    quotes = ((node.pk, node.text),)
-    return Reply("\n".join(lines), refs=refs, items=touched(node), quotes=quotes)
+    return Reply("\n".join(lines), refs=refs, items=touched(node), quotes=(node,))
 
 
 def _text(context: Context, node: Node, args: View) -> str:
@@ -293,8 +291,7 @@ def compare(context: Context, args: Compare) -> Reply:
         if not gone and args.form != "side":
             lines.append("(too long or too different to compare word by word)")
     named = tuple(lookup.node_ref(node, context.tree.pk) for node in pair)
-    quotes = tuple((node.pk, node.text) for node in pair)
-    return Reply("\n".join(lines), refs=named, items=touched(*pair), quotes=quotes)
+    return Reply("\n".join(lines), refs=named, items=touched(*pair), quotes=tuple(pair))
 
 
 def _placed(context: Context, node: Node) -> str:
@@ -479,14 +476,12 @@ def _affordances(context: Context, node: Node) -> Reply:
     counts = node_context.counts_of(context.actor, node)
     types = Counter(one.type for one in node_context.links_of(context.actor, node))
     parts = [f"{name} {number}" for name, number in types.most_common()]
-    if counts.continuations:
-        parts.append(f"continues {counts.continuations}")
-    if counts.annotations:
-        parts.append(f"annotations {counts.annotations}")
-    if counts.versions > 1:
-        parts.append(f"versions {counts.versions}")
-    if counts.sources:
-        parts.append(f"sources {counts.sources}")
-    if counts.merges:
-        parts.append(f"merges {counts.merges}")
+    derived = (
+        ("continues", counts.continuations),
+        ("annotations", counts.annotations),
+        ("versions", counts.versions if counts.versions > 1 else 0),
+        ("sources", counts.sources),
+        ("merges", counts.merges),
+    )
+    parts += [f"{name} {number}" for name, number in derived if number]
     return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

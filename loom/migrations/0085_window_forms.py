@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0065_documents"),
+        ("loom", "0055_order_of_siblings"),
     ]
 
     operations = [

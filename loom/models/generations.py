@@ -13,11 +13,11 @@ ENDED_TURN = ("done", "interrupted", "halted", "failed", "stopped")
 
 class Turn(PublicIdentity):
     """One turn. `form` is continuation or aside; `invoked_at` the node it was asked at, whose
-    slot is leased while it goes on; `stands_at` the node it answers below.
+    slot is leased while it goes on; `answers_below` the node it answers below.
 
-        `rounds` are those that ended, each `{generation, length, text, prose, told, dropped,
+    `rounds` are those that ended, each `{generation, length, text, prose, replies, dropped,
     notes, changed, workspace, stated}`; once the turn has ended without `text`, `prose`,
-    `workspace`, `stated` and the replies in `told`, which their generations, steps and nodes
+    `workspace`, `stated` and the texts of its `replies`, which their generations, steps and nodes
     hold (loom.queries.workspaces.said_in). `replies` those of the lines of the current round
     that ran; `waits_for` the generations that one of its lines started and that have not been
     reported yet. `extension` is what the agent asks its people for: `{steps, why}`. `scope` is
@@ -30,7 +30,7 @@ class Turn(PublicIdentity):
     participant = models.ForeignKey(Participant, models.PROTECT, related_name="turns")
     invoked_by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     invoked_at = models.ForeignKey(Node, models.PROTECT, related_name="+")
-    stands_at = models.ForeignKey(Node, models.PROTECT, related_name="+")
+    answers_below = models.ForeignKey(Node, models.PROTECT, related_name="+")
     input_node = models.ForeignKey(Node, models.PROTECT, null=True, related_name="+")
     form = models.CharField(max_length=12, default="continuation")
     status = models.CharField(max_length=12, default="queued")
@@ -103,6 +103,9 @@ class Call(PublicIdentity):
         return self.uid
 
 
+SUMMARY = -1  # the `round` of a generation that becomes the summary of its point
+
+
 class Generation(PublicIdentity):
     """One streamed answer. Its row holds what was shown, so nothing shown is lost; once it has
     become a node, the node alone holds it. Read it as `shown`."""
@@ -118,6 +121,8 @@ class Generation(PublicIdentity):
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
     index = models.IntegerField()
+    # The newest node of the tree when it was asked for, by its ordinal.
+    after = models.BigIntegerField(null=True)
     tokens = models.IntegerField(null=True)
     temperature = models.FloatField(null=True)
     settings = models.JSONField(default=dict)  # samplers, as loom.rules.samplers names them

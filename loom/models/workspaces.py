@@ -19,6 +19,7 @@ class Workspace(PublicIdentity):
     steps_made = models.IntegerField(default=0)
     checkpoint = models.IntegerField(default=0)
     outline = models.JSONField(default=dict)  # as loom.queries.workspaces.outline_of reads it
+    augments = models.JSONField(default=dict)  # {loaded, pinned}: ids of documents
     settings = models.JSONField(default=dict)  # of its windows, see loom.queries.windows
     made_at = models.DateTimeField(auto_now_add=True)
     # Up to which event of the tree its person has looked, and when; None: never.

@@ -10,6 +10,7 @@ from loom.queries import lookup
 from loom.queries.lookup import selected_versions
 from loom.queries.node_bodies import counted_below
 from loom.queries.node_rows import NodeRow, fetch, rows_of, walked
+from loom.rules.identity import place_of
 
 OUTLINE_DEPTH = 2  # levels shown before anything was said
 SIBLINGS = 12  # of a position that an outline is unfolded to
@@ -27,14 +28,14 @@ MAX_ROWS = 1000
 
 # Breadth first, so that the deepest lines are left out. Bounded by depth and by rows.
 _DOWN = """
-    WITH RECURSIVE down(slot, above, level) AS (
-        SELECT id, parent_slot_id, 0 FROM loom_node WHERE id = %s
+    WITH RECURSIVE down(slot, above, level, place) AS (
+        SELECT id, parent_slot_id, 0, place FROM loom_node WHERE id = %s
         UNION ALL
-        SELECT n.id, n.parent_slot_id, down.level + 1 FROM down
+        SELECT n.id, n.parent_slot_id, down.level + 1, n.place FROM down
         JOIN loom_node n ON n.parent_slot_id = down.slot AND n.kind = 'text'
             AND n.slot_id = n.id AND NOT n.pruned
         WHERE down.level < %s AND {walked}
-    ) SELECT slot, above FROM down LIMIT %s
+    ) SELECT slot, above, place FROM down LIMIT %s
 """
 
 
@@ -87,7 +88,7 @@ def outline(
     depth: int = 5,
     limit: int = MAX_ROWS,
 ) -> Outline:
-    """The text slots from `node` down `depth` levels, in order of creation below each other.
+    """The text slots from `node` down `depth` levels, siblings in their order.
 
     In each slot the selected version; `node` itself in its own. Five queries.
     """
@@ -95,10 +96,10 @@ def outline(
     found = fetch(sql, [node.slot_id, depth, limit + 1])
     is_cut = len(found) > limit
     below: dict[int, list[int]] = defaultdict(list)
-    for slot, above in found[:limit]:
+    for slot, above, _ in sorted(found[:limit], key=lambda row: place_of(row[0], row[2])):
         if slot != node.slot_id:
             below[above].append(slot)
-    slots = [slot for slot, _ in found[:limit]]
+    slots = [row[0] for row in found[:limit]]
     return Outline(_lines(node, workspace, slots, below), is_cut)
 
 
@@ -114,7 +115,7 @@ def _lines(
     stack = [(node.slot_id, 0, True)]
     while stack:
         slot, level, is_last = stack.pop()
-        children = sorted(below[slot])
+        children = below[slot]
         texts, notes = counts.get((slot, "text"), 0), counts.get((slot, "annotation"), 0)
         lines.append(Line(rows[slot], level, texts, notes, len(children), is_last))
         for place, child in enumerate(reversed(children)):
@@ -176,4 +177,4 @@ def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[Nod
     near = [slot for slot in slots[first : first + SIBLINGS] if slot != here.slot_id]
     found = selected_versions(near, workspace)
     rows = rows_of([key for key, _ in found.values()])
-    return sorted([*rows, here], key=lambda row: row.slot_id)
+    return sorted([*rows, here], key=lambda row: slots.index(row.slot_id))

@@ -13,6 +13,7 @@ from loom.models import (
     Grove,
     Mark,
     Membership,
+    Node,
     Participant,
     Stream,
     Tree,
@@ -23,7 +24,7 @@ from loom.models import (
 from loom.queries import lookup
 from loom.queries.node_rows import EXCLUDED, PRUNED, VERSION_PRUNED, fetch, flag_bits, walked
 from loom.rules import identity
-from loom.rules.identity import instant
+from loom.rules.identity import instant, place_of
 
 
 def browsers_of(user: User) -> "QuerySet[UserSession]":
@@ -93,6 +94,59 @@ def measured(tree_id: int) -> tuple[int, int]:
     text, so the leaves are the texts minus those that are a text's parent."""
     leaves, depth = fetch(_SIZE.format(walked=walked("hidden.slot")), [tree_id] * 2)[0]
     return leaves, depth
+
+
+# The part of a tree that goes or comes when a slot is pruned or restored: what is visible from the
+# slot down, in order of depth.
+_PART = """
+    WITH RECURSIVE part(slot, parent, depth) AS (
+        SELECT id, parent_slot_id, depth FROM loom_node WHERE id = %s
+        UNION ALL
+        SELECT n.id, n.parent_slot_id, n.depth FROM part
+        JOIN loom_node n ON n.parent_slot_id = part.slot AND n.kind = 'text'
+            AND n.slot_id = n.id AND NOT n.pruned AND n.depth > part.depth
+        WHERE {walked}
+    ) SELECT slot, parent, depth FROM part
+"""
+_DEEP = """
+    SELECT id, depth FROM loom_node
+    WHERE tree_id = %s AND kind = 'text' AND slot_id = id AND NOT pruned
+        AND (depth, id) < (%s, %s) AND depth > %s
+    ORDER BY depth DESC, id DESC LIMIT 500
+"""
+
+
+def size_after(size: tuple[int, int], slot: Node, *, pruned: bool) -> tuple[int, int]:
+    """The branches and the depth of a tree of this size after the flag of a text slot was set.
+    Reads what is below the slot, and what lies as deep as the deepest part that went."""
+    leaves, deepest = size
+    if slot.kind != "text" or slot.parent_slot_id is None or lookup.is_below_pruned(slot):
+        return size
+    part = fetch(_PART.format(walked=walked("part.slot")), [slot.pk])
+    inner = len(part) - len({parent for key, parent, _ in part if key != slot.pk})
+    beside = lookup.slots_below(slot.parent_slot_id).exclude(pk=slot.pk).values_list("pk")[:1]
+    change = inner - (0 if beside else 1)
+    depth = max(depth for _, _, depth in part)
+    if not pruned:
+        return leaves + change, max(deepest, depth)
+    if depth == deepest:
+        deepest = _deepest_beside(slot, deepest, {key for key, _, _ in part})
+    return leaves - change, deepest
+
+
+def _deepest_beside(slot: Node, deepest: int, gone: set[int]) -> int:
+    """The depth of the deepest visible text that is not in `gone`; at least the parent's."""
+    least, last = slot.depth - 1, 0
+    deepest += 1
+    while True:
+        rows = fetch(_DEEP, [slot.tree_id, deepest, last, least])
+        others = {key: depth for key, depth in rows if key not in gone}
+        seen = others.keys() - lookup.below_pruned(slot.tree_id, others)
+        if seen:
+            return max(int(others[key]) for key in seen)
+        if not rows:
+            return least
+        last, deepest = rows[-1]
 
 
 def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
@@ -192,11 +246,13 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
     (a parent is the first version of the slot above; the root has null).
 
     `flags` are bits: 1 pruned, 2 excluded, 4 sandbox (of the slot), 8 this version pruned,
-    16 resolved. `seq` is read first: events after it bring the columns up to date.
+    16 resolved. `orders` are [parent, [children]] where siblings are in another order than that of
+    creation. `seq` is read first: events after it bring the columns up to date.
     """
     seq = heads_of(tree)[0]
     sql = f"""SELECT v.id, v.local_id, v.parent_slot_id, v.slot_id, v.kind, v.author_id,
-        {flag_bits("v")}, v.length FROM loom_node v WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
+        {flag_bits("v")}, v.length, v.place
+        FROM loom_node v WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
     rows = fetch(sql, _span(tree))
     index = {row[0]: place for place, row in enumerate(rows)}
     authors, participants = _participants([row[5] for row in rows])
@@ -213,7 +269,19 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
             for row in rows
         ],
         "lengths": [row[7] for row in rows],
+        "orders": _orders(rows, index),
     }
+
+
+def _orders(rows: Sequence[Sequence[Any]], index: dict[int, int]) -> list[tuple[int, list[int]]]:
+    """The children of each node of which one was asked for before another and added after it."""
+    placed = {row[2] for row in rows if row[8] is not None}
+    below: dict[int, list[tuple[int, int]]] = {parent: [] for parent in placed}
+    for row in rows if placed else ():
+        if row[2] in below and row[3] == row[0] and row[4] == "text":
+            below[row[2]].append((place_of(row[0], row[8]), index[row[0]]))
+    found = {parent: [at for _, at in sorted(places)] for parent, places in below.items()}
+    return [(index[parent], ats) for parent, ats in found.items() if ats != sorted(ats)]
 
 
 def heads_of(tree: Tree) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from loom.access import Actor, items_of
 from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
 from loom.models import Draft, Generation, Node, Step, Turn, VersionChoice, Workspace
+from loom.queries.augments import augments_body
 from loom.queries.news import notifications_of
 from loom.queries.outline import outline_of
 from loom.queries.tasks import tasks_of
@@ -61,7 +62,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "status": status_of(workspace),
         "windows": windows_of(actor, workspace),
         "tasks": tasks_of(workspace),
-        "augments": [],
+        "augments": augments_body(workspace),
         "outline": outline_of(workspace),
         "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
         "drafts": drafts_of(actor, workspace),
@@ -88,7 +89,7 @@ WITH = (
     "participant",
     "invoked_by__user",
     "invoked_at",
-    "stands_at",
+    "answers_below",
     "input_node",
     "generation",
     "node",
@@ -184,7 +185,7 @@ def turn_body(turn: Turn) -> dict[str, Any]:
         "participant": turn.participant.uid,
         "invoked_by": turn.invoked_by.uid,
         "point": turn.invoked_at.local_id,
-        "stands": turn.stands_at.local_id,
+        "stands": turn.answers_below.local_id,
         "input": turn.input_node.local_id if turn.input_node else None,
         "as": turn.form,
         "budget": {

@@ -99,7 +99,7 @@ def _round(
     said: Said,
 ) -> RoundShown:
     is_live = turn.ended_at is None and one.status in ("queued", "running")
-    made = made_by((ended or {}).get("told", ()))
+    made = made_by((ended or {}).get("replies", ()))
     text = one.text if is_live else with_ids(_prose(said_in(one, turn)), made)
     thoughts = [_thought(step, said.texts) for step in steps]
     return RoundShown(
@@ -221,7 +221,7 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
     elsewhere = elsewhere.exclude(pk__in=[one.pk for one in here])
     context = {
         "turns": shown(actor, here, cast),
-        "elsewhere": [(cast[one.participant.uid], one.stands_at.local_id) for one in elsewhere],
+        "elsewhere": [(cast[one.participant.uid], one.answers_below.local_id) for one in elsewhere],
         "asides": shown(actor, _asides(tree), cast),
         "can": access.abilities(actor, tree),
     }
@@ -233,7 +233,7 @@ def _at(tree: Tree, node: Node) -> list[Turn]:
     ends between two would be in both."""
     slot = node.slot_id
     rows = all_turns().filter(tree=tree, form="continuation")
-    rows = rows.filter(stands_at__slot=slot) | rows.filter(node__slot=slot)
+    rows = rows.filter(answers_below__slot=slot) | rows.filter(node__slot=slot)
     lately = Q(status__in=OPEN_TURN) | Q(ended_at__gt=timezone.now() - SHOWN_FOR)
     found = list(rows.filter(lately).order_by("-id")[:MAX_HERE])
     ended = [one for one in found if one.status not in OPEN_TURN][:MAX_ENDED]
@@ -275,7 +275,7 @@ def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
         hint=str(error.get("hint", "")),
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
-        stands=turn.stands_at.local_id,
+        stands=turn.answers_below.local_id,
         may_stop=is_open and GENERATE in actor.permissions and not turn.stop_asked,
         may_undo=not is_open and WRITE in actor.permissions and (is_mine or actor.is_owner),
         view=view.uid,

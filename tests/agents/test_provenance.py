@@ -143,7 +143,7 @@ def strange_call(ask: Say, outsider: User) -> Call:
         participant=call.participant,
         invoked_by=generation.asked_by,
         invoked_at=node,
-        stands_at=node,
+        answers_below=node,
     )
     workspace = node_writer.workspace_of(call.participant, node.tree)
     step = Step.objects.create(

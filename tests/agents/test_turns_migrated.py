@@ -22,6 +22,7 @@ from tests.providers.scripts import says
 
 pytestmark = pytest.mark.django_db(transaction=True)
 migration = import_module("loom.migrations.0052_turns_stored_once")
+names = import_module("loom.migrations.0054_plain_names")
 
 
 def as_it_was(turn: Turn) -> None:
@@ -32,7 +33,7 @@ def as_it_was(turn: Turn) -> None:
         Generation.objects.filter(uid=one["generation"]).update(text=text)
         one.pop("is_answer", None)
         one |= {"text": text.rstrip(), "prose": "prose", "workspace": "w", "stated": {}}
-        one["told"] = [{**reply, "reply": LONG} for reply in one["told"]]
+        one["told"] = [{**reply, "reply": LONG} for reply in one.pop("replies")]
         del one["length"]
     turn.save()
     steps = list(lines_of(turn))
@@ -57,11 +58,22 @@ def test_a_turn_of_that_time_is_shown_as_it_was(
     as_it_was(turn)
     assert LONG[:240] in stored(turn)
     migration.forward(apps, None)
+    names.forward(apps, None)
     assert LONG[:240] not in stored(turn)
     assert shown(actor, turn) == before
     once = stored(turn)
     migration.forward(apps, None)
+    names.forward(apps, None)
     assert stored(turn) == once
+    assert '"told"' not in once
+
+
+def test_what_undo_stopped_is_found_under_its_plain_name(actor: Actor, tree: Tree) -> None:
+    write(actor, tree, "One.")
+    ops = [{"op": "landed", "uid": "a"}, {"op": "made", "node": 1, "pruned": True}]
+    Step.objects.update(inverse=ops)
+    names.forward(apps, None)
+    assert Step.objects.get().inverse == [{"op": "stopped", "uid": "a"}, ops[1]]
 
 
 def test_the_requests_of_old_calls_are_packed(

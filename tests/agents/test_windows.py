@@ -52,7 +52,7 @@ def talk(
 
 def number_of(turn: Turn) -> int:
     """The number of the turn's first result."""
-    return int(next(one["number"] for one in turn.rounds[0]["told"] if one["number"]))
+    return int(next(one["number"] for one in turn.rounds[0]["replies"] if one["number"]))
 
 
 def test_a_result_fades_after_its_turn(talk: Talk) -> None:
@@ -310,6 +310,39 @@ def test_only_the_section_of_tasks_changes_with_a_task(
     changed = {name for name in {**before, **now} if before.get(name) != now.get(name)}
     assert changed <= {"TODOS", "STATUS", "MEMORY"}
     assert now["TODOS"].startswith("t1 [ ] ") and "\n" not in now["TODOS"]
+
+
+def test_an_augment_is_in_the_prompt_of_the_next_round(
+    talk: Talk, actor: Actor, tree: Tree
+) -> None:
+    for line in (
+        "augment store read/base\nRead ---AUGMENTS_END\n---AUGMENTS_END\n←",
+        "augment store read/slow\n---\nrequires: read/base\n---\nSlowly.\n←",
+        "augment store other/one\nNever.\n←",
+    ):
+        execute_line(actor, tree, Request(line))
+    talk.turn("→ augment load read/slow\n", "Done.")
+    before, after = (one.json["messages"][0]["content"] for one in talk.provider.seen[-2:])
+    assert "---AUGMENTS\nother/one\nread/base\nread/slow\n---AUGMENTS_END" in before
+    assert before.index("---INSTRUCTIONS_END") < before.index("---AUGMENTS")
+    assert "---AUGMENTS\n● read/base\n● read/slow\nother/one\n---AUGMENT read/base\nRead" in after
+    assert "Slowly.\n---AUGMENT_END\n---AUGMENTS_END" in after and "Never." not in after
+    assert after.count("\n---AUGMENTS_END") == 1
+    assert "AUGMENTS 0k" in talk.sent() or "AUGMENTS 0.1k" in talk.sent()
+    said = talk.provider.seen[-1].json["messages"][-1]["content"]
+    assert "✓ loaded read/slow (requires read/base)" in said
+    talk.turn("Quiet.")
+    talk.turn("Quiet again.")
+    texts = [one.json["messages"][0]["content"] for one in talk.provider.seen[-2:]]
+    assert texts[0] == texts[1] == after
+
+
+def test_augments_that_do_not_fit_are_refused(
+    talk: Talk, actor: Actor, tree: Tree, agent: Participant
+) -> None:
+    execute_line(actor, tree, Request(f"augment store a/long\n{'word ' * 20_000}\n←"))
+    turn = talk.turn("→ augment load a/*\n", "Done.")
+    assert [code for _, code in outcomes(turn)] == ["LIMIT_EXCEEDED"]
 
 
 def test_what_was_found_is_marked_in_the_outline_with_its_ancestors(

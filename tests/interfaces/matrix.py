@@ -69,6 +69,8 @@ GET    trees/{tree}/events             200 200 200 404 401
 GET    trees/{tree}/verify             200 200 200 404 401
 GET    trees/{tree}/usage              200 200 200 404 401
 GET    trees/{tree}/estimate           200 200 200 404 401
+GET    trees/{tree}/summaries          200 200 200 404 401
+POST   trees/{tree}/summaries          503 503 403 404 401  {"tree": true}
 GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
 GET    trees/{tree}/export/preview     200 200 200 404 401
@@ -91,6 +93,8 @@ GET    workspaces/{agents}/verify      200 200 200 404 401
 GET    trees/{tree}/verify?what=view   200 200 200 404 401
 GET    workspaces/{workspace}/tasks    200 404 404 404 401
 GET    workspaces/{agents}/tasks       200 200 200 404 401
+GET    workspaces/{workspace}/augments 200 404 404 404 401
+GET    workspaces/{agents}/augments    200 200 200 404 401
 GET    workspaces/{agents}/outline     200 200 200 404 401
 GET    workspaces/{agents}/status      200 200 200 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
@@ -212,6 +216,7 @@ LINES = {
     "stash": ['stash "new" "a lamp"', 'stash "new" content-of:{node}'],
     "recall": ['recall "idea"'],
     "memory": ["memory"],
+    "augment": ["augment list", "augment load good/plain", "augment store good/new\nA lamp.\n←"],
     "todo": [
         "todo",
         'todo add "a lamp"',

@@ -60,6 +60,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     tree_commands.change_tree(actor, archived, {"archived": True})
     notes = documents.make_document(actor, title="Notes", text="# A lamp")
     documents.write_document(actor, notes, append="It burns.")
+    documents.make_document(actor, title="good/plain", kind="augment", text="Read a lamp.")
     for line in ('tag doc:"Notes" #kept', 'bookmark doc:"Notes"'):
         execute_line(actor, tree, Request(line))
     for line in (f'link doc:"Notes" to {marked}', f'link {gone} to doc:"Notes"'):
@@ -150,7 +151,7 @@ def _runs(
         participant=muse,
         invoked_by=by,
         invoked_at=generation.point,
-        stands_at=generation.point,
+        answers_below=generation.point,
         preset="quick",
         status="done",
         ended_at=timezone.now(),

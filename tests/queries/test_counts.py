@@ -1,5 +1,8 @@
 """How big a tree is, and its body."""
 
+import random
+
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -7,7 +10,9 @@ from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.models import Node, Tree
+from loom.queries import trees
 from loom.queries.trees import measured, size_of, tree_body
+from loom.rules.errors import CommandError
 from tests.queries.growing import add, chain, flag, version
 
 
@@ -88,3 +93,42 @@ def test_the_size_is_kept_as_a_tree_grows_and_is_what_a_pass_over_it_finds(
             size = size_of(actor, tree)
         assert len(queries) == 1
         assert size == (Node.objects.filter(tree=tree).count(), *measured(tree.pk)), line
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_size_after_pruning_is_what_a_pass_over_the_tree_finds(
+    actor: Actor, tree: Tree, seed: int
+) -> None:
+    dice = random.Random(seed)
+    ids = ["root"]
+    for _ in range(40):
+        below = dice.choice(ids[-6:] + ids[:2])
+        answer = execute_line(actor, tree, Request(f'respond {below} "a"')).body
+        ids.append(str(answer["refs"][0]))
+    said = []
+    for _ in range(60):
+        line = f"{dice.choice(['prune', 'restore'])} {dice.choice(ids[1:])}"
+        try:
+            execute_line(actor, tree, Request(line))
+        except CommandError:
+            continue
+        said.append(line)
+        assert tuple(size_of(actor, tree))[1:] == measured(tree.pk), said
+    assert len(said) > 20
+
+
+def test_pruning_reads_what_goes_and_not_the_tree(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b, c = chain(tree, actor.participant, "a", "b", "c")
+    add(tree, actor.participant, "d", b)
+
+    def never(tree_id: int) -> tuple[int, int]:
+        raise AssertionError("the whole tree was measured")
+
+    monkeypatch.setattr(trees, "measured", never)
+    for line in (f"prune {c.local_id}", f"prune {a.local_id}", f"restore {a.local_id}", "undo"):
+        execute_line(actor, tree, Request(line))
+    assert size_of(actor, tree) == (5, 1, 0)
+    execute_line(actor, tree, Request("redo"))
+    assert size_of(actor, tree) == (5, 1, 3)

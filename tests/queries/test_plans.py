@@ -78,7 +78,7 @@ def _grown(actor: Actor) -> None:
             participant=actor.participant,
             invoked_by=actor.participant,
             invoked_at=node,
-            stands_at=node,
+            answers_below=node,
             preset="quick",
             status="done",
             ended_at=at,

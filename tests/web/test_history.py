@@ -57,7 +57,7 @@ def test_a_turn_is_undone_whole_by_who_asked_and_by_owners(
         participant=muse,
         invoked_by=get_actor(owner, tree.grove).participant,
         invoked_at=root_of(tree),
-        stands_at=root_of(tree),
+        answers_below=root_of(tree),
         status="complete",
         preset="standard",
         node=node,

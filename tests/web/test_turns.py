@@ -44,7 +44,7 @@ def turn_of(actor: Actor, agent: Participant, point: Node, **fields: Any) -> Tur
         participant=agent,
         invoked_by=actor.participant,
         invoked_at=point,
-        stands_at=point,
+        answers_below=point,
         **given,
     )
 
@@ -55,7 +55,7 @@ def round_of(turn: Turn, number: int = 1, **fields: Any) -> Generation:
         tree=turn.tree,
         participant=turn.participant,
         asked_by=turn.invoked_by,
-        point=turn.stands_at,
+        point=turn.answers_below,
         turn=turn,
         round=number,
         index=0,
@@ -83,7 +83,7 @@ def test_a_working_turn_shows_text_lines_answers_and_steps(
 ) -> None:
     turn = turn_of(actor, agent, point)
     first = round_of(turn, status="done", text="I look.\n→ view here\n")
-    turn.rounds = [{"generation": first.uid, "length": len(first.text), "told": []}]
+    turn.rounds = [{"generation": first.uid, "length": len(first.text), "replies": []}]
     turn.save()
     say(actor, turn, f"→ view {point.local_id} full", "1.1")
     say(actor, turn, f"→ continue from {point.local_id} n:3", "1.2")
@@ -171,7 +171,7 @@ def test_whatever_is_written_shows_as_text(
 ) -> None:
     turn = turn_of(actor, agent, point, error={"message": HOSTILE, "hint": HOSTILE})
     first = round_of(turn, status="done", text=HOSTILE)
-    turn.rounds = [{"generation": first.uid, "length": len(HOSTILE), "told": []}]
+    turn.rounds = [{"generation": first.uid, "length": len(HOSTILE), "replies": []}]
     turn.save()
     say(actor, turn, f"→ {HOSTILE}", "1.1")
     say(actor, turn, f'→ bookmark here "{HOSTILE}"', "1.2")

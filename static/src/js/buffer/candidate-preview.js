@@ -3,7 +3,7 @@
 // what is written, as far as it goes on from that.
 
 import { t } from "../t.js";
-import { isMac } from "../tree/combos.js";
+import { isMac } from "../tree/shortcuts.js";
 import { speak } from "../tree/feedback.js";
 import { make } from "../tree/forms.js";
 

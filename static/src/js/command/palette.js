@@ -4,7 +4,7 @@
 
 import { json } from "../live/api.js";
 import { t } from "../t.js";
-import { capsOf } from "../tree/combos.js";
+import { capsOf } from "../tree/shortcuts.js";
 import { ACTIONS } from "../tree/keys.js";
 import { commandsFor, fitOf, fitting } from "./match.js";
 

@@ -3,7 +3,7 @@
 // keyboard, and two of one kind are told. What is sent is the combo, in a field that is not seen.
 
 import { t } from "../t.js";
-import { capsOf, comboOf } from "../tree/combos.js";
+import { capsOf, shortcutOf } from "../tree/shortcuts.js";
 import { make } from "../tree/forms.js";
 
 // These keep their own meaning in a form: going on, and sending it.
@@ -32,7 +32,7 @@ export class LoomKeyFields extends HTMLElement {
   pressed(event) {
     const sent = this.sent?.get(/** @type {HTMLInputElement} */ (event.target));
     if (!sent || (KEPT.has(event.key) && !event.ctrlKey && !event.metaKey)) return;
-    const combo = event.key === "Backspace" && !event.ctrlKey ? "" : comboOf(event);
+    const combo = event.key === "Backspace" && !event.ctrlKey ? "" : shortcutOf(event);
     if (!combo && event.key !== "Backspace") return;
     event.preventDefault();
     sent.value = combo;

@@ -2,7 +2,7 @@
 // The sheet of keys, drawn from the table that the keys themselves are read from.
 
 import { t } from "../t.js";
-import { capsOf, isMac } from "../tree/combos.js";
+import { capsOf, isMac } from "../tree/shortcuts.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 

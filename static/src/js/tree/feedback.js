@@ -3,7 +3,7 @@
 
 import { toast } from "../elements/loom-toast.js";
 import { told } from "../live/api.js";
-import { plainWords } from "./plainWords.js";
+import { statusText } from "./status-text.js";
 import { t } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -24,7 +24,7 @@ export function giveFeedback(page, signal) {
       if (!answer.events.length && !UNDONE.has(verb)) return;
       const act = UNDONE.has(verb) ? (verb === "undo" ? t("Redo") : "") : t("Undo");
       const back = verb === "undo" ? "redo" : "undo";
-      const plain = plainWords(verb, words);
+      const plain = statusText(verb, words);
       toast().show(plain || words, { act, exact: plain && words, onAct: () => void page.say(back).catch(() => {}) });
     },
     { signal },

@@ -6,7 +6,7 @@
 import { Idiomorph } from "idiomorph";
 import { age } from "../pages.js";
 import { t } from "../t.js";
-import { capsOf, comboFor } from "./combos.js";
+import { capsOf, shortcutFor } from "./shortcuts.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 
@@ -112,7 +112,7 @@ export function isReworded(node, above) {
 
 /** A key as it is drawn. @param {import("./page.js").Settings["keys"]} groups @param {string} id */
 function drawnCaps(groups, id) {
-  const caps = capsOf(comboFor(groups, id)).map((cap) => Object.assign(document.createElement("kbd"), { textContent: cap }));
+  const caps = capsOf(shortcutFor(groups, id)).map((cap) => Object.assign(document.createElement("kbd"), { textContent: cap }));
   return caps.flatMap((cap, at) => (at ? [" ", cap] : [cap]));
 }
 

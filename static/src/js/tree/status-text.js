@@ -4,7 +4,7 @@
 import { t } from "../t.js";
 
 /** The reply to a command in plain words; "" where the reply itself is plain. @param {string} verb @param {string} reply */
-export function plainWords(verb, reply) {
+export function statusText(verb, reply) {
   if (verb === "edit" || verb === "replace") {
     return reply.startsWith("created branch") ? t("Saved as a new branch") : t("Saved as a new version");
   }

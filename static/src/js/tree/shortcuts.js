@@ -19,7 +19,7 @@ export const isMac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(
 
 /** The combo of a key that was pressed; empty where it types a symbol or is half a combo.
  * @param {Pressed} event @param {boolean} [mac] */
-export function comboOf(event, mac = isMac) {
+export function shortcutOf(event, mac = isMac) {
   if (NOT_YET.has(event.key)) return "";
   const key = event.key === " " ? "Space" : event.key;
   const named = key.length > 1;
@@ -47,14 +47,14 @@ export function capsOf(combo, mac = isMac) {
 
 /** The combo of an action in the page's table; empty where it has no key.
  * @param {{keys: {id: string, combo: string}[]}[]} groups @param {string} id */
-export function comboFor(groups, id) {
+export function shortcutFor(groups, id) {
   return groups.flatMap((group) => group.keys).find((one) => one.id === id)?.combo ?? "";
 }
 
 /** The caps of an action in the page's table, in one text.
  * @param {{keys: {id: string, combo: string}[]}[]} groups @param {string} id */
 export function capFor(groups, id) {
-  return capsOf(comboFor(groups, id)).join(" ");
+  return capsOf(shortcutFor(groups, id)).join(" ");
 }
 
 /** What the keys do at the weave, in one line: those that work where the focus is.

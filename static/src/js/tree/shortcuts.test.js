@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { capsOf, comboOf, hintFor } from "./combos.js";
+import { capsOf, shortcutOf, hintFor } from "./shortcuts.js";
 
 const press = (key, held = {}) => ({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...held });
 
 test("a letter is itself, and Ctrl and ⌘ are the same", () => {
-  assert.equal(comboOf(press("g"), false), "g");
-  assert.equal(comboOf(press("?", { shiftKey: true }), false), "?");
-  assert.equal(comboOf(press("k", { ctrlKey: true }), false), "Mod+k");
-  assert.equal(comboOf(press("K", { metaKey: true }), true), "Mod+k");
-  assert.equal(comboOf(press("Z", { ctrlKey: true, shiftKey: true }), false), "Mod+Shift+z");
+  assert.equal(shortcutOf(press("g"), false), "g");
+  assert.equal(shortcutOf(press("?", { shiftKey: true }), false), "?");
+  assert.equal(shortcutOf(press("k", { ctrlKey: true }), false), "Mod+k");
+  assert.equal(shortcutOf(press("K", { metaKey: true }), true), "Mod+k");
+  assert.equal(shortcutOf(press("Z", { ctrlKey: true, shiftKey: true }), false), "Mod+Shift+z");
 });
 
 test("Alt counts with named keys only, on a Mac with Control", () => {
-  assert.equal(comboOf(press("ArrowLeft", { altKey: true }), false), "Alt+ArrowLeft");
-  assert.equal(comboOf(press("ArrowLeft", { altKey: true }), true), "");
-  assert.equal(comboOf(press("ArrowLeft", { altKey: true, ctrlKey: true }), true), "Alt+ArrowLeft");
-  assert.equal(comboOf(press("ArrowLeft", { altKey: true, ctrlKey: true }), false), "");
-  assert.equal(comboOf(press("©", { altKey: true }), true), "");
-  assert.equal(comboOf(press("@", { altKey: true, ctrlKey: true }), false), "");
+  assert.equal(shortcutOf(press("ArrowLeft", { altKey: true }), false), "Alt+ArrowLeft");
+  assert.equal(shortcutOf(press("ArrowLeft", { altKey: true }), true), "");
+  assert.equal(shortcutOf(press("ArrowLeft", { altKey: true, ctrlKey: true }), true), "Alt+ArrowLeft");
+  assert.equal(shortcutOf(press("ArrowLeft", { altKey: true, ctrlKey: true }), false), "");
+  assert.equal(shortcutOf(press("©", { altKey: true }), true), "");
+  assert.equal(shortcutOf(press("@", { altKey: true, ctrlKey: true }), false), "");
 });
 
 test("half a combo is none", () => {
-  for (const key of ["Shift", "Control", "Alt", "Meta", "Dead"]) assert.equal(comboOf(press(key, { shiftKey: true })), "");
+  for (const key of ["Shift", "Control", "Alt", "Meta", "Dead"]) assert.equal(shortcutOf(press(key, { shiftKey: true })), "");
 });
 
 test("combos are drawn as the keyboard has them", () => {

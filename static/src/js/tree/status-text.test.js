@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { statusText } from "./status-text.js";
+
+test("an edit is reported as a version or as a branch", () => {
+  assert.equal(statusText("edit", "created version [a7x2] from [b3k9]"), "Saved as a new version");
+  assert.equal(statusText("replace", "created version [a7x2] from [b3k9]"), "Saved as a new version");
+  assert.equal(statusText("edit", "created branch [a7x2] from [b3k9]"), "Saved as a new branch");
+});
+
+test("a reply without plain words of its own is shown as it is", () => {
+  assert.equal(statusText("think", "thought [a7x2]"), "");
+  assert.equal(statusText("prune", "pruned [a7x2]"), "Pruned");
+});
