@@ -89,6 +89,9 @@ GET    workspaces/{workspace}/outline  200 404 404 404 401
 GET    workspaces/{workspace}/status   200 404 404 404 401
 GET    workspaces/{workspace}/windows  200 404 404 404 401
 GET    workspaces/{agents}/windows     200 200 200 404 401
+GET    workspaces/{workspace}/verify   200 404 404 404 401
+GET    workspaces/{agents}/verify      200 200 200 404 401
+GET    trees/{tree}/verify?what=view   200 200 200 404 401
 GET    workspaces/{workspace}/tasks    200 404 404 404 401
 GET    workspaces/{agents}/tasks       200 200 200 404 401
 GET    workspaces/{workspace}/augments 200 404 404 404 401
