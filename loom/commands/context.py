@@ -294,10 +294,10 @@ def get_document(context: Context, ref: Ref) -> Document:
 def get_window(context: Context, number: int) -> Window:
     """The open window of the workspace with that number; NOT_FOUND where there is none."""
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number=number)
-    found = rows.select_related("item", "step").first()
-    if found is None:
+    found = rows.select_related("item", "step").order_by()[:1]
+    if not found:
         raise not_found(f"#{number}", "→ memory windows lists what is open")
-    return found
+    return found[0]
 
 
 def _node_shown(context: Context, ref: Ref, *, slices: bool) -> Node:

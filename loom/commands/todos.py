@@ -61,7 +61,7 @@ def todo_add(context: Context, args: Add) -> Reply:
     """Adds tasks at the end of your list, or at a place in it."""
     for text in args.texts:
         _demand_text(text, "task")
-    rows = list(tasks.current(context.workspace))
+    rows = tasks.current(context.workspace)
     if len(rows) + len(args.texts) > MOST_TASKS:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -144,7 +144,7 @@ class Clear(Args):
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def todo_clear(context: Context, args: Clear) -> Reply:
     """Removes all tasks from your list."""
-    rows = list(tasks.listed(context.workspace))
+    rows = sorted(tasks.rows_of(context.workspace), key=lambda task: task.number)
     if not rows:
         raise CommandError("REJECTED", "There are no tasks.", hint='→ todo add "…" adds one')
     for task in rows:
@@ -154,11 +154,10 @@ def todo_clear(context: Context, args: Clear) -> Reply:
 
 
 def _get(context: Context, ref: RefField) -> Task:
-    rows = tasks.listed(context.workspace).filter(number=int(ref.id))
-    found = rows.first()
-    if found is None:
+    found = tasks.rows_of(context.workspace).filter(number=int(ref.id))[:1]
+    if not found:
         raise not_found(f"t{ref.id}", "→ todo list lists your tasks")
-    return found
+    return found[0]
 
 
 def _demand_text(text: str, what: str) -> None:

@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(
                         condition=models.Q(("is_removed", False)),
-                        fields=["workspace", "state", "place"],
+                        fields=["workspace", "state", "number"],
                         name="task_listed",
                     )
                 ],

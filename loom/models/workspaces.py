@@ -191,7 +191,7 @@ class Task(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["workspace", "state", "place"],
+                fields=["workspace", "state", "number"],
                 condition=models.Q(is_removed=False),
                 name="task_listed",
             )

@@ -45,10 +45,8 @@ def augments_of(grove: Grove) -> list[Augment]:
     rows = Revision.objects.filter(
         document__grove=grove, document__kind="augment", number=F("document__revision")
     )
-    found = rows.order_by("document__title_key").values_list(
-        "document__uid", "document__title", "content__text"
-    )
-    return [augment_of(*one) for one in found[:MOST]]
+    found = rows.order_by().values_list("document__uid", "document__title", "content__text")
+    return sorted((augment_of(*one) for one in found[:MOST]), key=lambda one: one.key)
 
 
 def in_order(chosen: Iterable[Augment], every: Sequence[Augment]) -> list[Augment]:

@@ -168,7 +168,7 @@ def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Shown
     found: list[tuple[int, Shown]] = []
     rows = Revision.objects.filter(number=F("document__revision"))
     rows = rows.filter(document__in=among.order_by()).select_related("by")
-    for row in rows.select_related("document__grove", "content").iterator(CHUNK):
+    for row in rows.select_related("document__grove", "content").order_by().iterator(CHUNK):
         text = row.content.text
         times = text.casefold().count(wanted) + 10 * (wanted in row.document.title.casefold())
         if times:

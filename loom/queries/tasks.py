@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Case, IntegerField, Max, QuerySet, Value, When
+from django.db.models import Max, QuerySet
 
 from loom.models import Task, Workspace
 from loom.rules.identity import instant
@@ -10,19 +10,24 @@ from loom.rules.identity import instant
 MOST_NOTES = 50
 MOST_ARCHIVED = 100  # that are listed, the newest ones
 MARKS = {"unchecked": "[ ]", "checked": "[x]", "archived": "[-]"}
-LAST = Case(When(state="archived", then=Value(1)), default=Value(0), output_field=IntegerField())
 
 
-def current(workspace: Workspace) -> QuerySet[Task]:
-    """The tasks that are neither archived nor removed, in their order."""
-    rows = Task.objects.filter(workspace=workspace.pk, is_removed=False)
-    return rows.exclude(state="archived").order_by("place", "number")
+def rows_of(workspace: Workspace) -> QuerySet[Task]:
+    """The tasks that were not removed, in no order."""
+    return Task.objects.filter(workspace=workspace, is_removed=False).order_by()
 
 
-def listed(workspace: Workspace) -> QuerySet[Task]:
-    """The tasks that were not removed, in their order, the archived ones last."""
-    rows = Task.objects.filter(workspace=workspace.pk, is_removed=False)
-    return rows.order_by(LAST, "place", "number")
+def current(workspace: Workspace) -> list[Task]:
+    """The tasks that are neither archived nor removed, in their order. There are few of them, so
+    that the database need not sort them."""
+    rows = rows_of(workspace).filter(state__in=("unchecked", "checked"))
+    return sorted(rows, key=lambda task: (task.place, task.number))
+
+
+def listed(workspace: Workspace) -> list[Task]:
+    """The same, and the newest archived ones after them."""
+    archived = rows_of(workspace).filter(state="archived").order_by("-number")
+    return [*current(workspace), *archived[:MOST_ARCHIVED]]
 
 
 def last_number(workspace: Workspace) -> int:
