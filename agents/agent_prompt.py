@@ -271,6 +271,7 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             agents=agents,
             models=models,
             lists=(*LISTS, *sorted(STORED)),
+            threshold=int(place.actor.grove.settings.get("result_threshold", 0)),
             augments=_augments(place.workspace),
         )
     )
@@ -296,6 +297,13 @@ def _agents(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
     ).exclude(pk=actor.participant.pk)
     found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
     return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
+
+
+def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> sections.Teaching:
+    """What an agent that acts is taught in a tree of that mode."""
+    agents, models = _agents(actor)
+    lists = (*LISTS, *sorted(STORED))
+    return sections.Teaching(_commands(actor), mode, agents, models, lists)
 
 
 def _request(turn: Turn | None) -> Request | None:

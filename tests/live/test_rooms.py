@@ -171,6 +171,8 @@ async def test_what_one_types_is_on_the_others_screen_and_becomes_a_revision(
         lambda: {m.participant.uid for m in Membership.objects.select_related("participant")}
     )()
     assert set(made.authors) == people
+    row = await database_sync_to_async(lambda: Document.objects.get(pk=document.pk))()
+    assert (row.words, row.settled) == (5, row.head)
 
 
 async def _is_revision(document: Document, text: str) -> bool:
@@ -312,6 +314,8 @@ def _other() -> bytes:
         b"\x00\x00\x05\xff\xff\xff\xff\xff",
         create_awareness_message(b"\x01\x01\x01\x05hello"),
     ],
+    # Without names the ids hold the random numbers of clients, and differ between processes.
+    ids="cut garbled embedding zero other alone huge caret".split(),
 )
 async def test_a_hostile_message_ends_its_socket_and_nothing_else(
     join: Join, owner: User, writer: User, document: Document, frame: bytes

@@ -18,6 +18,8 @@ from loom.commands.trees import make_public_link
 from loom.models import Tree, User, Workspace
 from tests.interfaces.matrix import ROWS
 from tests.interfaces.world import world  # noqa: F401 (a fixture)
+from tests.web.test_query_counts import PAGES as COUNTED_PAGES
+from tests.web.test_query_counts import PARTS as COUNTED_PARTS
 from tests.web.test_query_counts import grow
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +29,9 @@ PAGES = """
 / /about /guide /settings /mentions /mentions/unseen
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
-/groves/{grove}/participants/{participant}
+/groves/{grove}/participants/{participant} /groves/{grove}/documents
+/groves/{grove}/documents?tree={tree} /documents/{document} /documents/{document}/drawn
+/documents/{document}/embed?ref={node} /documents/{document}/file /documents/{document}/history
 /trees/{tree} /trees/{tree}?node={end} /trees/{tree}/about /trees/{tree}/share
 /trees/{tree}/past?seq=9 /trees/{tree}/past/path?seq=9&node={node} /trees/{tree}/path
 /trees/{tree}/path?node={end} /trees/{tree}/path?node={end}&after={near}
@@ -153,6 +157,14 @@ def test_every_page_is_looked_at() -> None:
         if not route.startswith(("/api", "/^api", "/static", "/ws")) and _reads(view)
     }
     assert listed - known - skipped == set()
+
+
+def test_the_queries_of_every_page_and_part_are_counted() -> None:
+    """Those whose numbers may not grow beyond what tests/web/test_query_counts.py says."""
+    parts = {_shape(f"/trees/{{tree}}{address}") for address, _ in COUNTED_PARTS.values()}
+    pages = {_shape(address) for address, _ in COUNTED_PAGES.values()}
+    public = "/public/{}"
+    assert {_shape(one) for one in PAGES} - parts - pages == {public}
 
 
 def _shape(address: str) -> str:

@@ -42,6 +42,14 @@ PARTS = {
     "about": ("/about", 6),
     "share": ("/share", 5),
     "export": ("/export?node={at}", 24),
+    "above": ("/above?node={at}&before={above}", 11),
+    "text of a buffer": ("/buffer?node={at}", 7),
+    "excerpts": ("/excerpts?ids={at},{above}", 5),
+    "cast": ("/cast", 4),
+    "tags": ("/tags", 4),
+    "path of the past": ("/past/path?seq=9&node={first}", 18),
+    "portal": ("/nodes/{linked}/portal?type=supports", 11),
+    "links out": ("/nodes/{linked}/portals", 7),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
@@ -55,6 +63,13 @@ PAGES = {
     "its participants": ("/groves/{grove}/participants", 6),
     "own settings": ("/settings", 3),
     "guide": ("/guide", 2),
+    "about Heddle": ("/about", 2),
+    "rows of trees": ("/groves/{grove}/rows", 9),
+    "unseen mentions": ("/mentions/unseen", 3),
+    "command bar": ("/palette", 5),
+    "a model": ("/groves/{grove}/participants/{model}", 6),
+    "adding a model": ("/groves/{grove}/participants/new", 4),
+    "one's keys": ("/settings/keys", 2),
 }
 
 
@@ -137,7 +152,10 @@ def test_a_part_costs_no_more_on_a_longer_path(
     address, most = PARTS[part]
     client: Client = visitor(owner)
     with at_most(most):
-        answer = client.get(f"/trees/{tree.uid}" + address.format(at=ids[-1], above=ids[-3]))
+        answer = client.get(
+            f"/trees/{tree.uid}"
+            + address.format(at=ids[-1], above=ids[-3], linked=ids[1], first=ids[0])
+        )
     assert answer.status_code == 200
 
 
@@ -150,11 +168,11 @@ def test_a_page_costs_no_more_for_more_of_everything(
         made = node_writer.make_tree(actor, title=f"Tree {number}")
         said(actor, made, 'respond root "Words."')
         join(grove, make_user(f"member{number}"), "reader")
-        Participant.objects.create(grove=grove, kind="model", name=f"Model {number}")
+        model = Participant.objects.create(grove=grove, kind="model", name=f"Model {number}")
     address, most = PAGES[page]
     client: Client = visitor(owner)
     with at_most(most):
-        answer = client.get(address.format(grove=grove.uid), follow=True)
+        answer = client.get(address.format(grove=grove.uid, model=model.uid), follow=True)
     assert answer.status_code == 200
 
 
