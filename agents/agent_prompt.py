@@ -14,6 +14,7 @@ from agents.context.agent_request import GO_ON, Sent
 from agents.context.truncation import Counted, count
 from agents.context.values import (
     Action,
+    Augment,
     Aware,
     LineReply,
     Near,
@@ -34,12 +35,14 @@ from loom.events import streams
 from loom.grammar.lines import age, excerpt
 from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup, tasks, windows
+from loom.queries.augments import loaded_in
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.news import notifications_of
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.outline import outline, outline_of, unfolded
 from loom.queries.trees import size_of
-from loom.queries.workspaces import budget_of, outline, outline_of, spent_of, turns, unfolded
+from loom.queries.workspaces import budget_of, spent_of, turns
 from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
@@ -47,6 +50,8 @@ from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.provider_kinds import RESERVE
 
 LINES = 30  # of the outline
+SAID = 30  # words of a summary there
+HITS = 5  # of a search, to which it is unfolded
 WORDS = 8  # of a node there, and of a text in the news
 STOPS = 12  # nodes at the end of the path; those with a mark have a line wherever they are
 ACTIONS = 10
@@ -69,28 +74,40 @@ def twigs(
     actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow]
 ) -> tuple[Twig, ...]:
     """The outline of a tree as far as the workspace unfolds it, and from there down to the end
-    of `path`, the position, with its siblings."""
+    of `path`, the position, with its siblings; and to the best hits of the last search."""
     state = outline_of(workspace)
     root = lookup.root_of(tree)
     drawn = outline(actor, tree, workspace, root, depth=state["depth"], limit=LINES)
     lines = unfolded(drawn.lines, path, workspace)
+    for hit in state["hits"][:HITS]:
+        node = (
+            lookup.find_node(tree, hit) if hit not in {one.row.local_id for one in lines} else None
+        )
+        if node is not None and node.kind == "text":
+            above = path_of(actor, tree, workspace, node)
+            lines = unfolded(lines, above, workspace, alone=True)
     here = path[-1].slot_id if path else 0
-    hits = set(state["hits"])
+    hits = {hit: state["scores"].get(hit, 1.0) for hit in state["hits"]}
     withheld = withheld_from_models(line.row.id for line in lines)
     return tuple(
         Twig(
             line.row.local_id,
-            excerpt(line.row.text, WORDS) if line.row.text and line.row.id not in withheld else "",
+            _words_of(line.row) if line.row.text and line.row.id not in withheld else "",
             line.level,
             line.is_last,
             line.children,
             line.shown,
             is_here=line.row.slot_id == here and not line.left_out,
-            is_hit=line.row.local_id in hits,
+            score=hits.get(line.row.local_id) if not line.left_out else None,
             left_out=line.left_out,
         )
         for line in lines
     )
+
+
+def _words_of(row: NodeRow) -> str:
+    summary = row.more.summary
+    return excerpt(summary, SAID) if summary else excerpt(row.text, WORDS)
 
 
 # -- PATH, MEMORY and news
@@ -254,7 +271,19 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             agents=agents,
             models=models,
             lists=(*LISTS, *sorted(STORED)),
+            augments=_augments(place.workspace),
         )
+    )
+
+
+def _augments(workspace: Workspace) -> tuple[Augment, ...]:
+    """The loaded ones in the order in which they are sent, then the others by name."""
+    loaded = loaded_in(workspace)
+    others = [one for one in loaded.every if one not in loaded.texts]
+    return tuple(
+        Augment(one.name, mark, one.text if mark else "")
+        for one in (*loaded.texts, *others)
+        for mark in (loaded.mark_of(one),)
     )
 
 
@@ -329,6 +358,7 @@ def _stop(row: NodeRow, own: Participant) -> Stop:
         f"{row.created_at:%Y-%m-%d %H:%M}",
         is_own=row.author_uid == own.uid,
         is_imported=row.imported,
+        summary=row.more.summary,
     )
 
 
@@ -372,22 +402,10 @@ def _windows(place: Place) -> dict[str, Any]:
     room = place.actor.participant.context_limit // WINDOWS_SHARE
     panes: list[Pane] = []
     for shown in reversed(windows.contents_of(place.actor, place.workspace, rows)):
-        room -= count(shown.text)
-        panes.insert(0, _pane(shown, has_room=room >= 0))
+        room -= count("\n".join(row.text for row in shown.rows))
+        lines = shown.rows if room >= 0 else None
+        panes.insert(0, Pane(lines=lines, **windows.facts_of(shown)))
     return {"panes": tuple(panes)}
-
-
-def _pane(shown: windows.Shown, *, has_room: bool) -> Pane:
-    one = shown.window
-    return Pane(
-        one.number,
-        shown.name,
-        tuple(shown.text.split("\n")) if has_room else None,
-        one.first if shown.text not in (windows.GONE, windows.WITHHELD) else 0,
-        one.is_kept,
-        shown.current,
-        one.label if one.kind != "stash" else "",
-    )
 
 
 @sections.todos.collector

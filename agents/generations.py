@@ -203,7 +203,7 @@ class Run:
             for index, one in enumerate(held.generations)
         ]
         # A round is read no further than its turn uses it.
-        self._cutter = Cutter(language()) if held.generations[0].round else None
+        self._cutter = Cutter(language()) if held.generations[0].round > 0 else None
         self._waited = 0.0  # for answers of which no text came
         self._attempt: Attempt | None = None
         self._call: Call | None = None

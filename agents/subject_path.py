@@ -5,24 +5,29 @@ from functools import partial
 
 from agents import images
 from agents.agent_prompt import is_sent, sent_of
-from agents.context.subject_request import Piece, Steering
+from agents.context.agent_request import first_sentence
+from agents.context.subject_request import JOINT, Messages, Piece, Steering, summary_messages
 from loom import access
 from loom.access import Actor
-from loom.models import ORDINAL_BITS, Generation, Tree
+from loom.models import ORDINAL_BITS, Generation
+from loom.queries.documents import lore_of
 from loom.queries.lookup import below_pruned, path_of
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
+from loom.queries.trees import size_of
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.images import described
 from loom.rules.permissions import GENERATE
 
 
-def steering_of(tree: Tree) -> Steering:
-    """What the tree adds for subjects."""
+def steering_of(generation: Generation) -> Steering:
+    """What the tree adds for subjects, with the lore that the person who asks may read."""
+    tree, asker = generation.tree, _asker(generation)
     return Steering(
         memory=tree.memory,
         note=tree.author_note,
         depth=tree.note_depth,
+        lore=lore_of(access.get_actor(asker.user, tree.grove), tree),
         scan=tree.lore_scan,
         budget=tree.lore_budget,
     )
@@ -111,3 +116,37 @@ def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
         hidden = below_pruned(tree.pk, [row.slot_id for row in rows])
         found.update({row.id: row for row in rows if row.slot_id not in hidden})
     return found
+
+
+# What the summary of a node or a tree is made of.
+
+
+SHORT_ABOVE = 200  # characters of a text above, below which the one above that is read too
+LONGEST = 12_000  # characters that are read of one text
+PARTS = 40  # of a tree: those on the longest way, and where it branches
+
+
+def summarised(generation: Generation) -> Messages:
+    """The request for the summary of a generation's point, from what models are sent."""
+    tree, point = generation.tree, generation.point
+    rows = sent_of(path_of(_asker(generation), tree, None, point))
+    if point.parent_slot_id is None:
+        before = [tree.title, tree.description]
+        return summary_messages(before, JOINT.join(_parts_of(generation)), whole=True)
+    if not rows or rows[-1].id != point.pk:
+        raise CommandError("REJECTED", f"[{point.local_id}] is not sent to models.", hint="")
+    above = rows[-3:-1]
+    if above and len(above[-1].text) >= SHORT_ABOVE:
+        above = above[-1:]
+    before = [tree.title, *(described(one.text)[-LONGEST:] for one in above)]
+    return summary_messages(before, described(rows[-1].text)[:LONGEST], whole=False)
+
+
+def _parts_of(generation: Generation) -> list[str]:
+    """The beginnings of a tree's texts down to its newest leaf, and how many branches it has."""
+    actor, tree = _asker(generation), generation.tree
+    leaf = tree.nodes.filter(kind="text", slot__pruned=False).order_by("-depth", "-id").first()
+    rows = sent_of(path_of(actor, tree, None, leaf)) if leaf is not None else []
+    step = max(1, len(rows) // PARTS)
+    shown = [row.more.summary or first_sentence(described(row.text)) for row in rows[::step]]
+    return [*shown, f"({size_of(actor, tree).branches} branches in all)"]

@@ -27,16 +27,17 @@ from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language
-from agents.subject_path import pieces_of, reader_of, steering_of
+from agents.subject_path import pieces_of, reader_of, steering_of, summarised
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
 from loom.commands.money import key_of
 from loom.commands.participants import allowed_addresses
 from loom.commands.view import LISTS
+from loom.events import streams
 from loom.grammar.gbnf import Known, grammar_of
 from loom.grammar.lines import Line
-from loom.models import Generation, Participant, Tree, Turn
+from loom.models import SUMMARY, Generation, Participant, Tree, Turn
 from loom.queries.lookup import withheld_from_models
 from loom.queries.workspaces import budget_of
 from loom.rules import identity
@@ -163,6 +164,8 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
     """
     participant = generation.participant
     provider, base_url, model = addressed(participant) if is_shown else whom(participant)
+    if generation.round == SUMMARY:
+        return _order_of_summary(generation, Asked(provider, base_url, model))
     if generation.round and generation.turn is not None:
         return _order_of_round(generation.turn, Asked(provider, base_url, model))
     settings_, left = taken_settings(generation)
@@ -212,7 +215,11 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
     Raises TooLong, or Broken where there is no provider."""
     provider, _, _ = whom(actor.participant)
     place = place_of(actor, turn)
-    return prepared(place, assembled_for(place, provider))
+    sent = assembled_for(place, provider)
+    if any(one.name == "EARLIER" for one in sent.portions):
+        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False]
+        streams.enqueue("agents.tasks.summarise", named, queue="continue")
+    return prepared(place, sent)
 
 
 def assembled_for(place: Place, provider: Provider) -> AgentSent:
@@ -311,6 +318,29 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
     )
 
 
+def _order_of_summary(generation: Generation, asked: Asked) -> Order:
+    """The request for the summary of a node, or of the tree where the point is its root."""
+    one = generation.participant
+    ask = Ask(
+        base_url=asked.base_url,
+        model=asked.model,
+        messages=summarised(generation),
+        prompt=None,
+        temperature=None,
+        max_tokens=generation.tokens,
+        stop=(),
+        key=key_of(one),
+    )
+    return Order(
+        asked.provider,
+        Reading("dialogue", "chat", ()),
+        ask,
+        configuration_of(one, None),
+        purpose="summary",
+        allow=allowed_addresses(asked.base_url, allow_private=one.allow_private),
+    )
+
+
 def until_of(turn: Turn) -> datetime:
     """When the current round of a turn has to end: with the time of the turn; the round in
     which it may conclude has CONCLUDE_S more."""
@@ -406,5 +436,5 @@ def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
         prefill="prefill" in participant.capabilities,
         way=way_of(participant.capabilities),
         counted=count_small if provider.context else count,
-        steering=steering_of(tree),
+        steering=steering_of(generation),
     )

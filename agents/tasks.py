@@ -26,6 +26,18 @@ def run_turn(uid: str) -> None:
     move_on(uid)
 
 
+@shared_task(name="agents.tasks.summarise")
+def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool) -> None:
+    """Asks for the summaries that are lacking, as somebody who needs them."""
+    from loom.commands.summaries import want
+    from loom.models import Participant, Tree
+
+    who = Participant.objects.select_related("user").filter(pk=person).first()
+    tree = Tree.objects.select_related("grove").filter(uid=tree_uid, erasing_at=None).first()
+    if who is not None and tree is not None:
+        want(who, tree, nodes, whole=whole)
+
+
 @shared_task(name="agents.tasks.probe")
 def probe(uid: str) -> None:
     """Finds out what a participant's endpoint can do."""

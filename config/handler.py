@@ -105,8 +105,11 @@ class Pages(GZipMiddleware):
     path becomes a tenth of its size. The API compresses its responses itself where that pays."""
 
     def process_response(self, request: Any, response: Any) -> Any:
-        """The page, compressed if the browser accepts that."""
-        is_page = response.get("Content-Type", "").startswith("text/html")
+        """The page, compressed if the browser accepts that. Not what is sent in pieces: Django
+        compresses each by itself, and browsers stop after the first."""
+        is_page = (
+            response.get("Content-Type", "").startswith("text/html") and not response.streaming
+        )
         return super().process_response(request, response) if is_page else response
 
 

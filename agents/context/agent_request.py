@@ -25,7 +25,7 @@ from agents.context.truncation import (
     fit,
     total,
 )
-from agents.context.values import Aware, LineReply, Round, Stop
+from agents.context.values import Augment, Aware, LineReply, Round, Stop
 from loom.grammar.lines import parts_of
 from loom.rules.framing import escaped, frames_escaped, plain
 
@@ -56,7 +56,7 @@ def earlier_of(path: Sequence[Stop], room: int, counted: Counted) -> Earlier:
 
 
 def _earlier(path: Sequence[Stop]) -> Earlier:
-    lines = [f"[{stop.local_id}] {first_sentence(stop.text)}" for stop in path]
+    lines = [f"[{stop.local_id}] {stop.summary or first_sentence(stop.text)}" for stop in path]
     more = f" [{path[0].local_id}–{path[-1].local_id}] {len(path)} nodes"
     text = framed("EARLIER", frames_escaped("\n".join(lines)), more=more)
     return Earlier(
@@ -223,8 +223,10 @@ def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: F
     asked = _request(aware)
     rounds = _rounds(aware, whole=bool(aware.stated))
     note = _note(aware, earlier, fitted)
+    loaded = aware.counted(_augments(aware, brief=is_brief))
     sizes = (
-        ("PROMPT", aware.counted(system)),
+        ("PROMPT", aware.counted(system) - loaded),
+        ("AUGMENTS", loaded),
         ("EARLIER", aware.counted(earlier.text)),
         ("PATH", total(fitted.parts, aware.counted)),
         ("REQUEST", total(asked, aware.counted)),
@@ -256,8 +258,8 @@ def _portions(
         return Portion(name, text, aware.counted(text), detail, note)
 
     brief = "the brief ones: the whole would take over half of the limit" if is_brief else ""
-    names = ("PERSONA", "TREE", "INSTRUCTIONS")
-    texts = zip(names, _system_texts(aware, brief=is_brief), ("", "", brief), strict=True)
+    names = ("PERSONA", "TREE", "INSTRUCTIONS", "AUGMENTS")
+    texts = zip(names, _system_texts(aware, brief=is_brief), ("", "", brief, ""), strict=True)
     nodes = len(aware.path) - earlier.nodes
     rounds = len(aware.rounds)
     said = [
@@ -312,8 +314,8 @@ def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
 
 
 def system_of(aware: Aware) -> tuple[str, bool]:
-    """Persona, tree context, INSTRUCTIONS: what changes only when they do; and whether the
-    INSTRUCTIONS are the brief ones."""
+    """Persona, tree context, INSTRUCTIONS, AUGMENTS: what changes only when they do; and whether
+    the INSTRUCTIONS are the brief ones."""
     whole = instructions(_teaching(aware))
     is_brief = aware.counted(whole) * BRIEF_OVER > aware.limit
     texts = _system_texts(aware, brief=is_brief)
@@ -324,9 +326,25 @@ def _teaching(aware: Aware) -> Teaching:
     return Teaching(aware.commands, aware.view.mode, aware.agents, aware.models, aware.lists)
 
 
-def _system_texts(aware: Aware, *, brief: bool) -> tuple[str, str, str]:
+def _system_texts(aware: Aware, *, brief: bool) -> tuple[str, str, str, str]:
     taught = instructions(_teaching(aware), brief=brief)
-    return escaped(aware.persona), escaped(aware.system_context), taught
+    loaded = _augments(aware, brief=brief)
+    return escaped(aware.persona), escaped(aware.system_context), taught, loaded
+
+
+def _augments(aware: Aware, *, brief: bool) -> str:
+    return augments([one for one in aware.augments if one.mark or not brief])
+
+
+def augments(every: Sequence[Augment]) -> str:
+    """The section: the augments there are, ● loaded and 📌 pinned, then the texts of those."""
+    listed = [f"{one.mark} {plain(one.name)}".strip() for one in every]
+    texts = [
+        f"---AUGMENT {plain(one.name)}\n{frames_escaped(one.text)}\n---AUGMENT_END"
+        for one in every
+        if one.mark
+    ]
+    return framed("AUGMENTS", "\n".join([*listed, *texts])) if every else ""
 
 
 def _workspace(aware: Aware) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from agents.context.values import Action, Near, Pane, Syntax, Twig, View
 from loom.rules.framing import frames_escaped, plain
+from loom.rules.windows import WARNED, numbered
 
 Renderer = Callable[[View], str]
 Shrinker = Callable[[View], View]
@@ -146,11 +147,12 @@ def status(view: View) -> str:
     used = sum(tokens for _, tokens in view.tokens)
     sizes = " | ".join([*parts, f"{thousands(used)}/{thousands(view.limit)}"])
     asked = frames_escaped(f"request: {plain(view.request)}") if view.request else ""
-    many = len(view.panes)
-    lines = sum(len(one.lines or ()) for one in view.panes)
-    panes = f"windows {many} ({lines:,} line{'' if lines == 1 else 's'})" if many else ""
+    many, lines = len(view.panes), sum(one.count for one in view.panes)
+    panes = f"windows {many} ({_counted(lines, 'line') or '0 lines'})" if many else ""
     spent = " · ".join(one for one in (view.budget, panes) if one)
-    return "\n".join(line for line in (sizes, spent, asked) if line)
+    over = f"! windows have more than {WARNED} lines; → hide what you do not need"
+    warned = over if lines > WARNED else ""
+    return "\n".join(line for line in (sizes, spent, warned, asked) if line)
 
 
 @section("NOTIFICATIONS", 80, by_lines=True)
@@ -250,7 +252,7 @@ def _twig(twig: Twig) -> str:
         f"{symbol} [{twig.local_id}]{'*' if twig.is_here else ''}",
         twig.words,
         f"[{hidden}+]" if hidden else "",
-        "●" if twig.is_hit else "",
+        f"● {twig.score:.2f}" if twig.score is not None else "",
     ]
     return " ".join(part for part in parts if part)
 
@@ -311,18 +313,22 @@ def windows(view: View) -> str:
 def _pane(pane: Pane) -> str:
     head = [
         f"#{pane.number} {plain(pane.name)}",
+        pane.extent,
+        f"revision {pane.revision}" if pane.revision else "",
+        pane.kind,
+        *map(plain, pane.notes),
         "keep" if pane.is_kept else "",
-        f"stale, now [{pane.current}]" if pane.current else "",
+        pane.stale,
         f"label {plain(pane.label)}" if pane.label else "",
     ]
     if pane.lines is None:
         body = f"(no room for its text here; → show #{pane.number} after you hid others)"
-    elif pane.first:
-        body = "\n".join(f"{pane.first + at}  {line}" for at, line in enumerate(pane.lines))
     else:
-        body = "\n".join(pane.lines)
+        texts = frames_escaped("\n".join(one.text for one in pane.lines)).split("\n")
+        rows = zip(pane.lines, texts, strict=True)
+        body = "\n".join(numbered(one._replace(text=text)) for one, text in rows)
     title = " · ".join(one for one in head if one)
-    return f"---WINDOW {title}\n{frames_escaped(body)}\n---WINDOW_END #{pane.number}"
+    return f"---WINDOW {title}\n{body}\n---WINDOW_END #{pane.number}"
 
 
 @section("TODOS", 45)

@@ -350,3 +350,25 @@ def _dialogue(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...
 
 def _role(part: Part) -> str:
     return "user" if part.role == GAP else part.role
+
+
+# What a model is asked for a summary: docs/model.md §2.1.
+
+
+SUMMARISES: Final = (
+    "Summarise a text of a larger work in one specific sentence of at most 30 words, in its "
+    "language. Say what happens or is said in it, not that it is a text. Write only the sentence."
+)
+SUMMARISES_ALL: Final = (
+    "Summarise a work in at most two sentences, in its language, from the beginnings of its parts. "
+    "Say what it is about and how it branches. Write only the sentences."
+)
+
+
+def summary_messages(before: Sequence[str], text: str, *, whole: bool) -> Messages:
+    """The request for a summary of `text`; `before` are the title and what stands above it."""
+    context = JOINT.join(one for one in before if one)
+    head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
+    asked = f"{head}The {'parts' if whole else 'text'} to summarise:{JOINT}{text}"
+    system = SUMMARISES_ALL if whole else SUMMARISES
+    return (*_system(system), _user(asked))

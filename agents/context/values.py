@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.context.truncation import Counted, count
+from loom.rules.windows import LARGE, Row
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class Stop:
     at: str
     is_own: bool = False
     is_imported: bool = False
+    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class Syntax:
 @dataclass(frozen=True)
 class Twig:
     """A line of OUTLINE: a node with its first words, how deep it lies, how many
-    `continuations` it has and how many of them are `shown` below it. With `left_out` the line
+    `continuations` it has and how many of them are `shown` below it; a hit of the last search has
+    a `score`. With `left_out` the line
     stands for so many nodes between the one above it and the one below it."""
 
     local_id: str
@@ -76,7 +79,7 @@ class Twig:
     continuations: int = 0
     shown: int = 0
     is_here: bool = False
-    is_hit: bool = False
+    score: float | None = None
     left_out: int = 0
 
 
@@ -110,17 +113,37 @@ class Action:
 
 @dataclass(frozen=True)
 class Pane:
-    """A visible window: its number, what it shows, its `lines` numbered from `first` (0: not
-    numbered), and the id of the current version where that is a newer one. `is_kept`: it stays
-    after the turn. `lines` are None where there was no room for them."""
+    """A visible window: its number, what it shows, of which `kind`, and its `lines`, None where
+    there was no room for them. `span` is the first and last line of a text of `total` lines,
+    whose `revision` is shown. `notes` say why and how it is there; `is_kept`: it stays after the
+    turn; `stale`: what is newer."""
 
     number: int
     name: str
-    lines: tuple[str, ...] | None
-    first: int = 0
+    lines: tuple[Row, ...] | None
+    kind: str = ""
+    span: tuple[int, int] | None = None
+    total: int = 0
+    revision: int = 0
+    notes: tuple[str, ...] = ()
     is_kept: bool = False
-    current: str = ""
+    stale: str = ""
     label: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many lines it has of its own."""
+        return sum(not one.is_around for one in self.lines or ())
+
+    @property
+    def extent(self) -> str:
+        """`lines 3-9 (7)`, `lines 1-200 (200 of 812)`; nothing without a span."""
+        if self.span is None:
+            return ""
+        first, last = self.span
+        size = last - first + 1
+        of = f" of {self.total:,}" if self.total > max(LARGE, size) else ""
+        return f"lines {first}-{last} ({size}{of})"
 
 
 @dataclass(frozen=True)
@@ -161,11 +184,21 @@ class View:
 
 
 @dataclass(frozen=True)
+class Augment:
+    """A document that may be in the prompt: `mark` says whether it is (● loaded, 📌 pinned); its
+    `text` only then."""
+
+    name: str
+    mark: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Aware:
     """Everything a request to a loom-aware agent is made from. `closing` ends the message of
     every round; `request` is not in `path`. `stated` holds the sections as they were last
     stated to the reader, by name. `agents` and `models` may be named in `continue`,
-    `lists` are the types of `list`."""
+    `lists` are the types of `list`; `augments` in the order in which they are sent."""
 
     persona: str
     system_context: str
@@ -182,3 +215,4 @@ class Aware:
     agents: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    augments: tuple[Augment, ...] = ()

@@ -244,6 +244,12 @@ class GroveChanged(Part):
     settings: dict[str, Any] = {}
 
 
+class WorkspaceChanged(Part):
+    """Settings of a workspace's windows, those that are named; null: as in its grove."""
+
+    settings: dict[str, Any] = {}
+
+
 class SettingsChanged(Part):
     """What changes of the caller's own settings; values as `GET settings` gives them."""
 
@@ -299,6 +305,13 @@ class SettingsPinned(Body):
 
     node: str = Field(min_length=1, max_length=8)
     settings: dict[str, Any]
+
+
+class SummariesSent(Body):
+    """Of what summaries are wanted: nodes by their ids, and with `tree` a new one of the tree."""
+
+    nodes: list[Annotated[str, Field(max_length=8)]] = Field(default_factory=list, max_length=100)
+    tree: bool = False
 
 
 class MemberNamed(Body):

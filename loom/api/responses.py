@@ -338,6 +338,7 @@ class Skeleton(BaseModel):
     participants: list[Author]
     flags: list[int]
     lengths: list[int]
+    orders: list[tuple[int, list[int]]]
 
 
 class Event(BaseModel):

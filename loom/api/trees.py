@@ -30,6 +30,7 @@ from loom.api.nodes import (
 )
 from loom.api.schema import operation
 from loom.commands import saved as saving
+from loom.commands import summaries as summary_commands
 from loom.commands import trees as tree_commands
 from loom.commands import trees as verbs
 from loom.models import Tree, User, Workspace
@@ -272,3 +273,58 @@ def tree(request: Request, uid: str) -> Response:
         access.demand_role(actor, "writer")
         found = tree_commands.change_tree(actor, found, read(request, bodies.TreeChanged).sent)
     return Response(_body(actor, found))
+
+
+# Summaries of a tree and its nodes: who makes them, what is being made, and what failed.
+
+
+class SummaryFailed(BaseModel):
+    """A summary that failed: of which node (null: the tree), when, and why."""
+
+    node: str | None
+    error: dict[str, Any]
+    at: str
+
+
+class SummariesBody(BaseModel):
+    """`model` makes summaries (null: nobody, so first words stand for them); `open` are being
+    made; what failed is tried again where it is needed, a few times."""
+
+    model: str | None
+    open: int
+    failed: list[SummaryFailed]
+
+
+@operation("GET", "summaries of_tree", "Summaries being made", answers=SummariesBody)
+@operation(
+    "POST",
+    "summaries ask",
+    "Ask for summaries",
+    body=bodies.SummariesSent,
+    answers={202: SummariesBody},
+)
+@api_view(["GET", "POST"])
+def summaries(request: Request, uid: str) -> Response:
+    """Who makes the summaries of a tree and how they fare; a POST asks for those that lack."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    status = 200
+    if request.method == "POST":
+        sent = read(request, bodies.SummariesSent)
+        nodes = [get_node(tree, one).pk for one in sent.nodes]
+        summary_commands.summarise(actor, tree, nodes, whole=sent.tree)
+        status = 202
+    agent = summary_commands.summariser(tree.grove)
+    body = SummariesBody(
+        model=agent.uid if agent else None,
+        open=summary_commands.going(tree),
+        failed=[
+            SummaryFailed(
+                node=one.point.local_id if one.point.parent_slot_id else None,
+                error=one.error or {},
+                at=identity.instant(one.ended_at),
+            )
+            for one in summary_commands.failures(tree)
+            if one.ended_at is not None
+        ],
+    )
+    return Response(body.model_dump(), status=status)

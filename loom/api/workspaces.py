@@ -4,7 +4,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from django.db.models import QuerySet
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,20 +12,23 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import bodies, responses
-from loom.api.auth import user_of
+from loom.api.auth import demand_scope, user_of
 from loom.api.bodies import read
 from loom.api.groves import CURSOR
 from loom.api.nodes import MOST, USUAL, a_number, an_id, events_of, needed, number, word
 from loom.api.schema import operation
 from loom.commands import drafts as draft_commands
+from loom.commands import step_records
 from loom.events import streams
 from loom.models import Node, Step
 from loom.queries import lookup
+from loom.queries.augments import augments_body
 from loom.queries.links import written
 from loom.queries.node_bodies import messages_of
+from loom.queries.outline import outline_of
 from loom.queries.tasks import tasks_of
 from loom.queries.windows import windows_of
-from loom.queries.workspaces import draft_body, drafts_of, outline_of, status_of, workspace_body
+from loom.queries.workspaces import draft_body, drafts_of, status_of, workspace_body
 from loom.rules.errors import not_found
 from loom.rules.identity import instant, looks_like_id
 
@@ -85,6 +88,7 @@ class Outline(BaseModel):
     expanded: list[str]
     query: str
     hits: list[str]
+    scores: dict[str, float]
 
 
 class Status(BaseModel):
@@ -116,6 +120,7 @@ class Workspace(BaseModel):
     outline: Outline
     notifications: list[Notification]
     drafts: list[dict[str, Any]]
+    settings: dict[str, Any]
 
 
 class StepBody(BaseModel):
@@ -172,10 +177,22 @@ def workspaces(request: Request) -> Response:
 
 
 @operation("GET", "workspaces one", "A workspace", answers=Workspace)
-@api_view(["GET"])
+@operation(
+    "PATCH",
+    "workspaces change",
+    "Change the settings of a workspace's windows",
+    body=bodies.WorkspaceChanged,
+    answers=Workspace,
+)
+@api_view(["GET", "PATCH"])
 def workspace(request: Request, uid: str) -> Response:
-    """Position, versions chosen and revision of a workspace."""
+    """Position, versions chosen and revision of a workspace. Changing the settings of an agent's is
+    for writers."""
     actor, found = access.get_workspace(user_of(request), uid)
+    if request.method == "PATCH":
+        demand_scope(request, "write")
+        sent = read(request, bodies.WorkspaceChanged)
+        found = step_records.set_settings(actor, found, sent.settings)
     return Response(workspace_body(actor, found))
 
 
@@ -188,20 +205,38 @@ def outline(request: Request, uid: str) -> Response:
 
 
 class Window(BaseModel):
-    """A window that is not closed. `lines` of a node, first and last; not `open`: its text is
-    not for the reader; `current` is the version that has replaced the one it shows."""
+    """A window that is not closed. `lines` of a text of `of` lines, first and last, of which
+    there are `count`; `before` and `after` are shown around them (`pad`). `as`: a difference or
+    prose; `live`: it follows the current version; `read_only`: nothing can be written through it.
+    `query` and `score` of a search's hit; `via` a link type, from the window `parent`. Not
+    `open`: its text is not for the reader. `stale`: what it shows has changed, and `current` is
+    the version that has replaced the `revision`th, which it shows."""
 
     number: int
-    kind: Literal["node", "result", "stash"]
+    kind: Literal["node", "search", "branch", "range", "tree", "result", "stash"]
     visible: bool
     keep: bool
     closed: bool
     ref: str
     label: str
     lines: tuple[int, int] | None
+    count: int
+    of: int | None
     text: str
+    before: list[str]
+    after: list[str]
+    form: Literal["diff", "prose"] | None = Field(alias="as")
+    live: bool
+    pad: int
+    read_only: bool
+    query: str | None
+    score: float | None
+    via: str | None
+    parent: int | None
     open: bool
+    stale: bool
     current: str | None
+    revision: int | None
     version_seen: str
     opened_at: str
 
@@ -239,6 +274,36 @@ def tasks(request: Request, uid: str) -> Response:
     """The tasks in their order, and the newest archived ones."""
     _, found = access.get_workspace(user_of(request), uid)
     results = tasks_of(found)
+    return Response({"count": len(results), "results": results})
+
+
+class Augment(BaseModel):
+    """A document that can be loaded into the prompt. `loaded` also where another one requires it;
+    `missing` names requirements that are not there."""
+
+    name: str
+    document: str
+    loaded: bool
+    chosen: bool
+    pinned: bool
+    requires: list[str]
+    missing: list[str]
+    required_by: list[str]
+    tools: list[str]
+    characters: int
+
+
+@operation(
+    "GET",
+    "workspaces augments",
+    "The augments of a grove, and what a workspace has loaded",
+    answers=responses.Page[Augment],
+)
+@api_view(["GET"])
+def augments(request: Request, uid: str) -> Response:
+    """All augments of the grove by name."""
+    _, found = access.get_workspace(user_of(request), uid)
+    results = augments_body(found)
     return Response({"count": len(results), "results": results})
 
 

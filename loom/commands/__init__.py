@@ -15,9 +15,10 @@ ROOMS = (
     "marks",
     "documents",
     "undo",
-    "windows",
+    "keeping",
     "memory",
     "todos",
+    "augments",
     "thinking",
     "command_reference",
 )

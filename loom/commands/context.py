@@ -149,9 +149,12 @@ class Context:
     moved_to: Node | None = None
     chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
     outline: dict[str, Any] | None = None  # the outline as this line leaves it
+    augments: dict[str, list[str]] | None = None  # what is loaded after this line
     agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed
+    shown: list[Window] | None = None  # the visible windows; None: not read yet
+    asides: list[tuple[str, str]] = field(default_factory=list)  # what else it did, and why
     seen: dict[int, int] = field(default_factory=dict)  # document id → revision that it shows
     tasks: list[Task] = field(default_factory=list)  # that the line added or changed
 
@@ -302,7 +305,7 @@ def get_window(context: Context, number: int) -> Window:
 def _node_shown(context: Context, ref: Ref, *, slices: bool) -> Node:
     """The node that a window shows, as the caller may read it."""
     window = get_window(context, int(ref.id))
-    key = identity.node_id(window.item_id or 0) if window.kind == "node" else None
+    key = identity.node_id(window.item_id or 0) if window.kind in ("node", "search") else None
     node = lookup.by_id(key) if key is not None else None
     if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
         raise CommandError(

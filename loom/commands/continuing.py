@@ -145,6 +145,7 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
             batch=order.batch,
             point=point,
             index=index,
+            after=context.world.stream.items,
             tokens=order.args.tokens,
             temperature=order.args.temperature,
             settings=order.settings,

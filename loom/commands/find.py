@@ -6,15 +6,18 @@ from loom.access import demand, documents_for, linked_to
 from loom.commands.context import Context, Reply, get_document, get_node, touched, tree_of
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted
+from loom.commands.windows import place_window, title_of, within_limit
+from loom.events.streams import enqueue
 from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, parse_ref
-from loom.models import Node, Tree, Turn
+from loom.models import Node, Tree, Turn, Window
 from loom.queries import lookup, node_context, search
 from loom.queries.documents import Shown, matching, text_of
 from loom.queries.lookup import withheld
-from loom.queries.workspaces import Line, outline, outline_of
-from loom.rules.errors import CommandError
+from loom.queries.node_rows import NodeRow
+from loom.queries.outline import drawn, outline, outline_of
 from loom.rules.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
+from loom.rules.windows import Lines, total_of
 
 MAX_DEPTH = 50
 MAX_LINES = 400
@@ -34,22 +37,24 @@ class TreeArgs(Args):
 def tree(context: Context, args: TreeArgs) -> Reply:
     """Shows what is below a node as an outline; `*` is your position."""
     start = _start(context, args.ref)
-    drawn = outline(
+    made = outline(
         context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
     )
-    gone = withheld(context.actor, [line.row.id for line in drawn.lines])
-    bars: list[str] = []
-    lines = []
-    for line in drawn.lines:
-        del bars[max(line.level - 1, 0) :]
-        shown = _shown(context, line, args, is_gone=line.row.id in gone)
-        lines.append(f"{''.join(bars)}{_branch(line)}{shown}")
-        if line.level:
-            bars.append("   " if line.is_last else "│  ")
-    if drawn.is_cut:
+    gone = withheld(context.actor, [line.row.id for line in made.lines])
+
+    def words(row: NodeRow) -> str:
+        said = "" if row.id in gone else row.summary or row.text
+        return excerpt(said, 30 if args.summary else 8) if said else ""
+
+    lines = drawn(made.lines, context.here.slot_id, words)
+    if made.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
     home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
-    refs = tuple(f"{home}{line.row.local_id}" for line in drawn.lines)
+    if args.summary and context.writer is None:  # what is lacking is made for the next time
+        keys = [line.row.id for line in made.lines if line.row.id not in gone]
+        named = [start.tree.uid, context.actor.person.pk, keys, False]
+        enqueue("agents.tasks.summarise", named, queue="continue")
+    refs = tuple(f"{home}{line.row.local_id}" for line in made.lines)
     return Reply("\n".join(lines), refs=refs, items=touched(start))
 
 
@@ -63,25 +68,6 @@ def _start(context: Context, ref: Ref | None) -> Node:
     return get_node(context, ref)
 
 
-def _branch(line: Line) -> str:
-    if not line.level:
-        return ""
-    return "└─ " if line.is_last else "├─ "
-
-
-def _shown(context: Context, line: Line, args: TreeArgs, *, is_gone: bool) -> str:
-    """`- [a7x2]* "…" [3+]`: open, folded (+) or a leaf (·), with what is not shown counted;
-    without words where it `is_gone` for whoever looks."""
-    row = line.row
-    folded = line.children > line.shown
-    symbol = "+" if folded else "-" if line.children else "·"
-    here = "*" if row.slot_id == context.here.slot_id else ""
-    said = "" if is_gone else row.summary or row.text
-    words = excerpt(said, 30 if args.summary else 8) if said else ""
-    tail = f" [{line.children - line.shown}+]" if folded else "" if line.children else " (leaf)"
-    return f"{symbol} [{row.local_id}]{here} {words}".rstrip() + tail
-
-
 class FindArgs(Args):
     """What to look for, where, and how many hits."""
 
@@ -93,14 +79,11 @@ class FindArgs(Args):
     context: Annotated[
         int, Written("option", key="context", value="int", minimum=0, maximum=20)
     ] = 3
-    open: Annotated[bool, Written("flag")] = False
 
 
 @command("find", group="Look", klass="look", permissions={LOOM})
 def find(context: Context, args: FindArgs) -> Reply:
     """Searches for text, anywhere in a word and in every script; best matches first."""
-    if args.open:
-        raise CommandError("UNAVAILABLE", "Windows are not supported yet.", hint="leave out open")
     if isinstance(args.where, Ref) and args.where.kind == "document":
         return _in_document(context, args.where, args)
     found = _without_request(context, _found(context, args))
@@ -155,6 +138,50 @@ def _in_document(context: Context, ref: Ref, args: FindArgs) -> Reply:
     return Reply("\n".join(lines), refs=(ref_,), items=touched(document))
 
 
+class FindOpen(FindArgs):
+    """What to look for, and how many lines to show around each hit."""
+
+    query: Annotated[str, Written("quoted")]
+    open: Annotated[str, Written("word", lead="open")]
+
+
+class OpenQuery(FindArgs):
+    """What to look for and open."""
+
+
+@command("find", group="Look", klass="look ✓", permissions={LOOM}, stream="workspace")
+def find_open(context: Context, args: FindOpen) -> Reply:
+    """Opens windows on the best matches, with lines around them."""
+    return _opened(context, args)
+
+
+@command("open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def open_query(context: Context, args: OpenQuery) -> Reply:
+    """The same: `open "words"` opens windows on the best matches."""
+    return _opened(context, args)
+
+
+def _opened(context: Context, args: FindArgs) -> Reply:
+    """Windows on lines around the hits; one that shows such a line already is made larger."""
+    found = _without_request(context, _found(context, args))
+    _mark(context, args.query, found)
+    hits = [(hit.node, hit) for hit in found.hits if hit.node is not None]
+    nodes = {one.pk: one for one in lookup.rows().filter(pk__in=[row.id for row, _ in hits])}
+    opened: dict[int, tuple[Window, float]] = {}
+    for row, hit in hits:
+        line = row.text.count("\n", 0, hit.at) + 1
+        first, last = line - args.context, line + args.context
+        lines = Lines(max(first, 1), min(last, total_of(row.text)))
+        window = place_window(context, nodes[row.id], lines, hit=(args.query, hit.score))
+        opened.setdefault(window.number, (window, hit.score))
+    said = [f"✓ opened {len(hits)} of {counted(found.total, 'hit')} for {excerpt(args.query)}"]
+    said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
+    limited = within_limit(context, [one for one, _ in opened.values()])
+    refs = tuple(_ref(context.tree, hit) for _, hit in hits)
+    items = touched(*(nodes[row.id] for row, _ in hits))
+    return Reply("\n".join(said) + limited, refs=refs, items=items)
+
+
 def _without_request(context: Context, found: search.Found) -> search.Found:
     """The hits of a turn without the words with which it was asked for: they are sent to the
     agent anyway, and it looks for something else."""
@@ -175,7 +202,9 @@ def _ref(here: Tree, hit: search.Hit) -> str:
 def _mark(context: Context, query: str, found: search.Found) -> None:
     """Marks the hits of this tree in the outline, in place of those marked before."""
     hits = [hit.node.local_id for hit in found.hits if hit.node and hit.tree == context.tree]
-    context.outline = {**outline_of(context.workspace), "query": query, "hits": hits}
+    scores = {hit.node.local_id: hit.score for hit in found.hits if hit.node}
+    marked = {"query": query, "hits": hits, "scores": {one: scores[one] for one in hits}}
+    context.outline = {**outline_of(context.workspace), **marked}
 
 
 def _found(context: Context, args: FindArgs) -> search.Found:

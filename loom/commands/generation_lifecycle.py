@@ -17,10 +17,11 @@ from loom.commands import money, node_writer
 from loom.commands.node_writer import NewNode
 from loom.events import streams
 from loom.events.streams import enqueue
-from loom.models import Call, Generation, Lane, Node, Participant, Tree
+from loom.models import SUMMARY, Call, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.node_rows import fetch, nodes_of_call
+from loom.rules import identity
 
 OPEN = ("queued", "running")
 AHEAD = 400  # candidates of a lane that are looked at to choose who begins
@@ -302,11 +303,31 @@ def end_generation(
         row.note = " · ".join(one for one in (row.note, note) if one)[:200]
         money.settle(row, text, wrote, is_whole=finish == "complete")
         _end(row, node, text=text, chunk=chunk, finish=finish)
-        writer.append("generation.ended", {"generation": ended_body(row)})
+        if row.round == SUMMARY:
+            _summarised(writer, row)
+        else:
+            writer.append("generation.ended", {"generation": ended_body(row)})
         writer.flush()
         if row.turn is not None:  # the last of them to end lets the turn go on
             enqueue("agents.tasks.run_turn", [row.turn.uid], queue="continue")
     return node
+
+
+MOST_OF_A_SUMMARY = 1_000  # characters
+
+
+def _summarised(writer: streams.Writer, row: Generation) -> None:
+    """Stores a summary that is complete with its node, or with the tree where it is the root's."""
+    text = " ".join(row.text.split())[:MOST_OF_A_SUMMARY]
+    if row.status != "done" or not text:
+        return
+    if row.point.parent_slot_id is None:
+        Tree.objects.filter(pk=row.tree_id).update(summary=text)
+        writer.append("tree.changed", {"tree": row.tree.uid, "summary": text})
+        return
+    Node.objects.filter(pk=row.point_id).update(summary=text)
+    call = row.call.uid if row.call else None
+    writer.append("node.summarised", {"node": row.point.local_id, "call": call})
 
 
 def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) -> Node:
@@ -318,6 +339,7 @@ def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) ->
         configuration=row.call.configuration if row.call else "",
         generation_uid=row.uid,
         finish=finish,
+        place=identity.place_asked(row.after, row.pk),
     )
     node = node_writer.add_node(writer, row.tree, row.participant, new)
     Tree.objects.filter(pk=row.tree_id).update(touched_at=timezone.now())

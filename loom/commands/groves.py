@@ -17,6 +17,8 @@ from loom.rules import names
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, instant
 from loom.rules.permissions import ROLES, Role
+from loom.rules.windows import SETTINGS as WINDOW_SETTINGS
+from loom.rules.windows import demand_settings as demand_window_settings
 
 # Groves and their members. Every change is an event of the grove; a change of role reaches open
 # sockets at once.
@@ -24,7 +26,7 @@ from loom.rules.permissions import ROLES, Role
 
 MAX_NAME = 200
 MAX_COLOURS = 1000
-SETTINGS = ("daily_budget_usd", "tag_colours")
+SETTINGS = ("daily_budget_usd", "summary_model", "tag_colours", *WINDOW_SETTINGS)
 
 
 def demand_name(name: str, *, most: int = MAX_NAME) -> str:
@@ -81,6 +83,7 @@ class GroveChanges(Args):
 def _change_grove(change: Change, args: GroveChanges) -> Grove:
     """Renames a grove or changes its settings, such as the money of a day."""
     _demand_settings(args.settings)
+    _demand_summariser(change, args.settings.get("summary_model", ""))
     grove = Grove.objects.get(pk=change.actor.grove.pk)
     before = (grove.name, grove.settings)
     if args.name is not None:
@@ -91,6 +94,13 @@ def _change_grove(change: Change, args: GroveChanges) -> Grove:
         body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
         change.writer.append("grove.changed", body)
     return grove
+
+
+def _demand_summariser(change: Change, uid: str) -> None:
+    """Refuses NOT_FOUND a model that is not one of the grove's."""
+    rows = Participant.objects.filter(grove=change.grove, kind="model", archived_at__isnull=True)
+    if uid and not rows.filter(uid=uid).exists():
+        raise not_found("This model", "choose one of the grove")
 
 
 def _demand_settings(given: dict[str, Any]) -> None:
@@ -104,6 +114,11 @@ def _demand_settings(given: dict[str, Any]) -> None:
         raise CommandError(
             "INVALID_SYNTAX", "daily_budget_usd must be a number.", hint="0 means no limit"
         )
+    if not isinstance(given.get("summary_model", ""), str):
+        raise CommandError(
+            "INVALID_SYNTAX", "summary_model is the id of a model.", hint='"" for the first key'
+        )
+    demand_window_settings(given)
     colours = given.get("tag_colours", {})
     if not isinstance(colours, dict) or not all(
         isinstance(one, str) and len(one) <= 40 for one in [*colours, *colours.values()]

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from loom.commands.context import Context, Reply, get_node, touched
+from loom.commands.lenses import aimed
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted, in_one_line
 from loom.commands.windows import (
@@ -10,8 +11,9 @@ from loom.commands.windows import (
     demand_label,
     get_stash,
     items_of,
+    marks_of,
     show_window,
-    title_of,
+    within_limit,
 )
 from loom.grammar.slices import get
 from loom.grammar.tokens import ParseError
@@ -53,15 +55,16 @@ def stash(context: Context, args: Stash) -> Reply:
 @command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def stash_of(context: Context, args: StashOf) -> Reply:
     """Puts the text of a node, or of a part of it, aside under a label."""
-    node = get_node(context, args.of, slices=True)
+    ref = aimed(context, args.of).ref
+    node = get_node(context, ref, slices=True)
     if lookup.withheld(context.actor, [node.pk]):
         raise CommandError(
             "REJECTED", f"[{node.local_id}]: {WITHHELD[1:-1]}.", hint="choose another"
         )
     text = node.text
-    if args.of.slice is not None:
+    if ref.slice is not None:
         try:
-            text = get(node.text, args.of.slice).text
+            text = get(node.text, ref.slice).text
         except ParseError as bad:
             raise CommandError(bad.code, bad.message, hint=bad.hint) from None
     return _stashed(context, args.label, text, node, replaces=args.replace)
@@ -117,7 +120,9 @@ def recall(context: Context, args: Recall) -> Reply:
     """Shows a stash again and keeps it in view."""
     window = get_stash(context, args.label)
     show_window(context, window, keep=True)
-    return Reply(f'✓ recalled "{window.label}" as #{window.number}', items=items_of(window))
+    limited = within_limit(context, [window])
+    said = f'✓ recalled "{window.label}" as #{window.number}'
+    return Reply(said + limited, items=items_of(window))
 
 
 # -- memory
@@ -134,6 +139,7 @@ class Memory(Args):
 
 TRACE = 10
 SHOWN = 50
+HIDDEN = 20
 
 
 @command("memory", group="Keep", klass="look", permissions={LOOM}, aliases=("status",))
@@ -145,7 +151,8 @@ def memory(context: Context, args: Memory) -> Reply:
     if args.part == "stashed":
         return Reply("\n".join(_stashes(context)) or "nothing is stashed")
     if args.part == "windows":
-        return Reply("\n".join(_windows(context)) or "no window is open")
+        shown = [*_windows(context), *_hidden(context)]
+        return Reply("\n".join(shown) or "no window is open")
     here = context.here
     lines = [f"Position: [{here.local_id}] (depth {here.depth})"]
     lines += _windows(context) or ["no window is open"]
@@ -173,8 +180,31 @@ def _stashes(context: Context) -> list[str]:
 
 
 def _windows(context: Context) -> list[str]:
-    seen = windows.visible(context.workspace)
-    return [f"  {title_of(context, one)}" for one in windows.by_number(seen)[:SHOWN]]
+    """How many there are with their lines, and a line for each; nothing where there is none."""
+    rows = windows.visible(context.workspace)
+    seen = windows.contents_of(context.actor, context.workspace, rows)
+    lines = sum(one.size for one in seen)
+    head = f"windows {len(seen)} ({counted(lines, 'line')})"
+    return [head, *(f"  {_line(one)}" for one in seen)] if seen else []
+
+
+def _line(shown: windows.Shown) -> str:
+    """`#4 [a7x2] lines 1–3 · keep · stale, now [k2m9] · label "scene"`."""
+    one = shown.window
+    marks = [
+        marks_of(one),
+        windows.staleness(shown),
+        f'label "{one.label}"' if one.label and one.kind != "stash" else "",
+    ]
+    return " · ".join([f"#{one.number} {shown.name}", *(mark for mark in marks if mark)])
+
+
+def _hidden(context: Context) -> list[str]:
+    """A line for each of the newest hidden windows that may be shown again."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
+    rows = rows.exclude(kind="stash").select_related("item", "step").order_by("-number")
+    seen = windows.contents_of(context.actor, context.workspace, rows[:HIDDEN])
+    return [f"  #{one.window.number} {one.name} (hidden)" for one in seen]
 
 
 def _used(context: Context) -> str:

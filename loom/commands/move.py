@@ -9,7 +9,7 @@ from loom.commands.view import counted
 from loom.models import Node
 from loom.queries import lookup
 from loom.queries.lookup import path_of
-from loom.queries.workspaces import OUTLINE_DEPTH, outline_of
+from loom.queries.outline import OUTLINE_DEPTH, outline_of
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM
 
@@ -95,5 +95,6 @@ class FindClear(Args):
 def find_clear(context: Context, args: FindClear) -> Reply:
     """Removes the marks of the last search from the outline."""
     marked = len(outline_of(context.workspace)["hits"])
-    context.outline = {**outline_of(context.workspace), "query": "", "hits": []}
+    nothing = {"query": "", "hits": [], "scores": {}}
+    context.outline = {**outline_of(context.workspace), **nothing}
     return Reply(f"✓ search cleared ({marked} marked)")

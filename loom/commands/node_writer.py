@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models.lookups import GreaterThan
 from django.utils import timezone
 
 from loom import access
@@ -18,7 +19,9 @@ from loom.grammar.refs import Slice
 from loom.grammar.slices import put
 from loom.grammar.tokens import ParseError
 from loom.models import (
+    ORDER,
     ORDINAL_BITS,
+    Generation,
     Image,
     Item,
     Node,
@@ -35,6 +38,7 @@ from loom.queries.node_bodies import event_body, without_text
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.images import hashes_in
+from loom.rules.windows import Span
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
 MODES = ("dialogue", "buffer")
@@ -57,6 +61,7 @@ class NewNode:
     configuration: str = ""
     generation_uid: str = ""
     finish: str = "complete"
+    place: int | None = None
     sources: tuple[Source, ...] = field(default_factory=tuple)
 
 
@@ -126,6 +131,7 @@ def build_node(
         call_uid=new.call_uid,
         generation_uid=new.generation_uid,
         finish=new.finish,
+        place=new.place,
         created_at=at,
     )
     node.hash = identity.sha256(proof_of(node, author.uid))
@@ -163,9 +169,36 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
         writer.sized(_grown(size, node) if is_seen else size)
     _add_sources(node, new.sources)
     keep_images(tree, new.text)
-    writer.append("node.added", {"node": without_text(event_body(node))})
+    writer.append("node.added", {"node": without_text(event_body(node)), **_before(node)})
     writer.nodes.append(node)
+    if ordinal % SUMMARY_EVERY == 0:
+        _want_summary(tree, author, new)
     return node
+
+
+SUMMARY_EVERY = 10  # nodes: then the summary of their tree is made again
+
+
+def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:
+    """Has the summary of the tree made again, for whoever wrote the node or asked for it."""
+    person = author.pk if author.kind == "human" else None
+    if person is None and new.generation_uid:
+        rows = Generation.objects.filter(uid=new.generation_uid).values_list("payer", flat=True)
+        person = rows.first()
+    if person is not None:
+        named = [tree.uid, person, [], True]
+        streams.enqueue("agents.tasks.summarise", named, queue="continue")
+
+
+def _before(node: Node) -> dict[str, str]:
+    """`before`: the text slot beside which a node comes first that was added after it was asked
+    for. Empty for one that comes last."""
+    if node.place is None or node.parent_slot_id is None:
+        return {}
+    after = GreaterThan(ORDER, node.place)
+    beside = lookup.slots_below(node.parent_slot_id, pruned=True).filter(after)
+    following = beside.values_list("local_id", flat=True).first()
+    return {} if following is None else {"before": following}
 
 
 def keep_images(tree: Tree, text: str) -> None:
@@ -285,25 +318,29 @@ def with_slice(text: str, part: Slice | None, new: str) -> str:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
 
 
-def edited_in_batch(turn_uid: str, node: Node) -> Node:
+def edited_in_batch(turn_uid: str, node: Node) -> tuple[Node, list[Span] | None]:
     """The node, or what the lines of the current round of a turn made of it before: two edits
-    of one node in one batch build on each other. Two queries, none outside of a turn."""
+    of one node in one batch build on each other; and the lines that each of them changed, None
+    where that is not known. Two queries, none outside of a turn."""
     if not turn_uid:
-        return node
+        return node, []
     number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
     steps = Step.objects.filter(
         turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
     ).filter(canonical__startswith="→ edit ")  # a split makes nodes of one too
-    made = [
-        op["node"]
+    made = {
+        op["node"]: op.get("lines")
         for inverse in steps.order_by("id").values_list("inverse", flat=True)
         for op in inverse or []
         if op.get("op") == "made"
-    ]
+    }
+    spans: list[Span] | None = []
     for found in lookup.rows().filter(pk__in=made):  # oldest first
         if found.edited_from_id == node.pk:
+            lines = made[found.pk]
+            spans = None if lines is None or spans is None else [*spans, Span(*lines)]
             node = found
-    return node
+    return node, spans
 
 
 def replaced(text: str, old: str, new: str) -> str:

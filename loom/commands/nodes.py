@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from loom.commands import drafts as draft_commands
 from loom.commands import node_writer
 from loom.commands.context import Context, Op, Reply, get_node, get_own_node, touched
+from loom.commands.lenses import Target, follow, target_of
 from loom.commands.node_writer import (
     NewNode,
     Source,
@@ -21,6 +22,7 @@ from loom.queries import lookup
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, WRITE
+from loom.rules.windows import Span
 
 TITLE_LENGTH = 50
 
@@ -116,34 +118,32 @@ class EditReplace(Args):
 
 @command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def edit(context: Context, args: EditText) -> Reply:
-    """Changes a node: as a new version in its slot, or as a branch beside it."""
-    node, is_again = _editable(context, args.ref)
-    text = node_writer.with_slice(node.text, args.ref.slice, args.content)
-    return _edited(context, node, text, args.way, is_again=is_again)
+    """Changes a node, or the lines that a window shows (`edit #4 …`): as a new version in its
+    slot, or as a branch beside it."""
+    target = _editable(context, args.ref)
+    return _edited(context, target, *target.put(args.content), way=args.way)
 
 
 @command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def edit_replace(context: Context, args: EditReplace) -> Reply:
     """Replaces one passage, quoted exactly, that occurs exactly once."""
-    node, is_again = _editable(context, args.ref)
-    text = node_writer.replaced(node.text, args.old, args.new)
-    return _edited(context, node, text, args.way, is_again=is_again)
+    target = _editable(context, args.ref)
+    return _edited(context, target, *target.replaced(args.old, args.new), way=args.way)
 
 
-def _editable(context: Context, ref: RefField) -> tuple[Node, bool]:
-    """The node to edit, and whether it is what an earlier line of the batch made of it."""
-    node = get_own_node(context, ref, slices=True)
+def _editable(context: Context, ref: RefField) -> Target:
+    """What is edited: a node, or a part of it."""
+    target = target_of(context, ref)
+    node = target.node
     demand_not_root(node, "edited")
     if node.kind not in ("text", "annotation"):
         raise CommandError("REJECTED", f"A {node.kind} can't be edited.", hint="write a new one")
     demand_visible(node)
-    latest = node_writer.edited_in_batch(context.turn, node)
-    return latest, latest.pk != node.pk
+    return target
 
 
-def _edited(
-    context: Context, node: Node, text: str, way: str | None, *, is_again: bool = False
-) -> Reply:
+def _edited(context: Context, target: Target, text: str, span: Span, *, way: str | None) -> Reply:
+    node = target.node
     demand_text(text)
     draft_commands.demand_free(context.actor, node)
     if text == node.text:
@@ -159,28 +159,37 @@ def _edited(
                 hint="use as:version",
             )
         way = "version"
-    if is_again and way is None:  # another wording of what an earlier line of the batch made
+    if target.is_again and way is None:  # of what an earlier line of the batch made
         way = "version"
     way = way or ("version" if context.tree.mode == "buffer" else "fork")
-    return _version(context, node, text) if way == "version" else _fork(context, node, text)
+    made = _version if way == "version" else _fork
+    return made(context, target, text, span)
 
 
-def _version(context: Context, node: Node, text: str) -> Reply:
+def _version(context: Context, target: Target, text: str, span: Span) -> Reply:
+    node, window = target.node, target.window
     newest = lookup.newest_version(node)
     if newest.pk != node.pk:
+        look = f"→ refresh #{window.number}, then edit it" if window is not None else ""
         raise CommandError(
             "CONFLICT",
             f"[{node.local_id}] has a newer version, [{newest.local_id}], by {newest.author.name}.",
-            hint=f"look at {newest.local_id}, then edit that",
+            hint=look or f"look at {newest.local_id}, then edit that",
         )
     made = edited_version(context, node, text)
+    now = follow(context, target, made, span, is_version=True)
     return Reply(
-        f"✓ created version [{made.local_id}] from [{node.local_id}]\n"
+        f"✓ created version [{made.local_id}] from [{node.local_id}]{now}\n"
         "  downstream nodes preserved via hyperedge",
         refs=(made.local_id,),
         items=touched(made, node),
-        inverse=made_nodes(made),
+        inverse=_changed(made, span),
     )
+
+
+def _changed(made: Node, span: Span) -> tuple[Op, ...]:
+    """The inverse of an edit, with the lines that it changed."""
+    return ({"op": "made", "node": made.pk, "pruned": True, "lines": list(span)},)
 
 
 def edited_version(context: Context, node: Node, text: str) -> Node:
@@ -194,10 +203,12 @@ def edited_version(context: Context, node: Node, text: str) -> Node:
     return made
 
 
-def _fork(context: Context, node: Node, text: str) -> Reply:
+def _fork(context: Context, target: Target, text: str, span: Span) -> Reply:
+    node = target.node
     above = lookup.version_above(node, context.workspace)
     prefix = node_writer.common_prefix(node.text, text) if context.tree.mode == "buffer" else ""
     rest = text[len(prefix) :]
+    is_whole = False
     if prefix and prefix == node.text:
         made = [_beside(context, node, rest, node)]
     elif prefix and rest:
@@ -205,13 +216,15 @@ def _fork(context: Context, node: Node, text: str) -> Reply:
         made = [head, _beside(context, node, rest, head)]
     else:
         made = [_beside(context, node, text, above)]
+        is_whole = True
+    now = follow(context, target, made[0], span, is_version=False) if is_whole else ""
     context.move(made[-1])
     return Reply(
-        f"✓ created branch [{made[-1].local_id}] from [{node.local_id}]\n"
+        f"✓ created branch [{made[-1].local_id}] from [{node.local_id}]{now}\n"
         "  conversation continues from edit point",
         refs=tuple(one.local_id for one in made),
         items=touched(*made, node),
-        inverse=made_nodes(*made),
+        inverse=_changed(made[0], span) if is_whole else made_nodes(*made),
     )
 
 

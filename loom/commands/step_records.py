@@ -1,6 +1,6 @@
 """What execute writes besides the world: the step, the view's changes, and the kept answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -8,9 +8,9 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from loom.access import Actor
+from loom.access import Actor, demand
 from loom.commands.context import Answer, Attempt, Context, Reply, Request
-from loom.commands.node_writer import make_items
+from loom.commands.node_writer import make_items, stored
 from loom.events import streams
 from loom.grammar.lines import block_of
 from loom.grammar.reply_lines import makes_window
@@ -29,10 +29,12 @@ from loom.models import (
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, tasks
 from loom.queries.node_bodies import with_quoted
-from loom.queries.windows import brief
+from loom.queries.windows import brief, opened_by
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
+from loom.rules.permissions import WRITE
 from loom.rules.quoting import take_out
+from loom.rules.windows import SETTINGS, demand_settings
 
 
 def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
@@ -128,17 +130,43 @@ def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step
             turn_uid=attempt.request.turn,
             opened_at=context.now,
         )
-    if not context.windows:
-        return
     # A label is free for the stash that replaces another once that one is closed.
-    for window in sorted(context.windows, key=lambda one: one.pk is None):
+    for window in sorted(context.windows, key=lambda one: (one.pk is None, one.number)):
         is_new = window.pk is None
+        make_items([window.item_id] if window.item_id is not None else [])
         if is_new:
-            window.step = step
-            make_items([window.item_id] if window.item_id is not None else [])
+            is_first = window.number == step.seq
+            window.step = step if is_first else _step_of(attempt, workspace, context, window)
         window.save()
         kind = "opened" if is_new else "closed" if window.is_closed else "changed"
         _write_window_event(attempt, workspace, kind, window)
+    for canonical, because in context.asides:
+        fields = {"canonical": canonical, "line": canonical, "because": because}
+        _aside(attempt, workspace, **fields, message="✓")
+
+
+def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: Window) -> Step:
+    """The step of one of several windows that a line opened: as if it had been opened alone."""
+    canonical = f"→ open {opened_by(window, context.tree)}"
+    items = [window.item_id] if window.item_id is not None else []
+    said = f"✓ opened #{window.number}"
+    return _aside(
+        attempt, workspace, canonical=canonical, line=canonical, message=said, items=items
+    )
+
+
+def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
+    """A step that follows from that of a line. It is none of the turn's lines."""
+    actor = attempt.actor
+    return _numbered(
+        workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=attempt.request.turn,
+        position=attempt.position[:8],
+        outcome="ok",
+        **fields,
+    )
 
 
 def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
@@ -302,6 +330,8 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
         )
     moves = workspace.position_id != position.pk or bool(context.chosen)
     changed: dict[str, Any] = {"outline": context.outline} if context.outline is not None else {}
+    if context.augments is not None and context.augments != workspace.augments:
+        changed["augments"] = context.augments
     if moves:
         workspace.position = position
         changed |= {
@@ -324,8 +354,9 @@ def _write_view_event(
 ) -> None:
     """Stores what changed in the view and writes its event."""
     workspace.outline = changed.get("outline", workspace.outline)
+    workspace.augments = changed.get("augments", workspace.augments)
     workspace.revision += 1
-    workspace.save(update_fields=["position", "outline", "revision"])
+    workspace.save(update_fields=["position", "outline", "augments", "revision"])
     writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
     writer.append(kind, {**changed, "revision": workspace.revision})
     writer.flush()
@@ -353,6 +384,30 @@ def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> Non
     changed = {"position": lookup.node_ref(node, row.tree_id), "versions": {}}
     writer.append("view.changed", {**changed, "revision": row.revision})
     writer.flush()
+
+
+def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:
+    """Changes settings of a workspace's windows, None going back to those of its grove, and writes
+    the event; the workspace. PERMISSION_DENIED for an agent's where the actor may not write."""
+    if workspace.participant_id != actor.participant.pk:
+        demand(actor, {WRITE}, "changing the settings of an agent's windows")
+    unknown = next((name for name in settings if name not in SETTINGS), None)
+    if unknown is not None:
+        hint = " or ".join(SETTINGS)
+        raise CommandError("INVALID_SYNTAX", f"There is no setting {unknown!r}.", hint=hint)
+    given = {name: value for name, value in settings.items() if value is not None}
+    demand_settings(given)
+    with transaction.atomic():
+        row = locked(stored(workspace))
+        kept = {name: value for name, value in row.settings.items() if name not in settings}
+        row.settings = {**kept, **given}
+        row.revision += 1
+        row.save(update_fields=["settings", "revision"])
+        writer = streams.lock(row, actor=actor.participant.uid)
+        writer.append("view.changed", {"settings": row.settings, "revision": row.revision})
+        writer.flush()
+    workspace.settings, workspace.revision = row.settings, row.revision
+    return stored(workspace)
 
 
 def set_checkpoint(workspace: Workspace, head: int, *, actor: Participant) -> None:

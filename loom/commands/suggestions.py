@@ -7,6 +7,7 @@ from loom.commands import drafts as draft_commands
 from loom.commands import node_writer
 from loom.commands.annotations import note_mentions, set_resolved
 from loom.commands.context import Context, Op, Reply, get_own_node, touched
+from loom.commands.lenses import aimed
 from loom.commands.marks import add_mark
 from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import edited_version, made_nodes
@@ -30,12 +31,14 @@ class Suggest(Args):
 
 @command("suggest", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def suggest(context: Context, args: Suggest) -> Reply:
-    """Suggests another wording of a text; its writers accept it as a version, or reject it."""
-    target = get_own_node(context, args.ref, slices=True)
+    """Suggests another wording of a text, or of the lines that a window shows (`suggest #4 …`);
+    its writers accept it as a version, or reject it."""
+    ref = aimed(context, args.ref, writes=True).ref
+    target = get_own_node(context, ref, slices=True)
     if target.kind != "text" or target.parent_slot_id is None:
         raise CommandError("REJECTED", "Only a text can be reworded.", hint="→ annotate here")
     node_writer.demand_visible(target)
-    text = node_writer.with_slice(target.text, args.ref.slice, args.content)
+    text = node_writer.with_slice(target.text, ref.slice, args.content)
     demand_text(text)
     if text == target.text:
         raise CommandError(

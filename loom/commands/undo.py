@@ -5,7 +5,7 @@ from functools import partial
 from typing import Annotated
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 
 from loom import access
 from loom.commands import inverse, registry, step_records
@@ -195,17 +195,24 @@ def _own_steps(context: Context) -> QuerySet[Step]:
     )
 
 
-def _own_changes(context: Context) -> QuerySet[Step]:
-    """The caller's steps in the tree that can be undone: lines, and actions on the tree."""
-    rows = Step.objects.select_for_update().filter(
-        Q(workspace=context.workspace)
-        | Q(workspace=None, stream=f"tree:{context.tree.uid}", canonical__in=ACTIONS),
+def _own_actions(context: Context) -> QuerySet[Step]:
+    """The caller's actions on the tree that can be undone."""
+    return Step.objects.select_for_update().filter(
+        workspace=None,
+        stream=f"tree:{context.tree.uid}",
+        canonical__in=ACTIONS,
         actor=context.actor.participant,
         outcome="ok",
-        inverse__isnull=False,
-        undoes__isnull=True,
     )
-    return rows.order_by("-id")
+
+
+def _last_change(context: Context, **wanted: bool) -> Step | None:
+    """The caller's last step in the tree that can be undone: a line, or an action on the tree."""
+    found = (
+        rows.filter(inverse__isnull=False, undoes__isnull=True, **wanted).order_by("-seq").first()
+        for rows in (_own_steps(context), _own_actions(context))
+    )
+    return max((one for one in found if one is not None), key=lambda one: one.pk, default=None)
 
 
 def _steps_by(context: Context, name: str) -> QuerySet[Step]:
@@ -230,7 +237,7 @@ def _steps_by(context: Context, name: str) -> QuerySet[Step]:
 
 
 def _last_undoable(context: Context) -> Step:
-    step = _own_changes(context).filter(is_undone=False).first()
+    step = _last_change(context, is_undone=False)
     if step is None:
         raise CommandError(
             "REJECTED",
@@ -241,13 +248,11 @@ def _last_undoable(context: Context) -> Step:
 
 
 def _last_redoable(context: Context) -> Step:
-    last_change = _own_changes(context).values_list("pk", flat=True).first()
-    step = (
-        _own_steps(context)
-        .filter(undoes__isnull=False, redone=False, pk__gt=last_change or 0)
-        .order_by("-seq")
-        .first()
-    )
+    last = _last_change(context)
+    undone = _own_steps(context).filter(undoes__isnull=False, redone=False)
+    step = undone.order_by("-seq").first()
+    if step is not None and last is not None and step.pk < last.pk:
+        step = None
     if step is None:
         raise CommandError("REJECTED", "There is nothing to redo.", hint="a new change clears redo")
     return step

@@ -10,11 +10,10 @@ from typing import Annotated, Literal
 
 from loom.access import Actor
 from loom.commands.context import Context, Reply, get_node, touched, tree_of
+from loom.commands.lenses import aimed, shown_part
 from loom.commands.registry import Args, RefField, Written, command
 from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref
-from loom.grammar.slices import get
-from loom.grammar.tokens import ParseError
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup, node_context
 from loom.queries.lookup import NodeRow, path_of, withheld
@@ -156,6 +155,7 @@ class View(Args):
 @command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read",))
 def view(context: Context, args: View) -> Reply:
     """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
+    args = args.model_copy(update={"ref": aimed(context, args.ref).ref})
     part = args.ref.slice
     if part is None or part.kind != "part":
         return _viewed(context, args)
@@ -207,10 +207,7 @@ def _text(context: Context, node: Node, args: View) -> str:
 
 def _whole(node: Node, args: View) -> str:
     if args.ref.slice is not None:
-        try:
-            return get(node.text, args.ref.slice).shown
-        except ParseError as bad:
-            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+        return shown_part(node, args.ref)
     if args.form == "prose":
         return node.text
     if args.form == "diff":
@@ -278,12 +275,13 @@ class Compare(Args):
 def compare(context: Context, args: Compare) -> Reply:
     """Compares two nodes: what differs, word by word (`[-old-] {+new+}`), or with `as:side`
     both texts. Texts too long for that, or with little in common, are shown side by side."""
-    pair = [get_node(context, ref, slices=True) for ref in (args.ref, args.other)]
+    refs = [aimed(context, ref).ref for ref in (args.ref, args.other)]
+    pair = [get_node(context, ref, slices=True) for ref in refs]
     gone = withheld(context.actor, [node.pk for node in pair])
     lines = [_placed(context, node) for node in pair]
     texts = [
-        WITHHELD if node.pk in gone else escaped_for(context.actor, _shown_part(node, ref))
-        for node, ref in zip(pair, (args.ref, args.other), strict=True)
+        WITHHELD if node.pk in gone else escaped_for(context.actor, shown_part(node, ref))
+        for node, ref in zip(pair, refs, strict=True)
     ]
     words = None if gone or args.form == "side" else word_difference(*texts)
     if words is not None:
@@ -292,23 +290,14 @@ def compare(context: Context, args: Compare) -> Reply:
         lines = [f'{head}\n"{text}"' for head, text in zip(lines, texts, strict=True)]
         if not gone and args.form != "side":
             lines.append("(too long or too different to compare word by word)")
-    refs = tuple(lookup.node_ref(node, context.tree.pk) for node in pair)
-    return Reply("\n".join(lines), refs=refs, items=touched(*pair), quotes=tuple(pair))
+    named = tuple(lookup.node_ref(node, context.tree.pk) for node in pair)
+    return Reply("\n".join(lines), refs=named, items=touched(*pair), quotes=tuple(pair))
 
 
 def _placed(context: Context, node: Node) -> str:
     """The header of a node with where it hangs: ` · below [x2a3]`."""
     above = lookup.version_above(node, context.workspace)
     return f"{header(node, context.now)}{f' · below [{above.local_id}]' if above else ''}"
-
-
-def _shown_part(node: Node, ref: Ref) -> str:
-    if ref.slice is None:
-        return node.text
-    try:
-        return get(node.text, ref.slice).shown
-    except ParseError as bad:
-        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
 
 
 def word_difference(old: str, new: str) -> str | None:
@@ -487,14 +476,12 @@ def _affordances(context: Context, node: Node) -> Reply:
     counts = node_context.counts_of(context.actor, node)
     types = Counter(one.type for one in node_context.links_of(context.actor, node))
     parts = [f"{name} {number}" for name, number in types.most_common()]
-    if counts.continuations:
-        parts.append(f"continues {counts.continuations}")
-    if counts.annotations:
-        parts.append(f"annotations {counts.annotations}")
-    if counts.versions > 1:
-        parts.append(f"versions {counts.versions}")
-    if counts.sources:
-        parts.append(f"sources {counts.sources}")
-    if counts.merges:
-        parts.append(f"merges {counts.merges}")
+    derived = (
+        ("continues", counts.continuations),
+        ("annotations", counts.annotations),
+        ("versions", counts.versions if counts.versions > 1 else 0),
+        ("sources", counts.sources),
+        ("merges", counts.merges),
+    )
+    parts += [f"{name} {number}" for name, number in derived if number]
     return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

@@ -1,49 +1,74 @@
 """Windows: what a participant keeps in view (docs/model.md §3)."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated
+from collections.abc import Sequence
 
-from loom.commands.context import Context, Reply, get_node, get_window
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.context import Context
 from loom.events import streams
-from loom.grammar.slices import get
-from loom.grammar.tokens import ParseError
 from loom.models import Node, Participant, Window, Workspace
-from loom.queries import windows
-from loom.queries.windows import lines_of, state_of
+from loom.queries import lookup, windows
+from loom.queries.windows import followed, is_lens, lines_of, state_of
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import LOOM
-from loom.rules.windows import MOST_VISIBLE, Lines, State, mentioned
+from loom.rules.windows import MOST_VISIBLE, Lines, State, mentioned, to_evict
 
 LONGEST_LABEL = 200
 
+# The windows of a line: those that are visible, as the line has left them so far.
 
-def _set(context: Context, window: Window, state: State) -> Window:
-    """Gives a window its state, which is stored with the step of the line."""
-    window.is_visible, window.is_kept = state.is_visible, state.is_kept
-    window.is_extended, window.is_closed = state.is_extended, state.is_closed
+
+def held(context: Context) -> list[Window]:
+    """The visible windows, with what the line has opened and without what it has hidden."""
+    if context.shown is None:
+        context.shown = list(windows.visible(context.workspace))
+    rows = [*context.shown, *(one for one in context.windows if one not in context.shown)]
+    return [one for one in rows if one.is_visible and not one.is_closed]
+
+
+def known(context: Context, window: Window) -> Window:
+    """The same window as the line has it already, if it does."""
+    held(context)
+    rows = [*context.windows, *(context.shown or ())]
+    return next((one for one in rows if one == window), window)
+
+
+def note_change(context: Context, window: Window) -> Window:
+    """The window, which is stored with the step of the line."""
     if window not in context.windows:
         context.windows.append(window)
     return window
 
 
-def _new(context: Context, **fields: object) -> Window:
-    """A window that the line opens; its number is that of the line's step."""
+def set_state(context: Context, window: Window, state: State) -> Window:
+    """Gives a window its state, which is stored with the step of the line."""
+    window.is_visible, window.is_kept = state.is_visible, state.is_kept
+    window.is_extended, window.is_closed = state.is_extended, state.is_closed
+    return note_change(context, window)
+
+
+def next_step(context: Context) -> int:
+    """The number of the step that the line will have."""
+    return context.workspace.steps_made + 1
+
+
+def new_window(context: Context, **fields: object) -> Window:
+    """A window that the line opens; its number is that of the line's step, and of several those
+    of the steps after it."""
     _demand_room(context)
+    opened = sum(one._state.adding for one in context.windows)
     made = Window(
         workspace=context.workspace,
-        number=context.workspace.steps_made + 1,
+        number=next_step(context) + opened,
         turn_uid=context.turn,
         opened_at=context.now,
+        shown_step=next_step(context),
         **fields,
     )
     context.windows.append(made)
     return made
 
 
-def _demand_room(context: Context, more: int = 1) -> None:
-    if windows.visible(context.workspace).count() + more > MOST_VISIBLE:
+def _demand_room(context: Context) -> None:
+    if len(held(context)) + 1 > MOST_VISIBLE:
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"At most {MOST_VISIBLE} windows can be visible.",
@@ -67,116 +92,150 @@ def get_stash(context: Context, label: str) -> Window:
     found = windows.stashed(context.workspace).filter(label__iexact=label).first()
     if found is None:
         raise not_found(f'stash:"{label}"', "→ memory stashed lists them")
-    return found
+    return known(context, found)
 
 
-# -- open
+def numbered(numbers: Sequence[int]) -> str:
+    """`#4 #6`."""
+    return " ".join(f"#{one}" for one in numbers)
 
 
-class Open(Args):
-    """What to keep in view: a node, lines of one, a result or a stash."""
-
-    ref: Annotated[RefField, Written("ref")]
-    keep: Annotated[bool, Written("flag")] = False
-    label: Annotated[str, Written("option", key="label", value="quoted")] = ""
-
-
-@command("open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
-def open_(context: Context, args: Open) -> Reply:
-    """Opens a window on a node or lines of it; with `keep` until you hide it, otherwise for
-    this turn. `open #14 keep` keeps a result."""
-    label = demand_label(args.label) if args.label else ""
-    if args.ref.kind in ("window", "stash"):
-        window = _named(context, args.ref)
-        show_window(context, window, keep=args.keep)
-    else:
-        window = _on_node(context, args)
-    if label and window.kind != "node":
+def within_limit(context: Context, fresh: Sequence[Window]) -> str:
+    """What the setting `window_lines_max` does to a line that has shown windows: nothing without
+    one; with `evict: lru` the windows that were shown longest ago are hidden, which is said;
+    otherwise LIMIT_EXCEEDED."""
+    rules = windows.settings_of(context.workspace)
+    most = rules["window_lines_max"]
+    if not most:
+        return ""
+    shown = windows.contents_of(context.actor, context.workspace, held(context))
+    order = sorted(shown, key=lambda one: (one.window in fresh, one.window.shown_step))
+    sizes = [(one.window.number, one.size) for one in order]
+    total = sum(lines for _, lines in sizes)
+    old = [one for one in sizes if one[0] not in {window.number for window in fresh}]
+    newest = total - sum(lines for _, lines in old)
+    if total <= most:
+        return ""
+    if rules["evict"] != "lru" or newest > most:
         raise CommandError(
-            "INVALID_SYNTAX",
-            f"#{window.number} is a {window.kind}; only a window on a text takes a label.",
-            hint=f"→ open #{window.number} keep",
+            "LIMIT_EXCEEDED",
+            f"The windows would have {total:,} lines; at most {most:,} are allowed.",
+            hint="→ hide those that you no longer need, or open fewer lines",
         )
-    window.label = label or window.label
-    return Reply(f"✓ opened {title_of(context, window)}", items=items_of(window))
+    gone = to_evict([*old, (0, newest)], most)
+    for one in shown:
+        if one.window.number in gone:
+            hide_window(context, one.window)
+    context.asides.append((f"→ hide {numbered(gone)}", f"more than {most:,} lines in windows"))
+    return f"\n  hidden {numbered(gone)}: more than {most:,} lines"
 
 
-def _named(context: Context, ref: RefField) -> Window:
-    if ref.kind == "window":
-        return get_window(context, int(ref.id))
-    return get_stash(context, ref.name or ref.id)
+# Windows on lines of a node: they share no line.
 
 
-def _on_node(context: Context, args: Open) -> Window:
-    if args.ref.kind in ("branch", "range", "tree"):
-        raise CommandError(
-            "INVALID_SYNTAX",
-            "A window shows one node or lines of it.",
-            hint="open its nodes one by one, or → view the whole of it",
-        )
-    node = get_node(context, args.ref, slices=True)
-    if node.text == "":
-        raise CommandError("REJECTED", f"[{node.local_id}] has no text.", hint="open another node")
-    lines = _range(node, args)
+def place_window(
+    context: Context,
+    node: Node,
+    lines: Lines,
+    *,
+    keep: bool = False,
+    place: str = "",
+    hit: tuple[str, float] | None = None,
+) -> Window:
+    """The window that shows those lines from now on: one that shows some of them already, one
+    that was hidden and shows just these, or a new one. `hit`: the query whose hit is there, and
+    its score."""
+    catch_up(context, node)
     window = _showing(context, node, lines)
     if window is None:
-        window = _new(
+        window = new_window(
             context,
-            kind="node",
+            kind="search" if hit else "node",
             item_id=identity.of_node(node.pk),
             version_seen=node.hash,
             first=lines.first,
             last=lines.last,
+            place=place,
         )
     else:
-        both = lines.with_all([lines_of(window)])
+        before, both = lines_of(window), lines.with_all([lines_of(window)])
+        window.place = place if both == lines else window.place if both == before else ""
         window.first, window.last = both.first, both.last
-    show_window(context, window, keep=args.keep)
+    if hit is not None and window.kind == "search":
+        window.query, window.score = hit
+    show_window(context, window, keep=keep)
     return window
 
 
-def _range(node: Node, args: Open) -> Lines:
-    """The lines of the text that the slice of a ref names; all of them without one."""
-    if args.ref.slice is None:
-        return Lines(1, node.text.count("\n") + 1)
-    try:
-        cut = get(node.text, args.ref.slice)
-    except ParseError as bad:
-        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-    if cut.last < cut.first:
-        raise not_found(f"That part of [{node.local_id}]", f"→ view {node.local_id} full")
-    return Lines(cut.first, cut.last)
+def node_of(window: Window) -> Node | None:
+    """The version whose lines a window shows; None where it shows something else."""
+    key = identity.node_id(window.item_id or 0) if window.kind in windows.LENSES else None
+    return lookup.rows().filter(pk=key).first() if key is not None else None
+
+
+def catch_up(context: Context, node: Node) -> None:
+    """Brings live windows on the slot of a node to the version that they show by now, so that
+    they share no line with what is opened."""
+    rows = [one for one in held(context) if is_lens(one) and one.is_live]
+    shown = {one.pk: one for one in lookup.rows().filter(pk__in=[row.item_id for row in rows])}
+    for one in rows:
+        old = shown.get(one.item_id or 0)
+        if old is not None and old.slot_id == node.slot_id:
+            newest = lookup.selected_version(old.slot_id, context.workspace) or old
+            move_window(context, one, newest, followed(old, newest, lines_of(one)))
+
+
+def move_window(context: Context, window: Window, node: Node, lines: Lines) -> None:
+    """Makes a window show lines of a node, which it has seen then."""
+    seen = (identity.of_node(node.pk), node.hash, lines.first, lines.last)
+    if seen != (window.item_id, window.version_seen, window.first, window.last):
+        window.item_id, window.version_seen, window.first, window.last = seen
+        note_change(context, window)
 
 
 def _showing(context: Context, node: Node, lines: Lines) -> Window | None:
     """The window that shows one of the lines already, or hidden just these."""
-    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, kind="node")
-    found = list(rows.filter(item=identity.of_node(node.pk)).order_by("number"))
-    overlapping = [one for one in found if one.is_visible and lines_of(one).overlaps(lines)]
-    same = [one for one in found if lines_of(one) == lines]
-    return next(iter([*overlapping, *same]), None)
+    item = identity.of_node(node.pk)
+    seen = [one for one in held(context) if is_lens(one) and one.item_id == item]
+    overlapping = [one for one in seen if lines_of(one).overlaps(lines)]
+    if overlapping:
+        return min(overlapping, key=lambda one: one.number)
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
+    hidden = rows.filter(kind__in=windows.LENSES, item=item, form="").order_by("number")
+    return next((known(context, one) for one in hidden if lines_of(one) == lines), None)
 
 
 def show_window(context: Context, window: Window, *, keep: bool = False) -> None:
     """Shows a window; what it and other visible ones of the same node both hold is in it alone."""
     if not window.is_visible:
         _demand_room(context)
+    window.shown_step = next_step(context)
     if window._state.adding:  # of this line: it begins with the turn
-        window.is_kept = keep
+        window.is_kept = window.is_kept or keep
     else:
-        _set(context, window, state_of(window).shown(in_turn=bool(context.turn), keep=keep))
-    if window.kind != "node":
-        return
-    rest = windows.visible(context.workspace).filter(kind="node", item=window.item_id)
-    others = [one for one in rest if one.pk != window.pk]
+        set_state(context, window, state_of(window).shown(in_turn=bool(context.turn), keep=keep))
+    if is_lens(window):
+        merge_into(context, window)
+
+
+def merge_into(context: Context, window: Window) -> None:
+    """Closes the other visible windows on the same node that share a line with a window, which
+    gets their lines."""
+    others = [one for one in held(context) if one is not window and is_lens(one)]
+    others = [one for one in others if one.item_id == window.item_id]
     while found := [one for one in others if lines_of(one).overlaps(lines_of(window))]:
         merged = lines_of(window).with_all(map(lines_of, found))
+        if merged != lines_of(window):
+            window.place = ""
         window.first, window.last = merged.first, merged.last
         window.is_kept = window.is_kept or any(one.is_kept for one in found)
         window.label = window.label or next((one.label for one in found if one.label), "")
         others = [one for one in others if one not in found]
         for one in found:
-            _set(context, one, state_of(one).closed())
+            if one._state.adding:
+                one.is_visible, one.is_closed = False, True
+            else:
+                set_state(context, one, state_of(one).closed())
 
 
 def items_of(window: Window) -> tuple[int, ...]:
@@ -186,147 +245,30 @@ def items_of(window: Window) -> tuple[int, ...]:
 
 def title_of(context: Context, window: Window) -> str:
     """`#4 [a7x2] lines 1–3 · keep`."""
-    kept = " · keep" if window.is_kept else ""
-    return f"#{window.number} {windows.name_of(window, context.tree)}{kept}"
+    marks = marks_of(window)
+    named = f"#{window.number} {windows.name_of(window, context.tree)}"
+    return f"{named} · {marks}" if marks else named
 
 
-# -- hide, show, close
+def marks_of(window: Window) -> str:
+    """`keep · live · pad 3 · via supports`: how a window is shown."""
+    marks = [
+        "keep" if window.is_kept else "",
+        "live" if window.is_live else "",
+        f"pad {window.pad}" if window.pad else "",
+        f"via {window.via}" if window.via else "",
+    ]
+    return " · ".join(one for one in marks if one)
 
 
-class Named(Args):
-    """Windows by their numbers."""
-
-    windows: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("window",))]
-
-
-class Labelled(Args):
-    """Windows by their label."""
-
-    label: Annotated[str, Written("option", key="label", value="quoted")]
-
-
-class All(Args):
-    """All windows."""
-
-    all: Annotated[str, Written("word", lead="all")]
-
-
-Change = Callable[[Context, Window], None]
-
-
-def _hide(context: Context, window: Window) -> None:
-    _set(context, window, state_of(window).hidden())
+def hide_window(context: Context, window: Window) -> None:
+    """Hides a window with the step of the line."""
+    set_state(context, window, state_of(window).hidden())
 
 
 def close_window(context: Context, window: Window) -> None:
     """Closes a window with the step of the line."""
-    _set(context, window, state_of(window).closed())
-
-
-def _each(context: Context, found: Iterable[Window], word: str, change: Change) -> Reply:
-    """Changes the windows; NOT_FOUND where there are none."""
-    numbers = []
-    items: list[int] = []
-    for window in found:
-        if not window.is_closed:  # another one of the line may have taken it in
-            change(context, window)
-            numbers.append(window.number)
-            items += items_of(window)
-    if not numbers:
-        raise not_found("A window for this", "→ memory windows lists what is open")
-    return Reply(f"✓ {word} {_numbered(numbers)}", items=tuple(dict.fromkeys(items)))
-
-
-def _numbered(numbers: Sequence[int]) -> str:
-    return " ".join(f"#{one}" for one in numbers)
-
-
-def _by_number(context: Context, args: Named, word: str, change: Change) -> Reply:
-    wanted = list(dict.fromkeys(int(ref.id) for ref in args.windows))
-    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number__in=wanted)
-    found = {one.number: one for one in rows.order_by("number")}
-    missing = [one for one in wanted if one not in found]
-    if not found:
-        raise not_found(_numbered(missing), "→ memory windows lists what is open")
-    reply = _each(context, (found[one] for one in wanted if one in found), word, change)
-    more = f" · not found {_numbered(missing)}" if missing else ""
-    return Reply(f"{reply.text}{more}", items=reply.items)
-
-
-def _labelled(context: Context, label: str) -> list[Window]:
-    rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
-    found = rows.filter(kind__in=("node", "stash"), label__iexact=label).order_by()
-    return windows.by_number(found)
-
-
-def _visible(context: Context) -> list[Window]:
-    return windows.by_number(windows.visible(context.workspace))
-
-
-@command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def hide(context: Context, args: Named) -> Reply:
-    """Hides windows: they are not sent to you again until you show them."""
-    return _by_number(context, args, "hidden", _hide)
-
-
-@command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def hide_labelled(context: Context, args: Labelled) -> Reply:
-    """Hides the windows with a label."""
-    seen = [one for one in _labelled(context, args.label) if one.is_visible]
-    return _each(context, seen, "hidden", _hide)
-
-
-@command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def hide_all(context: Context, args: All) -> Reply:
-    """Hides all windows."""
-    return _each(context, _visible(context), "hidden", _hide)
-
-
-@command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
-def show(context: Context, args: Named) -> Reply:
-    """Shows hidden windows again, as they were; also results of earlier turns."""
-    return _by_number(context, args, "shown", show_window)
-
-
-@command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
-def show_labelled(context: Context, args: Labelled) -> Reply:
-    """Shows the windows with a label."""
-    return _each(context, _labelled(context, args.label), "shown", show_window)
-
-
-@command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def close(context: Context, args: Named) -> Reply:
-    """Closes windows for good."""
-    return _by_number(context, args, "closed", close_window)
-
-
-@command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def close_labelled(context: Context, args: Labelled) -> Reply:
-    """Closes the windows with a label."""
-    return _each(context, _labelled(context, args.label), "closed", close_window)
-
-
-@command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def close_all(context: Context, args: All) -> Reply:
-    """Closes all visible windows."""
-    return _each(context, _visible(context), "closed", close_window)
-
-
-class Drop(Args):
-    """A node that is pinned, or a stash."""
-
-    ref: Annotated[RefField, Written("ref")]
-
-
-@command("drop", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def drop(context: Context, args: Drop) -> Reply:
-    """Closes the windows on a node, or a stash: `drop a7x2`, `drop stash:"label"`."""
-    if args.ref.kind in ("window", "stash"):
-        return _each(context, [_named(context, args.ref)], "closed", close_window)
-    node = get_node(context, args.ref)
-    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, kind="node")
-    found = rows.filter(item=identity.of_node(node.pk)).order_by("number")
-    return _each(context, found, "closed", close_window)
+    set_state(context, window, state_of(window).closed())
 
 
 # -- what a turn does to them

@@ -420,8 +420,9 @@ def write(verb: str, form: Form, values: Mapping[str, object], because: str = ""
 
 
 def _best(failures: list[tuple[bool, int, ParseError]]) -> ParseError:
-    """What to say where no form reads a line: a limit, else what was followed furthest."""
-    return max(failures, key=lambda failure: failure[:2])[2]
+    """What to say where no form reads a line: a limit, else what was followed furthest, and of
+    several the last form, which is the common one."""
+    return max(reversed(failures), key=lambda failure: failure[:2])[2]
 
 
 def _demand_size(line: str) -> None:

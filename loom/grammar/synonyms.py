@@ -13,9 +13,11 @@ HARMLESS: Final = frozenset(
 
 
 # Verbs whose answer is a result window: they may also be in marks (docs/model.md §5).
-LOOKS: Final = frozenset("view list tree compare find graph help budget memory check todo".split())
+LOOKS: Final = frozenset(
+    "view list tree compare find graph help budget memory check todo augment".split()
+)
 # Literal words of these verbs with which a line changes something.
-CHANGING: Final = ("reset", "clear", "extend", "add", "note")
+CHANGING: Final = ("reset", "clear", "extend", "add", "note", "store", "open")
 # Verbs of one item that name several as several lines: `view a7x2 and b3k9`.
 ONE_BY_ONE: Final = frozenset(
     "view list tree tag untag bookmark unbookmark restore include exclude".split()

@@ -12,6 +12,7 @@ from loom.models.events import Event, Receipt, Step, StepItem, Stream
 from loom.models.generations import (
     ENDED_TURN,
     OPEN_TURN,
+    SUMMARY,
     Call,
     Generation,
     Import,
@@ -31,6 +32,7 @@ from loom.models.groves import (
     UserSession,
 )
 from loom.models.trees import (
+    ORDER,
     BranchSettings,
     Image,
     Item,
@@ -47,7 +49,9 @@ from loom.rules.identity import ORDINAL_BITS
 __all__ = [
     "ENDED_TURN",
     "OPEN_TURN",
+    "ORDER",
     "ORDINAL_BITS",
+    "SUMMARY",
     "ApiKey",
     "BranchSettings",
     "Call",

@@ -103,6 +103,9 @@ class Call(PublicIdentity):
         return self.uid
 
 
+SUMMARY = -1  # the `round` of a generation that becomes the summary of its point
+
+
 class Generation(PublicIdentity):
     """One streamed answer. Its row holds what was shown, so nothing shown is lost; once it has
     become a node, the node alone holds it. Read it as `shown`."""
@@ -118,6 +121,8 @@ class Generation(PublicIdentity):
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
     index = models.IntegerField()
+    # The newest node of the tree when it was asked for, by its ordinal.
+    after = models.BigIntegerField(null=True)
     tokens = models.IntegerField(null=True)
     temperature = models.FloatField(null=True)
     settings = models.JSONField(default=dict)  # samplers, as loom.rules.samplers names them

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from loom.models.base import PublicIdentity
 from loom.rules.permissions import Scope
@@ -27,6 +28,11 @@ class User(AbstractUser):
     def likes(self) -> Preferences:
         """How this person wants the page."""
         return read(self.preferences)
+
+    @property
+    def reader(self) -> str:
+        """A name for what a browser keeps of what this person reads; it says nothing of them."""
+        return salted_hmac("loom.reader", str(self.pk)).hexdigest()[:16]
 
     def __str__(self) -> str:
         return self.display_name or self.username

@@ -4,6 +4,7 @@ from django.db import models
 
 from loom.models.base import PublicIdentity
 from loom.models.groves import Grove, Participant
+from loom.rules.identity import ORDINAL_BITS, PLACE_BITS
 
 # A node's id is its tree's id and its ordinal in one number (`loom.rules.identity`), so
 # that a tree lies together on disk, order of id is order of creation, and a slot can name itself
@@ -39,6 +40,16 @@ class Tree(PublicIdentity):
         return self.title or self.uid
 
 
+# The order of siblings: `place`, else by the ordinal, as loom.rules.identity.place_of. Written
+# without parameters, so that both databases find the index.
+ORDER = models.Func(
+    "place",
+    "id",
+    template=f"COALESCE(%(expressions)s & {(1 << ORDINAL_BITS) - 1} << {PLACE_BITS})",
+    output_field=models.BigIntegerField(),
+)
+
+
 class Node(models.Model):
     """One version of one slot. Content, author, place and hash never change once written.
 
@@ -67,6 +78,8 @@ class Node(models.Model):
     generation_uid = models.CharField(max_length=32, blank=True)
     finish = models.CharField(max_length=80, default="complete")
     created_at = models.DateTimeField()
+    # Where it is among its siblings, if that is not by its id (loom.rules.identity.place_of).
+    place = models.BigIntegerField(null=True)
     # An import of our own JSON keeps the foreign proof: its author and call ids.
     proof_author = models.CharField(max_length=64, blank=True)
     imported = models.JSONField(null=True)
@@ -88,7 +101,10 @@ class Node(models.Model):
             models.Index(fields=["slot", "id"], name="node_versions"),
             # Slots that are seen below a slot: counted without reading a node.
             models.Index(
-                fields=["parent_slot", "kind", "id"],
+                "parent_slot",
+                "kind",
+                ORDER,
+                "id",
                 condition=models.Q(pruned=False, slot=models.F("id")),
                 name="node_seen_below",
             ),

@@ -19,6 +19,8 @@ class Workspace(PublicIdentity):
     steps_made = models.IntegerField(default=0)
     checkpoint = models.IntegerField(default=0)
     outline = models.JSONField(default=dict)  # as loom.queries.workspaces.outline_of reads it
+    augments = models.JSONField(default=dict)  # {loaded, pinned}: ids of documents
+    settings = models.JSONField(default=dict)  # of its windows, see loom.queries.windows
     made_at = models.DateTimeField(auto_now_add=True)
     # Up to which event of the tree its person has looked, and when; None: never.
     seen_seq = models.BigIntegerField(default=0)
@@ -102,17 +104,19 @@ class Saved(PublicIdentity):
 
 
 class Window(models.Model):
-    """What a participant keeps in view, `#number`: lines of a node, the result of a line of a
-    turn, or a stash. Its states are those of `loom.rules.windows`; a closed one stays as a row.
+    """What a participant keeps in view, `#number`: lines of a node (also a hit of a search), a
+    branch or range of nodes, a tree's outline, the result of a line of a turn, or a stash. Its
+    states are those of `loom.rules.windows`; a closed one stays as a row.
 
-    A node never changes, so its row says which version was seen. The text of a result is in its
-    step; of a stash it is `text`. `step` is the line that opened the window.
+    A node never changes, so its row says which version was seen; of a branch or range `nodes`
+    are the ids of those seen. The text of a result is in its step; of a stash it is `text`.
+    `step` is the line that opened the window.
     """
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="windows")
     number = models.IntegerField()
-    kind = models.CharField(max_length=8)  # node, result or stash
+    kind = models.CharField(max_length=8)  # node, search, branch, range, tree, result or stash
     step = models.ForeignKey(
         "loom.Step", models.CASCADE, null=True, related_name="+", db_index=False
     )
@@ -128,6 +132,16 @@ class Window(models.Model):
     is_extended = models.BooleanField(default=False)
     is_closed = models.BooleanField(default=False)
     opened_at = models.DateTimeField()
+    form = models.CharField(max_length=8, blank=True)  # diff, of a node; prose, of several
+    place = models.CharField(max_length=200, blank=True)  # §motive, head:200: how lines were named
+    pad = models.SmallIntegerField(default=0)  # lines around them that it does not own
+    is_live = models.BooleanField(default=False)  # it follows the current version
+    query = models.CharField(max_length=500, blank=True)  # of the search whose hit it is
+    score = models.FloatField(null=True)  # from 0 to 1, of the best hit
+    via = models.CharField(max_length=40, blank=True)  # the link type that led there
+    parent_number = models.IntegerField(default=0)  # from which window; 0: from none
+    nodes = models.JSONField(default=list)  # row ids
+    shown_step = models.IntegerField(default=0)  # the number of the step that last showed it
 
     class Meta:
         ordering = ["number"]

@@ -29,6 +29,7 @@ from loom.queries.lookup import withheld
 from loom.rules import documents, identity
 from loom.rules.documents import Section, unpacked
 from loom.rules.errors import not_found
+from loom.rules.lore import FENCE, Entry, entry_of
 
 CHUNK = 500  # updates that are read at once
 WITHHELD = "(left out of what models are sent)"
@@ -142,6 +143,22 @@ def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Shown
             found.append((times, Shown(row.document, row, text, 1, text.count("\n") + 1)))
     found.sort(key=lambda one: -one[0])
     return [shown for _, shown in found[:limit]]
+
+
+MOST_LORE = 500  # documents of a tree that are looked through for keys
+
+
+def lore_of(actor: Actor, tree: Tree) -> tuple[Entry, ...]:
+    """The entries of lore of a tree: the documents that are linked to it or to a node of it, that
+    the actor may read, and whose front matter names keys. One query."""
+    among = access.linked_to(tree, documents_for(actor, tree)).order_by()
+    rows = Revision.objects.filter(number=F("document__revision"), document__in=among)
+    rows = rows.filter(content__text__startswith=FENCE).select_related("document", "content")
+    found = (
+        entry_of(row.document.uid, row.document.title, row.content.text)
+        for row in rows.order_by()[:MOST_LORE]
+    )
+    return tuple(one for one in found if one is not None)
 
 
 def revisions(document: Document) -> QuerySet[Revision]:

@@ -10,7 +10,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce, Length
 
 from loom.access import Actor
-from loom.models import ORDINAL_BITS, Event, Node, Stream, Tree, VersionChoice, Workspace
+from loom.models import ORDER, ORDINAL_BITS, Event, Node, Stream, Tree, VersionChoice, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import path_ids
 from loom.queries.node_bodies import with_texts
@@ -166,7 +166,8 @@ def sight(
     slots = [slot for slot, _ in path_ids(actor, tree, None, node)][1:]
     shown = slots[-PAGE:]
     below = Node.objects.filter(parent_slot=node.slot_id, kind="text", slot_id=F("id"))
-    found = below.filter(pk__lte=at.last).order_by("id").values_list("pk", "local_id", "pruned")
+    below = below.filter(pk__lte=at.last).order_by(ORDER, "id")
+    found = below.values_list("pk", "local_id", "pruned")
     open_slots = [pk for pk, name, gone in found if not at.flag(name, "pruned", gone)]
     selected = _selected([*shown, *open_slots[:MOST_BELOW]], workspace, at)
     if node.slot_id in selected:

@@ -9,6 +9,7 @@ from django.db.models import F, QuerySet
 
 from loom.access import Actor
 from loom.models import (
+    ORDER,
     ORDINAL_BITS,
     BranchSettings,
     Node,
@@ -132,8 +133,10 @@ def version_above(node: Node, workspace: Workspace | None) -> Node | None:
 
 
 def slots_below(slot_id: int, *, pruned: bool = False) -> QuerySet[Node]:
-    """First versions of the text slots below a slot; pruned ones only if asked for."""
+    """First versions of the text slots below a slot in the order of siblings; pruned ones only if
+    asked for."""
     below = rows().filter(parent_slot=slot_id, kind="text", slot_id=F("id"))
+    below = below.annotate(order=ORDER).order_by("order", "id")
     return below if pruned else below.filter(pruned=False)
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -212,7 +213,7 @@ NEAR = f"""near(slot) AS (
             AND b.parent_slot_id IN (SELECT slot FROM own)
     )
     SELECT v.id, v.local_id, v.slot_id, v.parent_slot_id, v.kind, v.hash,
-        v.parent_hash, v.version_pruned, s.pruned, s.resolved_at IS NOT NULL{{more}}
+        v.parent_hash, v.version_pruned, s.pruned, s.resolved_at IS NOT NULL, s.place{{more}}
     FROM near JOIN loom_node v ON v.slot_id = near.slot JOIN loom_node s ON s.id = near.slot
 """
 _AROUND = """
@@ -298,6 +299,7 @@ class Near(NamedTuple):
     version_pruned: bool
     is_pruned: bool
     is_resolved: bool
+    place: int  # of its slot among its siblings
 
 
 class Note(NamedTuple):
@@ -368,11 +370,19 @@ class Around:
         if rows is None:
             rows = fetch(_AROUND.format(slots=listed(slots), near=NEAR.format(more="")))
         for found in rows:
-            near = Near._make((*found[:7], *map(bool, found[7:10])))
+            place = identity.place_of(found[2], found[10])
+            near = Near._make((*found[:7], *map(bool, found[7:10]), place))
             self.by_id[near.id] = near
             self.versions[near.slot_id].append(near)
             if near.id == near.slot_id and near.parent_slot_id is not None:
                 self.below[near.parent_slot_id].append(near)
+        for beside in self.below.values():
+            beside.sort(key=attrgetter("place", "id"))
+
+    @property
+    def places(self) -> dict[int, int]:
+        """The places of the slots among their siblings."""
+        return {slot: versions[0].place for slot, versions in self.versions.items()}
 
     def newest(self, slot: int) -> Near:
         """The newest version that is not pruned, else the newest."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -19,6 +20,7 @@ from loom.models import Node, Participant, Tree, Workspace
 from loom.queries.lookup import NEAREST, ONLY_WAY, hidden_by, root_of, selected_sql
 from loom.queries.node_context import NEAR, Around, Spot
 from loom.queries.node_rows import NodeRow, fetch, in_utc, listed
+from loom.rules.identity import LAST_PLACE, place_asked
 from loom.rules.samplers import written
 
 MOST_LOOKED_AT = 8  # nodes, to find a first text
@@ -38,11 +40,12 @@ _PAGE = """
     ), own(slot, above) AS (
         SELECT slot, above FROM path WHERE depth > (SELECT MAX(depth) FROM path) - %s
     ), {near}
-    UNION ALL SELECT version, '', slot, above, '', '', '', FALSE, FALSE, FALSE, 'path', depth
+    UNION ALL SELECT version, '', slot, above, '', '', '', FALSE, FALSE, FALSE, NULL, 'path', depth
         FROM path
-    UNION ALL SELECT slot, '', slot, above, '', '', '', FALSE, TRUE, FALSE, 'hidden', depth
+    UNION ALL SELECT slot, '', slot, above, '', '', '', FALSE, TRUE, FALSE, NULL, 'hidden', depth
         FROM up WHERE pruned
-    UNION ALL SELECT b.id, '', b.id, b.parent_slot_id, '', '', '', FALSE, FALSE, FALSE, 'below', (
+    UNION ALL SELECT b.id, '', b.id, b.parent_slot_id, '', '', '', FALSE, FALSE, FALSE, NULL,
+            'below', (
             SELECT COUNT(*) FROM loom_node n WHERE n.parent_slot_id = b.id AND n.kind = 'text'
             AND n.slot_id = n.id AND NOT n.pruned
         ) FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text' AND b.parent_slot_id = (
@@ -143,14 +146,14 @@ def _way(start: _Start, workspace: Workspace, most: int) -> tuple[Way, int | Non
         near=NEAR.format(more=", '', 0"),
     )
     rows = fetch(sql, [*start.ways, start.top, *params, NEAREST, most])
-    near = sorted(row for row in rows if not row[10])
-    path = sorted((row[11], row[0], row[2], row[3]) for row in rows if row[10] == "path")
-    hidden = sorted((row[11], row[3]) for row in rows if row[10] == "hidden")
+    near = sorted((row for row in rows if not row[11]), key=itemgetter(0))
+    path = sorted((row[12], row[0], row[2], row[3]) for row in rows if row[11] == "path")
+    hidden = sorted((row[12], row[3]) for row in rows if row[11] == "hidden")
     way = Way(
         path=[Spot(version, slot) for _, version, slot, _ in path],
         around=Around((), near),
         has_root=path[0][3] is None,
-        children={row[0]: row[11] for row in rows if row[10] == "below"},
+        children={row[0]: row[12] for row in rows if row[11] == "below"},
     )
     return way, hidden[0][1] if hidden else None
 
@@ -170,7 +173,7 @@ _CANDIDATES = """
         CASE WHEN g.status = 'queued' AND found.role = 0 THEN (
             SELECT COUNT(*) FROM loom_generation w WHERE w.lane = g.lane AND w.ended_at IS NULL
             AND w.status = 'queued' AND (w.rank < g.rank OR (w.rank = g.rank AND w.id < g.id))
-        ) ELSE 0 END, found.role, found.depth
+        ) ELSE 0 END, g.after, found.role, found.depth
     FROM (
         SELECT id, 0 AS role, 0 AS depth FROM loom_generation WHERE node_id IN ({slots})
         UNION ALL SELECT id, 0, 0 FROM loom_generation
@@ -181,7 +184,7 @@ _CANDIDATES = """
             SELECT g.id, n.depth FROM loom_generation g JOIN loom_node n ON n.id = g.point_id
             JOIN loom_participant p ON p.id = g.participant_id
             WHERE g.point_id IN ({path}) AND g.asked_by_id = %s AND g.turn_id IS NULL
-            AND p.archived_at IS NULL ORDER BY n.depth DESC, g.id DESC LIMIT {most}
+            AND g.round = 0 AND p.archived_at IS NULL ORDER BY n.depth DESC, g.id DESC LIMIT {most}
         ) asked
     ) found JOIN loom_generation g ON g.id = found.id
     JOIN loom_participant p ON p.id = g.participant_id
@@ -211,6 +214,13 @@ class Candidate(NamedTuple):
     at: str
     batch: str
     before: int
+    after: int | None
+
+    @property
+    def place(self) -> int:
+        """Where its node is, or will be, among its siblings."""
+        place = place_asked(self.after, self.pk)
+        return LAST_PLACE if place is None else place
 
     @property
     def created_at(self) -> datetime:
@@ -282,14 +292,14 @@ def candidates_of(
     who = by.pk if by is not None else 0
     rows = fetch(sql, [since, who, *near, who])
     found = Candidates()
-    for row in sorted(row for row in rows if row[18] == 0):
-        one = Candidate._make(row[:18])
+    for row in sorted((row for row in rows if row[19] == 0), key=itemgetter(0)):
+        one = Candidate._make(row[:19])
         if one.node_id is not None:
             found.begun[one.node_id] = one
         else:
             (found.coming if one.is_coming else found.lost).append(one)
-    asked = sorted((row for row in rows if row[18] == 1), key=lambda row: (-row[19], -row[0]))
-    found.asked_at, found.asked = _asked([Candidate._make(row[:18]) for row in asked])
+    asked = sorted((row for row in rows if row[19] == 1), key=lambda row: (-row[20], -row[0]))
+    found.asked_at, found.asked = _asked([Candidate._make(row[:19]) for row in asked])
     return found
 
 

@@ -11,7 +11,7 @@ from loom.queries import lookup
 from loom.queries.lookup import hides, path_ids, selected_versions
 from loom.queries.node_context import Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.workspaces import outline
+from loom.queries.outline import outline
 from loom.rules.errors import not_found
 from loom.rules.images import hashes_in
 

@@ -24,7 +24,7 @@ from loom.models import (
 from loom.queries import lookup
 from loom.queries.node_rows import EXCLUDED, PRUNED, VERSION_PRUNED, fetch, flag_bits, walked
 from loom.rules import identity
-from loom.rules.identity import instant
+from loom.rules.identity import instant, place_of
 
 
 def browsers_of(user: User) -> "QuerySet[UserSession]":
@@ -246,11 +246,13 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
     (a parent is the first version of the slot above; the root has null).
 
     `flags` are bits: 1 pruned, 2 excluded, 4 sandbox (of the slot), 8 this version pruned,
-    16 resolved. `seq` is read first: events after it bring the columns up to date.
+    16 resolved. `orders` are [parent, [children]] where siblings are in another order than that of
+    creation. `seq` is read first: events after it bring the columns up to date.
     """
     seq = heads_of(tree)[0]
     sql = f"""SELECT v.id, v.local_id, v.parent_slot_id, v.slot_id, v.kind, v.author_id,
-        {flag_bits("v")}, v.length FROM loom_node v WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
+        {flag_bits("v")}, v.length, v.place
+        FROM loom_node v WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
     rows = fetch(sql, _span(tree))
     index = {row[0]: place for place, row in enumerate(rows)}
     authors, participants = _participants([row[5] for row in rows])
@@ -267,7 +269,19 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
             for row in rows
         ],
         "lengths": [row[7] for row in rows],
+        "orders": _orders(rows, index),
     }
+
+
+def _orders(rows: Sequence[Sequence[Any]], index: dict[int, int]) -> list[tuple[int, list[int]]]:
+    """The children of each node of which one was asked for before another and added after it."""
+    placed = {row[2] for row in rows if row[8] is not None}
+    below: dict[int, list[tuple[int, int]]] = {parent: [] for parent in placed}
+    for row in rows if placed else ():
+        if row[2] in below and row[3] == row[0] and row[4] == "text":
+            below[row[2]].append((place_of(row[0], row[8]), index[row[0]]))
+    found = {parent: [at for _, at in sorted(places)] for parent, places in below.items()}
+    return [(index[parent], ats) for parent, ats in found.items() if ats != sorted(ats)]
 
 
 def heads_of(tree: Tree) -> tuple[int, int]:

@@ -13,8 +13,8 @@ import tiktoken
 from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 
-from loom.access import Actor
-from loom.models import Generation, Grove, Node, Participant, Purse, Tree, Workspace
+from loom.access import Actor, linked_to
+from loom.models import Document, Generation, Grove, Node, Participant, Purse, Tree, Workspace
 from loom.queries.lookup import path_ids, path_of
 from loom.queries.node_rows import fetch, listed
 from loom.rules import prices as table
@@ -112,7 +112,8 @@ def path_tokens(actor: Actor, tree: Tree, workspace: Workspace | None, node: Nod
     English and too many rather than too few for other scripts. With memory and author's note."""
     ids = [version for _, version in path_ids(actor, tree, workspace, node)]
     added = len((tree.memory + tree.author_note).encode())
-    return -(-(bytes_of(ids) + added) // 4)
+    lore = tree.lore_budget if linked_to(tree, Document.objects.all()).exists() else 0
+    return -(-(bytes_of(ids) + added) // 4) + lore
 
 
 def bytes_of(nodes: Iterable[int]) -> int:

@@ -1,10 +1,9 @@
 """Workspaces and turns as the API shows them: position, versions, drafts, rounds."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Length
@@ -12,15 +11,13 @@ from django.utils import timezone
 
 from loom.access import Actor, items_of
 from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
-from loom.models import Draft, Generation, Node, Step, Tree, Turn, VersionChoice, Workspace
-from loom.queries import lookup
-from loom.queries.lookup import selected_versions
+from loom.models import Draft, Generation, Node, Step, Turn, VersionChoice, Workspace
+from loom.queries.augments import augments_body
 from loom.queries.news import notifications_of
-from loom.queries.node_bodies import counted_below
-from loom.queries.node_rows import NodeRow, fetch, rows_of, walked
+from loom.queries.outline import outline_of
 from loom.queries.tasks import tasks_of
 from loom.queries.trees import position_of
-from loom.queries.windows import windows_of
+from loom.queries.windows import settings_of, windows_of
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
 from loom.rules.identity import instant
@@ -52,11 +49,6 @@ def text_at(workspace: Workspace, node: Node, kind: str) -> str:
     return rows.values_list("text", flat=True).first() or ""
 
 
-OUTLINE_DEPTH = 2  # levels shown before anything was said
-SIBLINGS = 12  # of a position that an outline is unfolded to
-ANCESTORS = 4  # above it; of more the nearest ones, and how many are left out
-
-
 def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     """The body of docs/model.md §14.3, "Workspaces"; parts that are planned are empty."""
     return {
@@ -69,10 +61,11 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "status": status_of(workspace),
         "windows": windows_of(actor, workspace),
         "tasks": tasks_of(workspace),
-        "augments": [],
+        "augments": augments_body(workspace),
         "outline": outline_of(workspace),
         "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
         "drafts": drafts_of(actor, workspace),
+        "settings": settings_of(workspace),
     }
 
 
@@ -81,154 +74,10 @@ def status_of(workspace: Workspace) -> dict[str, int]:
     return {"checkpoint": workspace.checkpoint, "steps": workspace.steps_made}
 
 
-def outline_of(workspace: Workspace) -> dict[str, Any]:
-    """The state of the outline: folded to `depth`, except for what was `expanded`; the last `query`
-    of find and the local ids of its `hits`."""
-    return {"depth": OUTLINE_DEPTH, "expanded": [], "query": "", "hits": [], **workspace.outline}
-
-
 def versions_of(workspace: Workspace) -> dict[str, str]:
     """The version chosen for each slot, by the local id of the slot."""
     choices = VersionChoice.objects.filter(workspace=workspace)
     return dict(choices.values_list("slot__local_id", "node__local_id"))
-
-
-# The tree as an outline: what is below a slot, down to a depth, with counts.
-
-
-MAX_ROWS = 1000
-
-# Breadth first, so that the deepest lines are left out. Bounded by depth and by rows.
-_DOWN = """
-    WITH RECURSIVE down(slot, above, level) AS (
-        SELECT id, parent_slot_id, 0 FROM loom_node WHERE id = %s
-        UNION ALL
-        SELECT n.id, n.parent_slot_id, down.level + 1 FROM down
-        JOIN loom_node n ON n.parent_slot_id = down.slot AND n.kind = 'text'
-            AND n.slot_id = n.id AND NOT n.pruned
-        WHERE down.level < %s AND {walked}
-    ) SELECT slot, above FROM down LIMIT %s
-"""
-
-
-class Line(NamedTuple):
-    """One line of an outline. `level` from 0; `children` and `annotations` that are seen;
-    `shown` of the children are lines below it; `is_last` among its siblings shown. With
-    `left_out` the line stands for so many nodes, each below the one before."""
-
-    row: NodeRow
-    level: int
-    children: int
-    annotations: int
-    shown: int
-    is_last: bool
-    left_out: int = 0
-
-
-class Outline(NamedTuple):
-    """Lines in reading order; `is_cut` if there are more than `MAX_ROWS`."""
-
-    lines: list[Line]
-    is_cut: bool
-
-
-def outline(
-    actor: Actor,
-    tree: Tree,
-    workspace: Workspace | None,
-    node: Node,
-    *,
-    depth: int = 5,
-    limit: int = MAX_ROWS,
-) -> Outline:
-    """The text slots from `node` down `depth` levels, in order of creation below each other.
-
-    In each slot the selected version; `node` itself in its own. Five queries.
-    """
-    sql = _DOWN.format(walked=walked("down.slot"))
-    found = fetch(sql, [node.slot_id, depth, limit + 1])
-    is_cut = len(found) > limit
-    below: dict[int, list[int]] = defaultdict(list)
-    for slot, above in found[:limit]:
-        if slot != node.slot_id:
-            below[above].append(slot)
-    slots = [slot for slot, _ in found[:limit]]
-    return Outline(_lines(node, workspace, slots, below), is_cut)
-
-
-def _lines(
-    node: Node, workspace: Workspace | None, slots: list[int], below: dict[int, list[int]]
-) -> list[Line]:
-    """Reading order without recursion: a stack of (slot, level, is it the last)."""
-    selected = {slot: key for slot, (key, _) in selected_versions(slots, workspace).items()}
-    selected[node.slot_id] = node.pk
-    rows = {row.slot_id: row for row in rows_of([selected[slot] for slot in slots])}
-    counts = counted_below(slots)
-    lines = []
-    stack = [(node.slot_id, 0, True)]
-    while stack:
-        slot, level, is_last = stack.pop()
-        children = sorted(below[slot])
-        texts, notes = counts.get((slot, "text"), 0), counts.get((slot, "annotation"), 0)
-        lines.append(Line(rows[slot], level, texts, notes, len(children), is_last))
-        for place, child in enumerate(reversed(children)):
-            stack.append((child, level + 1, place == 0))
-    return lines
-
-
-def unfolded(lines: list[Line], path: Sequence[NodeRow], workspace: Workspace) -> list[Line]:
-    """The lines, with those from the deepest node of the path that has one down to its end,
-    which gets its siblings beside it. Nothing is added where the end has a line."""
-    at = {line.row.slot_id: place for place, line in enumerate(lines)}
-    deepest = max((n for n, row in enumerate(path) if row.slot_id in at), default=-1)
-    missing = path[deepest + 1 :]
-    if deepest < 0 or not missing:
-        return lines
-    place = at[path[deepest].slot_id]
-    opened = lines[place]
-    end = place + 1
-    while end < len(lines) and lines[end].level > opened.level:
-        end += 1
-    added = _chain(missing[:-1], opened.level + 1)
-    beside = [
-        row for row in _siblings(missing[-1], path[-2].slot_id, workspace) if row.slot_id not in at
-    ]
-    level = opened.level + 1 + len(added)
-    counts = counted_below([row.slot_id for row in beside])
-    for row in beside:
-        below = counts.get((row.slot_id, "text"), 0)
-        notes = counts.get((row.slot_id, "annotation"), 0)
-        added.append(Line(row, level, below, notes, 0, row is beside[-1]))
-    before = [
-        line._replace(is_last=False) if line.level == opened.level + 1 else line
-        for line in lines[place + 1 : end]
-    ]
-    direct = 1 if missing[:-1] else len(beside)
-    opened = opened._replace(shown=min(opened.shown + direct, opened.children))
-    return [*lines[:place], opened, *before, *added, *lines[end:]]
-
-
-def _chain(above: Sequence[NodeRow], level: int) -> list[Line]:
-    """A line for each of the nodes, each below the one before; of many the last ones."""
-    left_out = len(above) - ANCESTORS if len(above) > ANCESTORS else 0
-    lines = [Line(above[0], level, 0, 0, 0, True, left_out)] if left_out else []
-    counts = counted_below([row.slot_id for row in above[left_out:]])
-    for row in above[left_out:]:
-        below = counts.get((row.slot_id, "text"), 0)
-        notes = counts.get((row.slot_id, "annotation"), 0)
-        lines.append(Line(row, level + len(lines), below, notes, min(below, 1), True))
-    return lines
-
-
-def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[NodeRow]:
-    """The node with those beside it, in their order; of many the ones next to it."""
-    slots = list(lookup.slots_below(parent_slot).values_list("slot_id", flat=True))
-    place = slots.index(here.slot_id) if here.slot_id in slots else len(slots)
-    first = max(0, min(place - SIBLINGS // 2, len(slots) - SIBLINGS))
-    near = [slot for slot in slots[first : first + SIBLINGS] if slot != here.slot_id]
-    found = selected_versions(near, workspace)
-    rows = rows_of([key for key, _ in found.values()])
-    return sorted([*rows, here], key=lambda row: row.slot_id)
 
 
 # Turns as they are shown: what they may use, what they used, and the body of docs/model.md §14.3.

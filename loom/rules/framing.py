@@ -7,6 +7,7 @@ hold lines of both shapes, also behind characters that nobody sees. See docs/mod
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # Whatever a model may take for the start of a line.
 _START = "(?:^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"
@@ -34,10 +35,20 @@ _FRAMES = re.compile(f"({_START}{_UNSEEN})(?={_FRAME})")
 _BOTH = re.compile(f"({_START}{_UNSEEN})(?={_FRAME}|{_HEADER})")
 
 
+SHORT = 4_000  # characters of a text whose escaped form is kept: a path is sent again and again
+
+
 def escaped(text: str) -> str:
     """Somebody's text, with a backslash before what would be a frame or a header at the start
     of a line, whatever unseen characters are in front of it."""
+    return _kept(text) if len(text) <= SHORT else _escaped(text)
+
+
+def _escaped(text: str) -> str:
     return _BOTH.sub(r"\1\\", text)
+
+
+_kept = lru_cache(maxsize=8_192)(_escaped)
 
 
 def frames_escaped(text: str) -> str:

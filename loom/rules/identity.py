@@ -53,6 +53,24 @@ ORDINAL_BITS = 32
 _ORDINAL = (1 << ORDINAL_BITS) - 1
 
 
+# The order of siblings: when they were begun. A text that somebody typed began when it was added,
+# a candidate when it was asked for, in whatever order candidates end.
+PLACE_BITS = 20
+_PLACES = (1 << PLACE_BITS) - 1
+LAST_PLACE = 1 << 62
+
+
+def place_of(node_id: int, place: int | None) -> int:
+    """Where a slot is among its siblings: lower comes first. `place` is what its node stores."""
+    return (node_id & _ORDINAL) << PLACE_BITS if place is None else place
+
+
+def place_asked(after: int | None, generation: int) -> int | None:
+    """The place of a candidate that was asked for when `after` was the ordinal of the tree's newest
+    node; `generation` is its row id. None for those of old, which are where they were added."""
+    return None if after is None else (after << PLACE_BITS) + (generation & _PLACES)
+
+
 def of_node(node_id: int) -> int:
     """The id of a node's item."""
     return node_id
@@ -124,6 +142,7 @@ PAIRS = {
 }
 SYMMETRIC = ("related", "similar", "contrasts")
 STORED = (*PAIRS, *SYMMETRIC)
+LINK_TYPES = tuple(sorted({*STORED, *PAIRS.values()}))  # as they are read from either side
 
 
 def reverse_of(name: str) -> str:

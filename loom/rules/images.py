@@ -42,6 +42,12 @@ def described(text: str) -> str:
     return replaced(text, lambda alt, _sha256: f"[image: {alt}]" if alt else "[image]")
 
 
+def beginning(text: str, most: int) -> str:
+    """The first words of a text on one line, at most `most` characters, with what its images show
+    in place of them."""
+    return " ".join(described(text[: most * 2 + 1200]).split())[:most]
+
+
 def replaced(text: str, make: Callable[[str, str], str]) -> str:
     """The text with what `make` returns, given the description and the hash, for each image."""
     return _REF.sub(lambda found: make(found[1], found[2]), text) if SIGN in text else text

@@ -29,6 +29,7 @@ MOVES = (
 )
 ACTIONS = (
     Action("command", "Mod+k", "any"),
+    Action("find", "Mod+f", "any"),
     Action("keys", "?"),
     Action("send", "Mod+Enter", "any"),
     Action("stop", "Escape", "any"),
@@ -48,6 +49,9 @@ ACTIONS = (
     Action("bookmark", "b"),
     Action("prune", "x"),
     Action("split", "s"),
+    Action("pin", "p"),
+    Action("open", "o"),
+    Action("stash", "S"),
     Action("compare", "c"),
     Action("more", "."),
     Action("focus", "f"),

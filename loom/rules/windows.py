@@ -1,4 +1,4 @@
-"""What a participant keeps in view: the state of a window, and ranges of lines. Pure.
+"""What a participant keeps in view: the state of a window, its lines, and how they are shown. Pure.
 
 See docs/model.md §3. A window is visible or hidden until it is closed. One that is kept stays;
 any other is hidden at the end of the turn in which it was opened, or of the next turn where it
@@ -6,13 +6,22 @@ was opened between turns. `show`, or its number in the answer, extends it by one
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from loom.rules.errors import CommandError
 
 MOST_VISIBLE = 40  # windows of one workspace
 MOST_STASHED = 200
+MOST_PAD = 10  # lines around a window that it does not own
+MOST_WITH = 10  # linked items that are opened along
+MOST_NODES = 200  # of a branch or range, the last ones
+WARNED = 350  # lines of all windows; STATUS warns from one more on
+LARGE = 200  # lines of a text, above which a reply says how many it has
+# Of a grove or a workspace. `window_lines_max` 0: no limit, STATUS only warns. `auto_open`: what
+# the request of a turn names is opened for the turn.
+SETTINGS: dict[str, Any] = {"window_lines_max": 0, "evict": "", "auto_open": False}
 _NUMBER = re.compile(r"(?<![\w#&])#([1-9][0-9]{0,8})(?![\w-])")
 
 
@@ -68,6 +77,108 @@ class Lines:
         """The range from the first to the last line of all of them."""
         every = [self, *others]
         return Lines(min(one.first for one in every), max(one.last for one in every))
+
+
+class Span(NamedTuple):
+    """A change of a text: its lines `first` to `last` became `now` lines. `last` is one less than
+    `first` where lines were only added."""
+
+    first: int
+    last: int
+    now: int
+
+    def moved(self, lines: Lines) -> Lines:
+        """Where those lines are after the change, with what it put between them; what it only
+        touches at an end is cut there, so that two ranges without a common line have none
+        afterwards. `last` is less than `first` where nothing is left."""
+        return Lines(self._boundary(lines.first - 1) + 1, self._boundary(lines.last))
+
+    def touches(self, lines: Lines) -> bool:
+        """Whether the change is inside of those lines, or next to one of them inside."""
+        return self.first <= lines.last and self.last >= lines.first
+
+    def _boundary(self, after: int) -> int:
+        """The place after so many lines, in the new text."""
+        if after < self.first:
+            return after
+        if after >= self.last:
+            return after + self.now - (self.last - self.first + 1)
+        return min(after, self.first - 1 + self.now)
+
+
+def changed(old: str, new: str) -> Span:
+    """The lines between those that both texts begin and end with."""
+    one, two = old.split("\n"), new.split("\n")
+    most = min(len(one), len(two))
+    head = next((at for at in range(most) if one[at] != two[at]), most)
+    rest = most - head
+    tail = next((at for at in range(rest) if one[-1 - at] != two[-1 - at]), rest)
+    return Span(head + 1, len(one) - tail, len(two) - tail - head)
+
+
+def total_of(text: str) -> int:
+    """How many lines a text has, as windows count them: one after a last line break, too."""
+    return text.count("\n") + 1
+
+
+class Row(NamedTuple):
+    """A line of a window: its number in the whole text (0: it has none), and whether it is only
+    around the window, whose range does not own it."""
+
+    number: int
+    text: str
+    is_around: bool = False
+
+
+def rows_of(text: str, lines: Lines, pad: int = 0) -> tuple[Row, ...]:
+    """The lines of a text with up to `pad` more on either side."""
+    every = text.split("\n")
+    first, last = max(1, lines.first - pad), min(len(every), lines.last + pad)
+    return tuple(
+        Row(number, every[number - 1], not lines.first <= number <= lines.last)
+        for number in range(first, last + 1)
+    )
+
+
+def owned(rows: Sequence[Row]) -> list[str]:
+    """The texts of the lines that a window owns."""
+    return [one.text for one in rows if not one.is_around]
+
+
+def numbered(row: Row) -> str:
+    """`12  text`; `(12)  text` of a line around a window; the text alone where it has no number."""
+    if not row.number:
+        return row.text
+    return f"({row.number})  {row.text}" if row.is_around else f"{row.number}  {row.text}"
+
+
+def to_evict(sizes: Sequence[tuple[int, int]], most: int) -> list[int]:
+    """The numbers of the windows that have to be hidden so that the others have at most `most`
+    lines: of (number, lines), the least recently shown first, those at the front. The last is
+    never among them."""
+    total = sum(lines for _, lines in sizes)
+    gone = []
+    for number, lines in sizes[:-1]:
+        if total <= most:
+            break
+        gone.append(number)
+        total -= lines
+    return gone
+
+
+def demand_settings(given: Mapping[str, Any]) -> None:
+    """Raises INVALID_SYNTAX for a setting of windows that it cannot be."""
+    most = given.get("window_lines_max", 0)
+    if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= 1_000_000:
+        raise _wrong("window_lines_max is a number of lines.", "0 means no limit")
+    if given.get("evict", "") not in ("", "lru"):
+        raise _wrong("evict is lru or empty.", "lru hides what was shown longest ago")
+    if not isinstance(given.get("auto_open", False), bool):
+        raise _wrong("auto_open is true or false.", "it is off by default")
+
+
+def _wrong(said: str, hint: str) -> CommandError:
+    return CommandError("INVALID_SYNTAX", said, hint=hint)
 
 
 def mentioned(text: str) -> set[int]:

@@ -108,6 +108,7 @@ class Shelf:
     """The images of an archive by the names of their files, read when a message names one."""
 
     def __init__(self) -> None:
+        self.papers: dict[str, Path] = {}  # documents of a ZIP of Heddle's own, and their list
         self._path: Path | None = None
         self._names: list[str] = []
         self._infos: dict[str, zipfile.ZipInfo] = {}
@@ -118,9 +119,6 @@ class Shelf:
         self._path = path
         self._infos.setdefault(name.lower(), info)
         self._names = []
-
-    def __len__(self) -> int:
-        return len(self._infos)
 
     def close(self) -> None:
         """Closes the archive."""

@@ -5,8 +5,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from loom.access import Actor, may_read_call
+from loom.access import Actor, documents_for, linked_to, may_read_call
 from loom.models import Call, Image, Link, Node, Tree
+from loom.queries.documents import newest
 from loom.queries.links import written
 from loom.queries.node_rows import NodeRow, in_chunks, rows_of
 from loom.queries.provenance import response_of
@@ -29,6 +30,7 @@ A tree of Heddle, exported on {day} UTC.
 * `tree.json`: the whole tree. Importing it again gives the same tree with its proofs.
 * `tree.md`: every visible branch as text.
 * `calls/`: what was sent to models and what they answered, byte by byte.
+* `documents/`: documents that are linked to the tree or its texts; `documents.json` lists them.
 * `images/`: the images that the texts name by these hashes.
 * `thoughts/`: what models noted for themselves.
 * `evidence/`: what supports and what refutes a text.
@@ -51,11 +53,24 @@ def archive(wanted: Wanted) -> Iterator[bytes]:
             yield out.one(f"calls/{call.uid}.response", response_of(call) or b"")
     for image in tree.images.order_by("id").iterator(chunk_size=100):
         yield out.one(f"images/{image.sha256}.{_ENDINGS[image.media_type]}", _bytes(image))
+    listed = []
+    for paper in linked_to(tree, documents_for(wanted.actor, tree)).order_by("id"):
+        name = f"documents/{_file_name(paper.title)}{paper.uid}.md"
+        yield out.one(name, newest(paper).content.text)
+        listed.append({"file": name, "id": paper.uid, "title": paper.title, "kind": paper.kind})
+    if listed:
+        yield out.one("documents.json", json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
     for row in _thoughts(tree):
         yield out.one(f"thoughts/{row.local_id}.md", _thought(row))
     for name, text_of in _evidence(tree):
         yield out.one(f"evidence/{name}.md", text_of)
     yield out.end()
+
+
+def _file_name(title: str) -> str:
+    """The words of a title that every file system takes, with a dash behind them; else ""."""
+    words = "".join(one if one.isascii() and one.isalnum() else " " for one in title).split()
+    return f"{'-'.join(words)[:60]}-" if words else ""
 
 
 def _bytes(image: Image) -> bytes:

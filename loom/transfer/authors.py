@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from loom.commands.participants import MAX_NAME, participant_body
 from loom.events import streams
-from loom.models import ORDINAL_BITS, Grove, Node, Participant, Tree
+from loom.models import ORDINAL_BITS, Document, Grove, Node, Participant, Tree
 from loom.rules import identity
 from loom.rules.names import IMPORTED, cleaned
 from loom.transfer.gathering import UNNAMED
@@ -64,8 +64,8 @@ _ELSEWHERE = re.compile(r"tree:([a-z0-9]{1,32})(?: node:([a-z0-9]{4,8}))?")
 
 
 class Addressing:
-    """`a7x2` and `tree` are in the new tree, `tree:ID` and `tree:ID node:a7x2` in another tree of
-    the same grove: a file must not find out about anything outside of it."""
+    """`a7x2` and `tree` are in the new tree; `tree:ID`, `tree:ID node:a7x2` and `doc:ID` are in the
+    same grove: a file must not find out about anything outside of it."""
 
     def __init__(self, tree: Tree, ledger: Ledger) -> None:
         self.tree, self.ledger = tree, ledger
@@ -85,7 +85,15 @@ class Addressing:
         """The address as events of the new tree write it."""
         return f"tree:{self.tree.uid}" if name == "tree" else name
 
+    def know(self, name: str, item: int) -> None:
+        """Takes a name of the file that is another item here."""
+        self._elsewhere[name] = item
+
     def _found(self, name: str) -> int | None:
+        if name.startswith("doc:"):
+            papers = Document.objects.filter(grove=self.tree.grove_id, uid=name[4:44])
+            row = papers.values_list("pk", flat=True).first()
+            return None if row is None else identity.of_document(row)
         match = _ELSEWHERE.fullmatch(name)
         if match is None:
             return None

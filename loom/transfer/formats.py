@@ -14,6 +14,21 @@ from loom.transfer.records import Head, Report, unreadable
 
 ZIP = b"PK\x03\x04"
 _PIECE = 1024 * 1024
+# Files that are not read, by their first bytes: what they are, and what to do.
+_AS_TEXT = "save it as text, Markdown, DOCX or EPUB"
+_UNREAD = (
+    (b"%PDF-", "PDF files are not read.", _AS_TEXT),
+    (b"\xd0\xcf\x11\xe0", "Documents of old versions of Word are not read.", "save it as DOCX"),
+    (b"{\\rtf", "RTF files are not read.", _AS_TEXT),
+    (b"\x1f\x8b", "The file is packed with gzip.", "unpack it, or pack it as a ZIP"),
+    (b"7z\xbc\xaf\x27\x1c", "The file is packed with 7-Zip.", "unpack it, or pack it as a ZIP"),
+    (b"Rar!", "The file is packed with RAR.", "unpack it, or pack it as a ZIP"),
+    (b"SQLite format 3\0", "Databases are not read.", "export the trees in the other program"),
+    *(
+        (start, "This is an image, and no tree.", "drop it on the field of a tree's text")
+        for start in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
+    ),
+)
 _MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg")
 Streamed = Callable[[Iterator[Event], Put, Report], Head]
 
@@ -94,6 +109,9 @@ def format_of(file: Input) -> Format:
         return books.FORMATS[kind]
     if start.startswith(tapestry.MAGIC):
         return TAPESTRY
+    for first, sentence, hint in _UNREAD:
+        if start.startswith(first):
+            raise unreadable(sentence, hint)
     file.check()
     if start.lstrip()[:9].lower().startswith(_MARKUP):
         raise unreadable("Web pages are not read.", "save it as text or Markdown")

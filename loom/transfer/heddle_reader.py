@@ -3,16 +3,23 @@
 import base64
 import binascii
 import hashlib
+import json
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 from django.db import transaction
 from pydantic import BaseModel, ValidationError
 
-from loom.models import Call
+from loom.access import Actor
+from loom.commands.document_actions import make_document
+from loom.commands.documents import Kind
+from loom.models import Call, Document
+from loom.queries.documents import newest, title_key
 from loom.rules import identity
+from loom.rules.errors import CommandError
 from loom.rules.identity import instant, looks_like_id
 from loom.transfer.files import Event, TooMuch, skip, value_of
 from loom.transfer.heddle_shapes import (
@@ -327,3 +334,58 @@ def _instant(given: str, what: str) -> str:
         return instant(at)
     except (ValueError, OverflowError):
         raise unreadable(f"The time {given[:40]!r} of {what} cannot be read.") from None
+
+
+# Documents of a ZIP: made before the links to them, and not again where they are there already.
+
+
+def add_documents(growing: Growing, files: dict[str, Path], actor: Actor) -> None:
+    """Makes the documents of a ZIP in the grove, and lets links find them. One with the same title
+    and text is used as it is; one of which only the title is taken gets another title."""
+    listed = _listed_papers(files)
+    for name, one in listed.items():
+        try:
+            item = _document(actor, one, files[name].read_text("utf-8"), growing.report)
+        except (CommandError, UnicodeDecodeError, OSError) as why:
+            said = why.message if isinstance(why, CommandError) else "It is not UTF-8."
+            growing.report.warn(f"{name[:80]} was left out. {said}")
+        else:
+            growing.addressing.know(f"doc:{one['id']}", item)
+
+
+def _listed_papers(files: dict[str, Path]) -> dict[str, dict[str, str]]:
+    """By file what `documents.json` says of it; a file that it does not list has its name."""
+    found: dict[str, dict[str, str]] = {}
+    try:
+        told = json.loads(files["documents.json"].read_bytes())
+    except (KeyError, ValueError, RecursionError, OSError):
+        told = []
+    for one in told if isinstance(told, list) else ():
+        fields = one if isinstance(one, dict) else {}
+        if isinstance(fields.get("file"), str) and fields["file"] in files:
+            found[fields["file"]] = {
+                key: str(fields.get(key) or "")[:200] for key in ("id", "title", "kind")
+            }
+    found.pop("documents.json", None)
+    for name in files.keys() - found.keys() - {"documents.json"}:
+        stem = name.rpartition("/")[2].removesuffix(".md")
+        found[name] = {"id": "", "title": stem, "kind": ""}
+    return dict(sorted(found.items()))
+
+
+def _document(actor: Actor, one: dict[str, str], text: str, report: Report) -> int:
+    """The item of the document, which is new or was there."""
+    title = " ".join(one["title"].split())[:180] or "Untitled document"
+    for number in range(1, 100):
+        wanted = title if number == 1 else f"{title} ({number})"
+        taken = Document.objects.filter(grove=actor.grove, title_key=title_key(wanted)).first()
+        if taken is None:
+            kind: Kind = "augment" if one["kind"] == "augment" else "note"
+            made = make_document(actor, title=wanted, kind=kind, text=text)
+            report.kept["documents"] += 1
+            return identity.of_document(made.pk)
+        if newest(taken).content.text == text:
+            report.kept["documents that were here"] += 1
+            return identity.of_document(taken.pk)
+    said = f"There are too many documents called {title!r}."
+    raise CommandError("CONFLICT", said, hint="rename some of them")

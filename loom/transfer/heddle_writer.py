@@ -213,13 +213,13 @@ def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]
                 "at": instant(row.at),
             }
             for row in batch
-            if _is_known(row.source_id, last) and _is_known(row.target_id, last)
+            if all(one < 0 or _is_known(one, last) for one in (row.source_id, row.target_id))
         ]
 
 
 def _is_known(item: int, last: int) -> bool:
     """Whether an item was there when the export began (those of other trees were). A document is
-    not in the file."""
+    not in the file; the links to it are."""
     if item < 0:
         return False
     return home_of(item) != home_of(last) or item <= last

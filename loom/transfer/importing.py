@@ -370,6 +370,8 @@ def _write(
         written += len(records)
         growing.add(records, lambda: beat.written(written, spool.count))  # noqa: B023 (called at once)
     tree_builder.add_marks(growing, [*head.marks, *marks], beat.keep)
+    if shelf and shelf.papers:
+        heddle_reader.add_documents(growing, shelf.papers, actor)
     tree_builder.add_links(growing, head.links, beat.keep)
     heddle_reader.add_calls(growing, spool.calls(), beat.keep)
     tree_builder.show(growing, row, beat.keep, done)

@@ -15,6 +15,7 @@ from loom.rules.errors import CommandError
 
 MAX_TEXT_BYTES = 4 * 1024 * 1024
 MAX_WARNINGS = 100
+SHOWN = 5  # names of fields in a sentence for people; the details have all
 HINT = "docs/formats.md lists the formats that are read"
 
 _SECRET_NAME = re.compile(
@@ -201,22 +202,21 @@ class Report:
     def says(self) -> dict[str, list[str]]:
         """The report for people: what came, what is kept beside it, what was left out and why."""
         fields = {name: n for name, n in self.kept.items() if n and " " not in name and n}
-        marks = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images")
+        marks = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images", "documents")
         facts = {name: n for name, n in self.kept.items() if n and (" " in name or name in marks)}
         beside = {name: n for name, n in fields.items() if name not in marks} | self.unknown
         came = [f"{self.nodes:,} nodes in {_number(self.trees, 'tree')}."] if self.nodes else []
         came += [f"{name.capitalize()}: {n:,}." for name, n in facts.items()]
-        where = "kept beside the texts, and part of an export as Heddle JSON"
         keys = [name for name in self.dropped if is_secret_name(name)]
-        others = [f"{name} ({n:,})" for name, n in self.dropped.items() if name not in keys and n]
+        others = {name: n for name, n in self.dropped.items() if name not in keys and n}
+        phrases = [f"{n:,} {name}" for name, n in others.items() if " " in name]
+        large = [f"{name} ({n:,})" for name, n in others.items() if " " not in name]
         left_out = [f"Keys and passwords are never kept: {', '.join(keys[:40])}."] if keys else []
-        if others:
-            reason = "too large to keep, or names something that is not here"
-            left_out.append(f"Left out as it is {reason}: {', '.join(others[:40])}.")
-        shown = ", ".join(list(beside)[:40])
+        left_out += [f"Left out: {', '.join(phrases[:40])}."] if phrases else []
+        left_out += [f"Left out as too large to keep: {', '.join(large[:40])}."] if large else []
         return {
             "came": came,
-            "beside": [f"What has no place here is {where}: {shown}."] if beside else [],
+            "beside": [_beside(list(beside))] if beside else [],
             "left_out": left_out,
         }
 
@@ -232,6 +232,14 @@ class Report:
             **counted,
             "warnings": [*self.warnings, *more],
         }
+
+
+def _beside(names: list[str]) -> str:
+    shown = ", ".join(names[:SHOWN])
+    if len(names) > SHOWN:
+        shown = f"{len(names):,} fields, such as {shown}"
+    where = "kept beside the texts, and part of an export as Heddle JSON"
+    return f"What has no place here is {where}: {shown}."
 
 
 def _number(count: int, what: str) -> str:

@@ -5,6 +5,7 @@ Only the shape is held, as ids; texts are read a page at a time and never twice.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from loom.models import Mark, Node, Tree, VersionChoice, Workspace
 from loom.queries.lookup import path_ids
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import identity
+from loom.rules.identity import place_of
 from loom.rules.images import SIGN, described
 
 NODES_AT_ONCE = 500
@@ -69,7 +71,7 @@ class Marked:
 
 @dataclass
 class Selection:
-    """The slots to be written, siblings in order of creation. In each slot one version is written:
+    """The slots to be written, siblings in their order. In each slot one version is written:
     the one that the workspace chose, otherwise the newest that is not pruned."""
 
     wanted: Wanted
@@ -172,7 +174,16 @@ def nodes_of(tree: Tree) -> QuerySet[Node]:
     return Node.objects.filter(pk__gt=first, pk__lt=identity.of_tree(tree.pk + 1))
 
 
-_COLUMNS = ("id", "slot_id", "parent_slot_id", "length", "version_pruned", "pruned", "sandbox")
+_COLUMNS = (
+    "id",
+    "slot_id",
+    "parent_slot_id",
+    "length",
+    "version_pruned",
+    "pruned",
+    "sandbox",
+    "place",
+)
 
 
 def select(wanted: Wanted, *, pruned: bool = False) -> Selection:
@@ -198,7 +209,8 @@ def select(wanted: Wanted, *, pruned: bool = False) -> Selection:
 def _shape(found: Selection, rows: Iterable[Any], pruned: bool, path: bool = False) -> None:
     left: set[int] = set()
     gone: set[int] = set()  # versions that are pruned
-    for key, slot, above, length, is_gone, is_pruned, is_sandbox in rows:
+    placed: dict[int, dict[int, int]] = {}  # places by the slot above, where they are not by id
+    for key, slot, above, length, is_gone, is_pruned, is_sandbox, place in rows:
         found.last = max(found.last, key)
         if key == slot:
             if (is_pruned and not pruned) or (is_sandbox and not path):
@@ -208,6 +220,8 @@ def _shape(found: Selection, rows: Iterable[Any], pruned: bool, path: bool = Fal
             if is_pruned:
                 found.pruned.add(slot)
             found.below.setdefault(above or 0, []).append(slot)
+            if place is not None:
+                placed.setdefault(above or 0, {})[slot] = place
             found.chosen[slot] = key
         elif slot in left:
             continue
@@ -218,6 +232,13 @@ def _shape(found: Selection, rows: Iterable[Any], pruned: bool, path: bool = Fal
         found.lengths[key] = length
         if is_gone:
             gone.add(key)
+    for above, places in placed.items():
+        beside = found.below[above]
+        found.below[above] = sorted(beside, key=partial(_placed, places))
+
+
+def _placed(places: dict[int, int], slot: int) -> int:
+    return place_of(slot, places.get(slot))
 
 
 def _choose(found: Selection, workspace: Workspace | None) -> None:
@@ -240,13 +261,15 @@ def _reachable(found: Selection) -> None:
 
 def siblings(found: Selection, slots: list[int], *, most: int) -> dict[int, list[int]]:
     """For each slot of a path, the row ids of at most `most` visible texts beside it and of its
-    own, in order of creation."""
+    own, in their order."""
     above = Node.objects.filter(pk__in=slots).values_list("pk", "parent_slot_id")
     parents = {slot: parent for slot, parent in above if parent is not None}
     rows = Node.objects.filter(parent_slot__in=parents.values(), kind="text", version_pruned=False)
     beside: dict[int, dict[int, int]] = {}
-    kept = rows.filter(slot__pruned=False, slot__sandbox=False).order_by("id")
-    for key, slot, parent in kept.values_list("id", "slot_id", "parent_slot_id"):
+    kept = rows.filter(slot__pruned=False, slot__sandbox=False)
+    columns = kept.values_list("id", "slot_id", "parent_slot_id", "slot__place")
+    found_rows = sorted(columns, key=lambda row: (place_of(row[1], row[3]), row[0]))
+    for key, slot, parent, _ in found_rows:
         around = beside.setdefault(parent, {})
         if slot in around or slot in found.chosen or len(around) < most:
             around[slot] = found.chosen.get(slot, key)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from loom.access import Actor
-from loom.models import Node, Tree, Workspace
+from loom.models import ORDER, Node, Tree, Workspace
 from loom.queries.lookup import path_ids, selected_versions
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules.images import SIGN, described
@@ -132,7 +132,8 @@ def _way(tree: Tree) -> Iterator[_Step]:
     """The visible slots, each before what is below it, siblings in order."""
     rows = Node.objects.filter(tree=tree, kind="text", pruned=False, sandbox=False)
     below: dict[int | None, list[int]] = {}
-    for key, slot, parent in rows.order_by("id").values_list("id", "slot_id", "parent_slot_id"):
+    rows = rows.order_by(ORDER, "id")
+    for key, slot, parent in rows.values_list("id", "slot_id", "parent_slot_id"):
         if key == slot:
             below.setdefault(parent, []).append(slot)
     ahead = [_Step(slot, 0, 1, 1) for slot in below.get(None, [])]

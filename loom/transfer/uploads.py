@@ -26,6 +26,8 @@ _DAMAGED = (
     *(OSError, EOFError, ValueError, IndexError, struct.error),
 )
 OWN = {"README.md", "tree.json", "tree.md"}  # in every ZIP that Heddle writes
+_OF_OWN = re.compile(r"tree\.json$|documents\.json$|images/|documents/[^/]+\.md$")
+_PAPER = re.compile(r"documents\.json$|documents/[^/]+\.md$")
 _IMAGE = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
 
 
@@ -82,7 +84,8 @@ class Upload:
         """Unpacks a ZIP, with bounded files and bytes, and takes what can be read. Texts are read
         only where nothing else is: an archive often has a page or a note about itself."""
         self._folder.mkdir(exist_ok=True)
-        refused: list[CommandError] = []
+        refused: dict[str, list[str]] = {}
+        errors: list[CommandError] = []
         for number, (name, made) in enumerate(self._members(path)):
             target = self._folder / f"{number}"
             try:
@@ -90,10 +93,14 @@ class Upload:
                 if image := _IMAGE.fullmatch(name):
                     self.images[image[1]] = target
                     continue
+                if _PAPER.match(name):
+                    self.shelf.papers[name] = target
+                    continue
                 self._add(target, name)
             except CommandError as error:
-                refused.append(error)
-                self.left_out.append(f"{name[:80]} was left out. {error.message}")
+                errors.append(error)
+                refused.setdefault(error.message, []).append(name)
+        self.left_out = [_left_out(names, why) for why, names in refused.items()]
         own = [one for one in self.files if one[1].name == "heddle"]
         if own:
             # Our own ZIP has the same tree in other forms beside it.
@@ -101,14 +108,11 @@ class Upload:
             self.files = own
         others = [one for one in self.files if one[1].name != "text"]
         if others and len(others) < len(self.files):
-            self.left_out += [
-                f"{one.name[:80]} was left out. It is text, and the other files are trees."
-                for one, found in self.files
-                if found.name == "text"
-            ]
+            texts = [one.name for one, found in self.files if found.name == "text"]
+            self.left_out.append(_left_out(texts, "The other files are trees, and this is text."))
             self.files = others
         if not self.files:
-            raise refused[0] if len(refused) == 1 else unreadable("The ZIP has no trees in it.")
+            raise errors[0] if len(errors) == 1 else unreadable("The ZIP has no trees in it.")
 
     def _members(self, path: Path) -> Iterator[tuple[str, "_Copy"]]:
         try:
@@ -117,12 +121,9 @@ class Upload:
                 if len(infos) > MAX_FILES:
                     raise unreadable(f"The ZIP has more than {MAX_FILES:,} files.", "split it")
                 names = {one.filename for one in infos}
-                if names >= OWN:  # what else is in it is for people
-                    infos = [
-                        one
-                        for one in infos
-                        if one.filename == "tree.json" or one.filename.startswith("images/")
-                    ]
+                is_own = names >= OWN
+                if is_own:  # what else is in it is for people
+                    infos = [one for one in infos if _OF_OWN.match(one.filename)]
                 budget = [MAX_FILE]
                 for info in infos:
                     name = PurePosixPath(info.filename.replace("\\", "/"))
@@ -131,7 +132,9 @@ class Upload:
                     if ENDING.search(name.name) and not _IMAGE.fullmatch(name.name):
                         self.shelf.add(path, name.name, info)
                         continue
-                    yield name.name, _Copy(archive, info, budget, self._tell)
+                    is_paper = is_own and _PAPER.match(info.filename)
+                    shown = info.filename if is_paper else name.name
+                    yield shown, _Copy(archive, info, budget, self._tell)
         except _DAMAGED:
             raise unreadable("The ZIP is damaged.", "pack it again") from None
 
@@ -159,6 +162,15 @@ class Upload:
             report.warn(sentence)
         for file, _ in self.files:
             file.mended(report)
+
+
+def _left_out(names: list[str], why: str) -> str:
+    """Which files are not read, and why; one sentence for all that have the same reason."""
+    if len(names) == 1:
+        return f"{names[0][:80]} was left out. {why}"
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    shown = ", ".join(name[:80] for name in names[:5])
+    return f"{len(names):,} files were left out: {shown}{more}. {why}"
 
 
 class _Copy:

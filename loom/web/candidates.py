@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from typing import Any, Protocol
 from urllib.parse import quote
 
@@ -182,6 +181,7 @@ class Hanging:
     rows: Sequence[NodeRow]
     total: int
     children: Mapping[int, int]
+    places: Mapping[int, int]  # of the slots among their siblings
     begun: Mapping[int, Candidate]
     coming: Sequence[Candidate]
     pieces: Mapping[int, Pieces]  # who wrote the rows
@@ -195,7 +195,7 @@ def woven(
     asked: dict[str, Asked] | None = None,
     asked_here: bool = False,
 ) -> Weave:
-    """The weave, in the order in which it was begun.
+    """The weave, in the order of siblings, with what is coming or was lost among them.
 
     A candidate keeps its place, and so its key, when it ends before one asked for earlier.
     """
@@ -208,9 +208,9 @@ def woven(
         if row.id in rests:
             whole, below = rests[row.id]
             card = replace(card, rest=whole, children=below)
-        cards.append((_order(row, begun), card))
-    cards += [((one.created_at, one.pk), _stream(one, cast)) for one in coming]
-    cards += [((one.created_at, one.pk), _lost(one, cast)) for one in failed]
+        cards.append(((hanging.places[row.slot_id], row.id), card))
+    cards += [((one.place, one.pk), _stream(one, cast)) for one in coming]
+    cards += [((one.place, one.pk), _lost(one, cast)) for one in failed]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
     return Weave(
         point=hanging.point.local_id,
@@ -250,6 +250,7 @@ def weave_of(
         rows=cards,
         total=len(way.around.texts(end.slot_id)),
         children=way.children,
+        places=way.around.places,
         begun=found.begun,
         coming=found.coming,
         pieces=pieces,
@@ -271,13 +272,6 @@ def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
         rest = tuple(card for card in alike if card is not first)
         shown[first.key] = replace(first, alike=rest)
     return tuple(shown.get(card.key, card) for card in cards if not card.same or card.key in shown)
-
-
-def _order(row: NodeRow, begun: Mapping[int, Candidate]) -> tuple[datetime, int]:
-    generation = begun.get(row.slot_id)
-    if generation is None:
-        return row.created_at, row.id
-    return generation.created_at, generation.pk
 
 
 def _card(

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from loom import access
 from loom.access import Actor
 from loom.commands import groves, tags
-from loom.models import Grove, Invitation, Mark, Membership
+from loom.models import Grove, Invitation, Mark, Membership, Participant
 from loom.queries import usage
 from loom.queries.trees import tags_in
 from loom.queries.usage import limit_of, today
@@ -49,6 +49,8 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
         "limit": limit_of(grove) / NANO or "",
         "tags": [(tag, chosen.get(tag, "")) for tag in _tags(grove)],
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
+        "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
+        "summary_model": grove.settings.get("summary_model", ""),
     }
     return render(request, "pages/grove_settings.html", context)
 
@@ -70,7 +72,8 @@ def _given(request: PersonRequest) -> dict[str, Any]:
             "INVALID_SYNTAX", "This colour is not available.", hint=" or ".join(TAG_COLOURS)
         )
     limit = number_of(request, "limit") if word_of(request, "limit") else 0
-    return {"tag_colours": colours, "daily_budget_usd": limit}
+    model = word_of(request, "summary_model")
+    return {"tag_colours": colours, "daily_budget_usd": limit, "summary_model": model}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -22,6 +22,7 @@ from loom.queries import trees as tag_queries
 from loom.queries.news import counts_of
 from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
 from loom.rules.errors import CommandError
+from loom.rules.images import beginning
 from loom.rules.permissions import WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of
@@ -78,7 +79,7 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
             uid=tree.uid,
             title=tree.title,
             mode=tree.mode,
-            words=" ".join((tree.description or firsts.get(tree.pk, ""))[:WORDS].split()),
+            words=beginning(tree.description or firsts.get(tree.pk, ""), WORDS),
             nodes=counts.get(names[tree.pk], 0),
             age=age_of(tree.touched_at),
             at=tree.touched_at.isoformat(),

@@ -18,7 +18,7 @@ from loom.web.pages import script_catalogue
 GROUPS = (
     (
         gettext_noop("Anywhere"),
-        ("command", "keys", "send", "stop", "undo", "redo", "focus", "read"),
+        ("command", "find", "keys", "send", "stop", "undo", "redo", "focus", "read"),
     ),
     (
         gettext_noop("Navigation"),
@@ -35,13 +35,14 @@ GROUPS = (
         gettext_noop("On a node"),
         (
             *("continue", "edit", "respond", "annotate", "link", "bookmark", "prune", "split"),
-            *("compare", "more"),
+            *("pin", "open", "stash", "compare", "more"),
             *(f"take-{number}" for number in range(1, 10)),
         ),
     ),
 )
 WORDS = {
     "command": gettext_noop("search and commands"),
+    "find": gettext_noop("find and replace in the path"),
     "keys": gettext_noop("show these keys"),
     "send": gettext_noop("send and continue"),
     "stop": gettext_noop("stop generating, close dialogs"),
@@ -67,6 +68,9 @@ WORDS = {
     "bookmark": gettext_noop("bookmark"),
     "prune": gettext_noop("prune"),
     "split": gettext_noop("split"),
+    "pin": gettext_noop("pin beside the text"),
+    "open": gettext_noop("open in a window"),
+    "stash": gettext_noop("stash the selection"),
     "compare": gettext_noop("compare with siblings"),
     "more": gettext_noop("more continuations like these"),
 }

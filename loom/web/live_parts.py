@@ -165,6 +165,7 @@ def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
             rows=[found.rows[around.newest(one).id] for one in shown[slot]],
             total=len(around.texts(slot)),
             children=named.below,
+            places=around.places,
             begun=below.begun,
             coming=running[slot],
             pieces=found.pieces,

@@ -1,8 +1,12 @@
 """Text of nodes as safe HTML, with coloured code. The only place that turns text into markup."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from html import unescape
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import Any
 
 import nh3
@@ -222,3 +226,42 @@ def rendered(text: str) -> SafeString:
 def plain(text: str) -> SafeString:
     """The text unchanged; the style sheet preserves blanks and lines."""
     return mark_safe(f'<span class="plain">{escape(text)}</span>')  # noqa: S308  (escaped)
+
+
+# Who wrote which characters of a text that is drawn as Markdown.
+
+MAX_SKIPPED = 2_000  # characters of a text that Markdown does not show, such as an address
+_TAG_OR_TEXT = re.compile(r'(<(?:"[^"]*"|[^">])*>)|([^<]+)')
+
+
+def rendered_by(text: str, spans: Sequence[tuple[int, str]]) -> SafeString:
+    """`rendered`, with the characters of each author in a span. `spans`: how many characters, and
+    the opening tag, in order. Tags of Markdown stay around them."""
+    drawn = str(rendered(text))
+    edges = [0, *accumulate(length for length, _ in spans)]
+    at, parts = 0, []
+    for tag, words in _TAG_OR_TEXT.findall(drawn):
+        if tag or not words.strip():
+            parts.append(tag or words)
+            continue
+        letters = unescape(words)
+        places = _places(text, letters, at)
+        at = places[-1] + 1
+        owners = [min(bisect_right(edges, place), len(spans)) - 1 for place in places]
+        for owner, some in groupby(zip(owners, letters, strict=True), key=itemgetter(0)):
+            parts.append(f"{spans[owner][1]}{escape(''.join(one for _, one in some))}</span>")
+    return mark_safe("".join(parts))  # noqa: S308  (texts in it are escaped, tags were allowed)
+
+
+def _places(text: str, letters: str, at: int) -> list[int]:
+    """Where in the text the letters are, from a place on: what Markdown shows is in the order of
+    its source, with signs left out. A letter that is not there is beside the one before."""
+    found = text.find(letters, at)
+    if found >= 0:
+        return list(range(found, found + len(letters)))
+    places = []
+    for letter in letters:
+        found = text.find(letter, at, at + MAX_SKIPPED)
+        places.append(found if found >= 0 else max(0, min(at, len(text)) - 1))
+        at = found + 1 if found >= 0 else at
+    return places

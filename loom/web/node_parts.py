@@ -121,11 +121,18 @@ def painted(text: str, pieces: Pieces, cast: Mapping[str, Who]) -> SafeString:
     """A text, or its beginning, with each piece in a span of who wrote it."""
     edges = [0, *accumulate(length for _, length in pieces)]
     parts = [
-        (cast[author].colour, cast[author].kind, cast[author].name, text[start:end])
+        (_by(cast[author]), text[start:end])
         for (author, _), start, end in zip(pieces, edges, edges[1:], strict=False)
         if start < len(text)
     ]
-    return format_html_join("", '<span data-who="{}" data-kind="{}" title="{}">{}</span>', parts)
+    return format_html_join("", "{}{}</span>", parts)
+
+
+def _by(who: Who) -> SafeString:
+    """The opening tag of what somebody wrote."""
+    return format_html(
+        '<span data-who="{}" data-kind="{}" title="{}">', who.colour, who.kind, who.name
+    )
 
 
 def _body(text: str, mode: str) -> SafeString:
@@ -238,6 +245,9 @@ class Found:
         if self.tree.mode == "buffer":
             self.find_pieces([row.id])
             return _pieces(row, self.pieces[row.id], cast)
+        if row.length <= MAX_SHOWN and len(set(self.writers(row.id))) > 1:
+            spans = [(length, _by(cast[uid])) for uid, length in self.pieces[row.id]]
+            return markdown.rendered_by(row.text, spans)
         return _body(row.text, self.tree.mode)
 
     def revision(self, key: int) -> str:

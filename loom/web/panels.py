@@ -158,7 +158,6 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "row": node,
         "is_root": node.parent_slot_id is None,
         "versions": versions,
-        "links": node_context.links_of(actor, node),
         "generation": generation,
         "call": call_of(node),
         "tree": tree,
@@ -166,6 +165,21 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     }
     drawn = render_to_string("parts/details.html", context, request)
     return HttpResponse(personal(drawn, reader_of(actor)))
+
+
+@require_GET
+@person
+def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """What one node is linked to, in both directions."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = _panel_node(tree, local_id)
+    context = {
+        "node": node,
+        "is_root": node.parent_slot_id is None,
+        "links": links_of(actor, node),
+        "can": access.abilities(actor, tree),
+    }
+    return render(request, "parts/links.html", context)
 
 
 def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:

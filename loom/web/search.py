@@ -14,6 +14,7 @@ from loom.queries.node_rows import NodeRow, pieces_of, rows_of, writers_of
 from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
 from loom.rules.identity import Pieces, looks_like_id
+from loom.rules.images import beginning
 from loom.web.avatars import cast_of
 from loom.web.requests import PersonRequest, person, place_at
 
@@ -84,7 +85,7 @@ def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
     ]
     found = Node.objects.filter(tree=tree, local_id__in=ids)
     words: dict[str, Any] = {
-        local_id: " ".join(text[: EXCERPT * 2].split())[:EXCERPT]
+        local_id: beginning(text, EXCERPT)
         for local_id, text in found.values_list("local_id", "text")
     }
     edited = rows_of(list(found.filter(edited_from__isnull=False).values_list("id", flat=True)))
@@ -173,9 +174,9 @@ def text(request: PersonRequest, uid: str) -> HttpResponse:
         place = place_at(request, uid)
         rows = path_of(place.actor, tree, place.workspace, place.node)[1:]
     pieces = pieces_of(rows)
-    slots = dict(
-        Node.objects.filter(pk__in={row.slot_id for row in rows}).values_list("id", "local_id")
-    )
+    slots = {row.slot_id: row.local_id for row in rows if row.id == row.slot_id}
+    others = {row.slot_id for row in rows} - slots.keys()
+    slots |= dict(Node.objects.filter(pk__in=others).values_list("id", "local_id"))
     return JsonResponse({"nodes": [_node(row, slots, pieces[row.id]) for row in rows]})
 
 

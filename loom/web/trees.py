@@ -152,7 +152,7 @@ def _settings(page: _Page) -> dict[str, Any]:
 
 def _cast_shown(cast: dict[str, Who]) -> list[dict[str, Any]]:
     """The participants as the page's scripts know them."""
-    names = ("name", "kind", "colour", "initials")
+    names = ("name", "kind", "colour", "initials", "is_agent", "is_archived")
     return [
         {"id": who.uid, **{name: getattr(who, name) for name in names}} for who in cast.values()
     ]

@@ -9,7 +9,8 @@ import { LoomKeyFields } from "./js/elements/loom-key-fields.js";
 import { LoomProvider } from "./js/elements/loom-provider.js";
 import { LoomToast } from "./js/elements/loom-toast.js";
 import { csrfToken } from "./js/live/api.js";
-import { keepOfflinePage, leaveWhenBack } from "./js/offline.js";
+import { forgetOnSignOut, guardTrees } from "./js/live/kept-trees.js";
+import { keepOfflinePage, leaveWhenBack, showKept } from "./js/offline.js";
 import { copyOnClick, rememberPlaces, showAges } from "./js/pages.js";
 
 document.addEventListener("htmx:configRequest", (event) => {
@@ -27,6 +28,9 @@ showAges();
 copyOnClick();
 keepOfflinePage();
 leaveWhenBack();
+forgetOnSignOut();
+void guardTrees();
+void showKept().then(showAges);
 document.addEventListener("htmx:afterSettle", () => {
   rememberPlaces();
   showAges();

@@ -1,7 +1,10 @@
 // @ts-check
-// The service worker: without a network, a page that says so. Nothing else is kept or changed.
+// The service worker: without a server, a page that says so, and that shows what of a tree this
+// browser keeps (js/live/kept-trees.js). Nothing else is kept or changed.
 
 const KEPT = "heddle-offline";
+const READ = "heddle-kept";
+const AWAY = [502, 504]; // what a proxy answers for a server that is away
 const PARTS = ["/offline", "/static/dist/app.css", "/static/dist/app.js"];
 
 const worker = /** @type {any} */ (self);
@@ -17,14 +20,17 @@ worker.addEventListener("activate", (/** @type {any} */ event) => {
 
 worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const { request } = event;
+  const { pathname } = new URL(request.url);
+  if (request.method === "POST" && pathname === "/signout") event.waitUntil(caches.delete(READ));
   if (request.mode === "navigate") event.respondWith(page(event));
-  else if (PARTS.includes(new URL(request.url).pathname)) event.respondWith(piece(request));
+  else if (PARTS.includes(pathname) || pathname.startsWith("/static/dist/fonts/")) event.respondWith(piece(request));
 });
 
 /** The page itself; else the one that says it cannot be reached. @param {any} event */
 async function page(event) {
   try {
-    return (await event.preloadResponse) ?? (await fetch(event.request));
+    const answer = (await event.preloadResponse) ?? (await fetch(event.request));
+    return AWAY.includes(answer.status) ? ((await caches.match("/offline")) ?? answer) : answer;
   } catch {
     return (await caches.match("/offline")) ?? Response.error();
   }

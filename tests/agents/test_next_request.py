@@ -243,3 +243,54 @@ def test_of_a_turn_that_holds_what_one_may_not_see_there_are_only_sizes(
     assert (shown["open"], shown["messages"], shown["before"]) == (False, [], None)
     assert {one["text"] for one in shown["sections"]} == {""} and shown["tokens"] > 0
     assert _context(two.client(two.both), uid)["open"] is True
+
+
+LORE = "---\nkeys: Marie, clockmaker\norder: 5\n---\nMarie mends clocks in Bern."
+
+
+def test_a_document_with_keys_enters_while_one_of_them_is_near_the_end(
+    actor: Actor,
+    tree: Tree,
+    model: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    ask: Say,
+    api: Api,
+) -> None:
+    def say(line: str) -> str:
+        return str(execute_line(actor, tree, Request(line)).body["refs"][0])
+
+    say(f'write doc:"Marie" new\n{LORE}\n←')
+    say('write doc:"Plain" new "Marie has no keys here."')
+    client, own = api(actor.user), _own(actor, tree)
+    shown = _context(client, own, participant=model.uid, node=opening)
+    (lore,) = [one for one in shown["sections"] if one["name"] == "LORE"]
+    assert (lore["detail"], lore["text"]) == ("Marie", "Marie mends clocks in Bern.")
+    assert lore["note"] == "because “Marie” occurs near the end"
+    provider.script(says("A woman."))
+    run(ask(f"continue from {opening} n:1")[0])
+    assert provider.seen[0].json["messages"] == shown["messages"]
+    assert "Marie mends clocks in Bern." in shown["messages"][0]["content"]
+    far = say(f'respond {opening} "Where?"')
+    change_tree(actor, tree, {"lore_scan": 6})
+    shown = _context(client, own, participant=model.uid, node=far)
+    assert "LORE" not in [one["name"] for one in shown["sections"]]
+
+
+def test_lore_of_another_tree_or_grove_does_not_enter(
+    two_groves: TwoGroves, provider: ScriptedProvider
+) -> None:
+    two, left, right = two_groves, two_groves.left, two_groves.right
+    echo = two.agent(left, name="Echo", permissions=[], base_url=provider.url)
+    right.run(two.both, f'write doc:"Far" new\n---\nkeys: tower\n---\n{SECRET}\n←')
+    other = node_writer.make_tree(left.actor(two.both), title="Beside")
+    execute_line(
+        left.actor(two.both),
+        other,
+        Request('write doc:"Beside" new\n---\nkeys: tower\n---\nNot of this tree.\n←'),
+    )
+    left.run(two.both, 'write doc:"Here" new\n---\nkeys: tower\n---\nThe tower leans.\n←')
+    own = node_writer.workspace_of(left.actor(two.both).participant, left.tree).uid
+    query = {"participant": echo.uid, "node": left.text.local_id}
+    said = json.dumps(_context(two.client(two.both), own, **query))
+    assert "The tower leans." in said and "Not of this tree." not in said and SECRET not in said

@@ -11,7 +11,7 @@ from tests.agents.test_aware import ADA, AWARE, VIEW
 
 TWIGS = (
     Twig("r2d4", "", 0, True, continuations=2, shown=2),
-    Twig("a7x2", '"Who is Marie?"', 1, False, continuations=3, is_hit=True),
+    Twig("a7x2", '"Who is Marie?"', 1, False, continuations=3, score=0.81),
     Twig("b3k9", '"Cold."', 1, True, continuations=1, shown=1, is_here=True),
     Twig("d5n7", '"Warm."', 2, True),
 )
@@ -32,7 +32,8 @@ NEAR = (
 
 def test_the_outline_says_what_is_open_folded_hit_and_where_the_reader_is() -> None:
     assert outline.render(replace(VIEW, outline=TWIGS)) == (
-        '- [r2d4]\n├─ + [a7x2] "Who is Marie?" [3+] ●\n└─ - [b3k9]* "Cold."\n   └─ · [d5n7] "Warm."'
+        '- [r2d4]\n├─ + [a7x2] "Who is Marie?" [3+] ● 0.81\n└─ - [b3k9]* "Cold."\n'
+        '   └─ · [d5n7] "Warm."'
     )
 
 

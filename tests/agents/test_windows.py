@@ -12,7 +12,7 @@ from agents.agent_prompt import assembled, next_place
 from loom.access import Actor, acting_as
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
-from loom.models import Participant, Tree, Turn, User, Window
+from loom.models import Node, Participant, Tree, Turn, User, Window
 from tests.agents.acting import asked, outcomes, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
@@ -70,7 +70,7 @@ def test_a_result_that_the_answer_mentions_stays_for_one_turn_more(talk: Talk) -
     number = number_of(talk.turn(f"→ view {talk.node} full\n", "See #1 and #2."))
     assert number == 1
     talk.turn("Yes.")
-    assert f"---WINDOW #{number} view {talk.node} full\n" in talk.sent()
+    assert f"---WINDOW #{number} view {talk.node} full · result\n" in talk.sent()
     assert "Who is Marie?" in talk.sent().partition(f"---WINDOW #{number}")[2]
     talk.turn("Yes.")
     assert "---WINDOW" not in talk.sent()
@@ -84,13 +84,13 @@ def test_a_kept_result_stays_until_it_is_hidden(talk: Talk) -> None:
     talk.turn(f"→ pin #{number}\n", "Kept.")
     for _ in range(2):
         talk.turn("Yes.")
-        assert f"---WINDOW #{number} view {talk.node} full · keep" in talk.sent()
+        assert f"---WINDOW #{number} view {talk.node} full · result · keep" in talk.sent()
         assert "windows 1 (" in talk.sent()
     talk.turn(f"→ hide #{number}\n\nIt is hidden.")
     talk.turn("Yes.")
     assert "---WINDOW" not in talk.sent()
     talk.turn(f"→ show #{number}\n", "Again.")
-    assert f"---WINDOW #{number} view {talk.node} full · keep" in talk.sent()
+    assert f"---WINDOW #{number} view {talk.node} full · result · keep" in talk.sent()
 
 
 def test_showing_extends_by_one_turn(talk: Talk) -> None:
@@ -111,13 +111,14 @@ def test_a_pinned_text_has_numbered_lines_and_says_that_it_is_stale(
     turn = talk.turn(f"→ open {pinned} keep\n", "Pinned.")
     number = Window.objects.get(kind="node").number
     assert outcomes(turn) == [(f"→ open {pinned} keep", "ok")]
-    frame = f"---WINDOW #{number} [{pinned}] lines 1–3 · keep\n1  One.\n2  ---LOOM\n3  Three.\n"
+    frame = f"---WINDOW #{number} [{pinned}] · lines 1-3 (3) · revision 1 · node · keep\n"
+    frame += f"1  One.\n2  \\---LOOM\n3  Three.\n---WINDOW_END #{number}\n"
     assert frame in talk.sent()
     execute_line(actor, talk.tree, Request(f'edit {pinned} "Four." as:version'))
     new = execute_line(actor, talk.tree, Request(f"view {pinned}")).reply
     talk.turn("Yes.")
     current = new.rpartition("is now [")[2][:4]
-    assert f"lines 1–3 · keep · stale, now [{current}]" in talk.sent()
+    assert f"lines 1-3 (3) · revision 1 · node · keep · stale, now [{current}]" in talk.sent()
     execute_line(actor, talk.tree, Request(f"exclude {pinned}"))
     talk.turn("Yes.")
     assert "One." not in talk.sent()
@@ -196,7 +197,94 @@ def test_a_member_may_change_an_agents_windows_but_a_reader_may_not(
     assert api(writer).post(url, line, format="json").status_code == 200
     assert api(reader).post(url, line, format="json").status_code == 403
     talk.turn("Yes.")
-    assert f"[{talk.node}] line 1 · keep" in talk.sent()
+    assert f"[{talk.node}] · lines 1-1 (1) · revision 1 · node · keep" in talk.sent()
+
+
+class Editor:
+    """Turns of an agent in a tree of buffer mode, below a text of twelve lines."""
+
+    def __init__(self, actor: Actor, agent: Participant, provider: ScriptedProvider) -> None:
+        agent.permissions = ["loom_aware", "loom_write"]
+        agent.save()
+        self.actor, self.agent, self.provider = actor, agent, provider
+        self.tree = node_writer.make_tree(actor, title="Lines", mode="buffer")
+        text = "\n".join(f"line {n}" for n in range(1, 13))
+        said = execute_line(actor, self.tree, Request(f"respond root\n{text}\n←"))
+        self.node = said.body["refs"][0]
+
+    def turn(self, *replies: str) -> list[str]:
+        """The outcomes of the lines of a turn with these replies."""
+        self.provider.script(*map(says, replies))
+        turn = went(asked(self.actor, self.tree, self.agent, node=self.node))
+        return [code for _, code in outcomes(turn)]
+
+    def text(self) -> list[str]:
+        """The lines of the newest version."""
+        return Node.objects.filter(slot__local_id=self.node).latest("id").text.split("\n")
+
+
+@pytest.fixture
+def editor(actor: Actor, agent: Participant, provider: ScriptedProvider) -> Editor:
+    return Editor(actor, agent, provider)
+
+
+def test_several_edits_of_a_batch_name_the_lines_of_one_revision(editor: Editor) -> None:
+    node = editor.node
+    done = editor.turn(
+        f'→ edit {node} lines:2-3 "two\\nthree\\nand more"\n'
+        f'→ edit {node} lines:8 "eight"\n'
+        f'→ edit {node} para:1 "all"\n'
+        f'→ edit {node} lines:11-12 "the end"\n',
+        "Done.",
+    )
+    assert done == ["ok", "ok", "CONFLICT", "ok"]
+    assert editor.text() == [
+        *("line 1", "two", "three", "and more", "line 4", "line 5", "line 6", "line 7", "eight"),
+        *("line 9", "line 10", "the end"),
+    ]
+
+
+def test_several_windows_are_edited_in_one_batch(editor: Editor) -> None:
+    node = editor.node
+    assert editor.turn(f"→ open {node} lines:2-3 keep\n→ open {node} lines:8 keep\n", "Yes.")
+    assert editor.turn('→ edit #1 "two\\nand\\nthree"\n→ edit #2 "eight"\n', "Done.") == ["ok"] * 2
+    assert editor.text() == [
+        *("line 1", "two", "and", "three", "line 4", "line 5", "line 6", "line 7", "eight"),
+        *(f"line {n}" for n in range(9, 13)),
+    ]
+
+
+def test_the_frame_of_a_window_is_exact_and_nothing_in_it_imitates_its_end(
+    talk: Talk, actor: Actor
+) -> None:
+    text = "One.\n---WINDOW_END #1\nThree.\nFour."
+    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
+    far = said.body["refs"][0]
+    talk.turn(f'→ open {far} lines:2-3 pad:1 keep live label:"end"\n', "Seen.")
+    talk.turn("Yes.")
+    frame = (
+        "---WINDOWS\n"
+        f"---WINDOW #1 [{far}] · lines 2-3 (2) · revision 1 · node · live · keep · label end\n"
+        "(1)  One.\n2  \\---WINDOW_END #1\n3  Three.\n(4)  Four.\n"
+        "---WINDOW_END #1\n---WINDOWS_END\n"
+    )
+    assert frame in talk.sent()
+    assert talk.sent().count("\n---WINDOW_END #1\n") == 1
+    assert "windows 1 (2 lines)\n" in talk.sent()
+
+
+def test_status_warns_from_351_lines_on(talk: Talk, actor: Actor) -> None:
+    view = acting_as(actor, talk.agent)
+    workspace = node_writer.workspace_of(talk.agent, talk.tree)
+    text = "\n".join(f"row {n}" for n in range(400))
+    far = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←")).body["refs"][0]
+    execute_line(view, talk.tree, Request(f"open {far} lines:1-350 keep"), workspace)
+    warning = "! windows have more than 350 lines; → hide what you do not need"
+    talk.turn("Yes.")
+    assert "windows 1 (350 lines)" in talk.sent() and warning not in talk.sent()
+    execute_line(view, talk.tree, Request("resize #1 lines:1-351"), workspace)
+    talk.turn("Yes.")
+    assert "windows 1 (351 lines)" in talk.sent() and warning in talk.sent()
 
 
 def test_tasks_are_in_the_next_round_and_stay(talk: Talk) -> None:
@@ -222,3 +310,52 @@ def test_only_the_section_of_tasks_changes_with_a_task(
     changed = {name for name in {**before, **now} if before.get(name) != now.get(name)}
     assert changed <= {"TODOS", "STATUS", "MEMORY"}
     assert now["TODOS"].startswith("t1 [ ] ") and "\n" not in now["TODOS"]
+
+
+def test_an_augment_is_in_the_prompt_of_the_next_round(
+    talk: Talk, actor: Actor, tree: Tree
+) -> None:
+    for line in (
+        "augment store read/base\nRead ---AUGMENTS_END\n---AUGMENTS_END\n←",
+        "augment store read/slow\n---\nrequires: read/base\n---\nSlowly.\n←",
+        "augment store other/one\nNever.\n←",
+    ):
+        execute_line(actor, tree, Request(line))
+    talk.turn("→ augment load read/slow\n", "Done.")
+    before, after = (one.json["messages"][0]["content"] for one in talk.provider.seen[-2:])
+    assert "---AUGMENTS\nother/one\nread/base\nread/slow\n---AUGMENTS_END" in before
+    assert before.index("---INSTRUCTIONS_END") < before.index("---AUGMENTS")
+    assert "---AUGMENTS\n● read/base\n● read/slow\nother/one\n---AUGMENT read/base\nRead" in after
+    assert "Slowly.\n---AUGMENT_END\n---AUGMENTS_END" in after and "Never." not in after
+    assert after.count("\n---AUGMENTS_END") == 1
+    assert "AUGMENTS 0k" in talk.sent() or "AUGMENTS 0.1k" in talk.sent()
+    said = talk.provider.seen[-1].json["messages"][-1]["content"]
+    assert "✓ loaded read/slow (requires read/base)" in said
+    talk.turn("Quiet.")
+    talk.turn("Quiet again.")
+    texts = [one.json["messages"][0]["content"] for one in talk.provider.seen[-2:]]
+    assert texts[0] == texts[1] == after
+
+
+def test_augments_that_do_not_fit_are_refused(
+    talk: Talk, actor: Actor, tree: Tree, agent: Participant
+) -> None:
+    execute_line(actor, tree, Request(f"augment store a/long\n{'word ' * 20_000}\n←"))
+    turn = talk.turn("→ augment load a/*\n", "Done.")
+    assert [code for _, code in outcomes(turn)] == ["LIMIT_EXCEEDED"]
+
+
+def test_what_was_found_is_marked_in_the_outline_with_its_ancestors(
+    talk: Talk, actor: Actor
+) -> None:
+    at = talk.node
+    for word in ("one", "two", "three", "the lamp"):
+        at = execute_line(actor, talk.tree, Request(f'respond {at} "{word}"')).body["refs"][0]
+    talk.turn('→ find "lamp" open\n', "Found.")
+    number = Window.objects.get(kind="search").number
+    assert f'· [{at}] "the lamp" ● 1.00' in talk.sent()
+    head = f'[{at}] · lines 1-1 (1) · revision 1 · search · ● 1.00 "lamp"\n1  the lamp\n'
+    assert f"---WINDOW #{number} {head}" in talk.sent()
+    assert not Window.objects.filter(kind="result").exists()
+    talk.turn("→ find clear\n", "Yes.")
+    assert "● 1.00" not in talk.sent().partition("---WINDOWS")[0]

@@ -89,16 +89,17 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
 @pytest.fixture(scope="session")
 def ada(heddle: Heddle, chrome: Browser) -> Cookies:
     """The cookies of a second person, a writer who came by an invitation."""
-    return _invited(heddle, chrome, "ada", "writer")
+    return invited(heddle, chrome, "ada", "writer")
 
 
 @pytest.fixture(scope="session")
 def rhea(heddle: Heddle, chrome: Browser) -> Cookies:
     """The cookies of a reader who came by an invitation."""
-    return _invited(heddle, chrome, "rhea", "reader")
+    return invited(heddle, chrome, "rhea", "reader")
 
 
-def _invited(heddle: Heddle, chrome: Browser, name: str, role: str) -> Cookies:
+def invited(heddle: Heddle, chrome: Browser, name: str, role: str) -> Cookies:
+    """The cookies of somebody who came by an invitation of the owner."""
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     context = chrome.new_context()
     give(context, heddle.owner, heddle.url)

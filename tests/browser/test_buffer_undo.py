@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.book import book, caret, nodes_of, opened, path_of, text_of
 from tests.browser.conftest import Heddle, Open
-from tests.providers.scripts import says
+from tests.providers.scripts import HOLD, holds, says
 
 
 def texts(page: Page, *wanted: str) -> None:
@@ -148,3 +148,38 @@ def shown_path(heddle: Heddle, page: Page, tree: str) -> list[str]:
     """The texts of the path that is shown, as the server has them."""
     position: str = page.evaluate("document.querySelector('loom-tree').page.position")
     return path_of(heddle, tree, position)
+
+
+def test_undo_right_after_accepting_what_is_coming_takes_that_back(
+    heddle: Heddle, visit: Open
+) -> None:
+    heddle.provider.script(*[holds(f" It was {one}", HOLD, ".") for one in ("red", "blue", "new")])
+    tree = heddle.tree("Coming", "The door was open.", mode="buffer")
+    page = opened(visit(f"/trees/{tree}"))
+    caret(page, len(text_of(page)))
+    book(page).press_sequentially(" And then?")
+    rested(page)
+    book(page).press("Control+Enter")
+    coming = page.locator(".card.coming")
+    expect(coming).to_have_count(3)
+    for one in range(3):
+        expect(coming.nth(one)).to_contain_text("It was")
+    texts(page, "The door was open.", " And then?", "")
+    book(page).press("Tab")
+    expect(page.locator(".card.taken")).to_have_count(1)
+    book(page).press("Control+z")
+    expect(page.locator(".card.taken")).to_have_count(0)
+    texts(page, "The door was open.", " And then?", "")
+    # What was typed since is undone first.
+    book(page).press("Tab")
+    expect(page.locator(".card.taken")).to_have_count(1)
+    book(page).press_sequentially("x")
+    book(page).press("Control+z")
+    texts(page, "The door was open.", " And then?", "")
+    expect(page.locator(".card.taken")).to_have_count(1)
+    book(page).press("Control+z")
+    expect(page.locator(".card.taken")).to_have_count(0)
+    for _ in range(3):
+        heddle.provider.release()
+    expect(page.locator(".card[data-id]")).to_have_count(3, timeout=30_000)
+    texts(page, "The door was open.", " And then?", "")

@@ -97,7 +97,7 @@ def test_continue_in_the_middle_keeps_the_rest_as_the_first_candidate(
     first = page.locator(".card").first
     expect(first).to_have_attribute("data-key", "1")
     expect(first).to_contain_text("and then the rest of it")
-    expect(first).to_contain_text("below")
+    expect(first).to_contain_text("2 below")
     first.locator(".card-text a").click()
     page.wait_for_function(
         "whole => document.querySelector('loom-buffer').editor.view.state.doc.toString() === whole",

@@ -14,8 +14,8 @@ def test_the_sheet_lists_what_there_is_and_nothing_else(heddle: Heddle, visit: O
     sheet = page.get_by_role("dialog", name="Keys")
     for words in ("search and commands", "go to the leaf", "link to another node"):
         expect(sheet.get_by_text(words, exact=True).first).to_be_visible()
-    for later in ("pin", "open in a window"):
-        expect(sheet.get_by_text(later, exact=True)).to_have_count(0)
+    for words in ("pin beside the text", "open in a window", "stash the selection"):
+        expect(sheet.get_by_text(words, exact=True)).to_have_count(1)
 
 
 def test_a_key_is_bound_by_pressing_it_and_then_means_that(heddle: Heddle, visit: Open) -> None:

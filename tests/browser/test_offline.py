@@ -1,8 +1,10 @@
 """Without a network: it is said, what is typed is kept, and the page comes back by itself."""
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Heddle, Open
+from tests.browser.conftest import Cookies, Heddle, Open, invited
+from tests.browser.house import give
 from tests.browser.test_two_people import live
 
 
@@ -36,3 +38,110 @@ def test_a_page_opened_offline_says_so_and_opens_when_it_can(heddle: Heddle, vis
     expect(page.locator("body")).to_have_css("font-family", "Inter, system-ui, sans-serif")
     page.context.set_offline(False)
     expect(page.get_by_role("heading", name="Heddle 0.1.0")).to_be_visible(timeout=30_000)
+
+
+def away(page: Page) -> None:
+    """The server cannot be reached, by the page or by its worker."""
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    page.context.set_offline(True)
+
+
+# Looks at what this browser keeps of trees until it holds certain words, or nothing at all.
+KEEPS = """async (words) => {
+    for (const end = Date.now() + 20_000; Date.now() < end; ) {
+        const store = await caches.open("heddle-kept");
+        const all = await Promise.all((await store.keys()).map((one) => store.match(one)));
+        const texts = await Promise.all(all.map((one) => one?.text() ?? ""));
+        if (words ? texts.some((one) => one.includes(words)) : !texts.length) return true;
+        await new Promise((done) => setTimeout(done, 50));
+    }
+    return false;
+}"""
+
+
+def kept(page: Page, words: str) -> None:
+    """Waits until this browser keeps a tree with these words in its text."""
+    assert page.evaluate(KEEPS, words)
+
+
+def nothing_kept(page: Page) -> None:
+    """Waits until no text of a tree is kept in this browser."""
+    assert page.evaluate(KEEPS, "")
+
+
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_a_tree_opened_lately_is_read_after_a_reload_while_the_server_is_away(
+    heddle: Heddle, visit: Open, mode: str
+) -> None:
+    first = heddle.tree("Opened before", "An older text.", mode=mode)
+    tree = heddle.tree("On the train", "The hills were", " blue as slate.", mode=mode)
+    page = live(visit(f"/trees/{first}"))
+    kept(page, "An older text.")
+    page.goto(f"{heddle.url}/trees/{tree}")
+    live(page)
+    kept(page, "blue as slate.")
+    away(page)
+    if mode == "buffer":
+        expect(page.locator("loom-buffer[data-on]")).to_be_attached()
+        page.locator(".cm-content").click()
+        page.keyboard.press("Control+End")
+        page.keyboard.type(" And rain.")
+    else:
+        page.locator("#composer-text").fill("And rain.")
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(page.locator(".stretch > .unsent")).to_contain_text("And rain.")
+    page.wait_for_function("() => JSON.stringify(localStorage).includes('And rain.')")
+    page.reload()
+    expect(page.locator(".kept-state b")).to_have_text("offline")
+    expect(page.get_by_role("heading", name="On the train")).to_be_visible()
+    expect(page.locator(".kept .stretch")).to_contain_text("The hills were")
+    expect(page.locator(".kept .stretch")).to_contain_text("blue as slate.")
+    unsent = page.locator(".kept .unsent")
+    expect(unsent).to_contain_text("And rain.")
+    pale = "(one) => getComputedStyle(one).color"
+    assert unsent.locator(".text").evaluate(pale) != page.locator("h1").evaluate(pale)
+    page.get_by_role("link", name="Opened before").click()
+    expect(page.locator(".kept .stretch")).to_contain_text("An older text.")
+    page.goto(f"{heddle.url}/trees/{tree}")
+    page.context.set_offline(False)
+    live(page)
+    expect(page.locator("body.loom")).to_contain_text("And rain.", timeout=30_000)
+
+
+def test_nobody_reads_a_tree_after_its_reader_signed_out(
+    heddle: Heddle, chrome: Browser, visit: Open
+) -> None:
+    tree = heddle.tree("Private", "Nobody else knows this.")
+    page = live(visit(f"/trees/{tree}", who=invited(heddle, chrome, "lea", "writer")))
+    kept(page, "Nobody else knows this.")
+    other = page.context.new_page()
+    other.goto(f"{heddle.url}/trees/{tree}")
+    live(other)
+    page.goto(heddle.url)
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/signin")
+    nothing_kept(page)
+    # A tab that was left open keeps nothing any more.
+    other.evaluate("document.querySelector('loom-tree').page.emit('text')")
+    away(page)
+    page.goto(f"{heddle.url}/trees/{tree}")
+    expect(page.get_by_role("heading", name="Offline")).to_be_visible()
+    expect(page.locator("body")).not_to_contain_text("Nobody else knows this.")
+    nothing_kept(page)
+    assert "Nobody else knows" not in page.evaluate("JSON.stringify(localStorage)")
+
+
+def test_what_one_person_read_goes_when_another_signs_in(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Mine", "The owner read this.")
+    page = live(visit(f"/trees/{tree}"))
+    kept(page, "The owner read this.")
+    page.context.clear_cookies()
+    give(page.context, ada, heddle.url)
+    page.goto(f"{heddle.url}/settings")
+    nothing_kept(page)
+    away(page)
+    page.goto(f"{heddle.url}/trees/{tree}")
+    expect(page.get_by_role("heading", name="Offline")).to_be_visible()
+    expect(page.locator("body")).not_to_contain_text("The owner read this.")

@@ -99,7 +99,7 @@ def test_an_aside_answers_beside_the_text_with_a_note(heddle: Heddle, visit: Ope
     page = live(visit(f"/trees/{tree}"))
     heddle.provider.script(says("Out of fear."))
     start(page, "Why?", aside=True)
-    aside = page.get_by_role("tabpanel", name="Asides").locator(".turn")
+    aside = page.get_by_role("tabpanel", name="Trace").locator(".turn")
     expect(aside).to_contain_text("Why?")
     expect(aside).to_contain_text("Out of fear.")
     expect(aside.locator("[data-state]")).to_have_text("done")

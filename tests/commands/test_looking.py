@@ -116,7 +116,7 @@ def test_a_node_of_another_tree_is_named_with_its_tree(
 
 def test_what_comes_later_is_unavailable(say: Say, write: Write) -> None:
     write("a")
-    for line in ('view trail:"a"', 'find "a" open'):
+    for line in ('view trail:"a"',):
         with pytest.raises(CommandError) as refused:
             say(line)
         assert refused.value.code == "UNAVAILABLE", line

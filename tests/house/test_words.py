@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.house.catalogues import taken
 from tests.house.sources import ROOT, files, name_of, nodes_of, text_of
 
 # Words of other programs, and the one that Heddle has (ARCHITECTURE.md, Glossary).
@@ -107,3 +108,50 @@ def test_every_module_says_what_lives_in_it() -> None:
         and not ast.get_docstring(nodes_of(path)[0])  # type: ignore[arg-type]
     ]
     assert not silent
+
+
+# What pages once said, in patterns, and what they say now.
+ONCE = {
+    r"\bMake it\b": "Create tree",
+    r"^Together$": "Total",
+    r"\bas at first\b": "Reset",
+    r"\bLetters of the text\b": "Typeface",
+    r"\bas the system is\b": "System",
+    r"\bName here\b": "Name",
+    r"\bOpenAI[’'`]s shape\b": "OpenAI-compatible",
+    r"\banew\b": "Refresh, Try again",
+    r"\b(Tokens|Candidates|Characters) at most\b": "Max tokens",
+    r"\bWho acts\b|\blines of its own\b": "Agent",
+    r"\bput (it )?back\b": "Discard, Restore",
+    r"\bthe measure\b": "Base",
+    r"\basks to come (again|back)\b": "Rate limited",
+    r"\bkeeps paths from\b": "Prompt cache from",
+    r"^n$": "Candidates",
+}
+
+
+def test_pages_say_nothing_in_the_words_that_were_replaced() -> None:
+    """Every text of a page that is translated, and what a template or script says besides."""
+    said = {
+        (domain, str(one))
+        for domain, template in taken().items()
+        for message in template
+        for one in ([message.id] if isinstance(message.id, str) else message.id)
+        if one
+    }
+    assert len(said) > 500
+    for path in files(".html", ".js"):
+        name = name_of(path)
+        if not name.startswith(("templates/", "static/src/")) or ".test." in name:
+            continue
+        text = re.sub(r"\{#.*?#\}|<!--.*?-->|/\*.*?\*/", "", text_of(path), flags=re.DOTALL)
+        bare = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
+        pattern = r">([^<>{}]+)<" if path.suffix == ".html" else r"[\"'`]([^\"'`\n]{3,})[\"'`]"
+        said |= {(name, one.strip()) for one in re.findall(pattern, bare)}
+    found = [
+        f"{name}: {text!r} (say {now})"
+        for name, text in sorted(said)
+        for once, now in ONCE.items()
+        if re.search(once, text, re.IGNORECASE)
+    ]
+    assert not found

@@ -23,11 +23,13 @@ PARTS = {
     "execute": "runs a command",
     "generation_lifecycle": "a worker's generation is queued, begins, grows and ends",
     "inverse": "used by undo",
+    "lenses": "used by edit and suggest",
     "money": "what a generation reserves and spends",
     "node_writer": "how nodes are stored",
     "people": "accounts, which belong to no grove",
     "registry": "runs an action and writes its step",
     "step_records": "writes steps, views and receipts",
+    "windows": "how windows are opened, merged and moved",
 }
 ALWAYS = {
     "asave",

@@ -69,6 +69,8 @@ GET    trees/{tree}/events             200 200 200 404 401
 GET    trees/{tree}/verify             200 200 200 404 401
 GET    trees/{tree}/usage              200 200 200 404 401
 GET    trees/{tree}/estimate           200 200 200 404 401
+GET    trees/{tree}/summaries          200 200 200 404 401
+POST   trees/{tree}/summaries          503 503 403 404 401  {"tree": true}
 GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
 GET    trees/{tree}/export/preview     200 200 200 404 401
@@ -79,6 +81,8 @@ GET    workspaces?tree={tree}          200 200 200 404 401
 GET    workspaces/{workspace}          200 404 404 404 401
 GET    workspaces/{agents}/context     200 200 200 404 401
 GET    workspaces/{agents}             200 200 200 404 401
+PATCH  workspaces/{workspace}          200 404 404 404 401  {"settings": {"evict": "lru"}}
+PATCH  workspaces/{agents}             200 200 403 404 401  {"settings": {"evict": "lru"}}
 GET    workspaces/{workspace}/events   200 404 404 404 401
 GET    workspaces/{workspace}/outline  200 404 404 404 401
 GET    workspaces/{workspace}/status   200 404 404 404 401
@@ -86,6 +90,8 @@ GET    workspaces/{workspace}/windows  200 404 404 404 401
 GET    workspaces/{agents}/windows     200 200 200 404 401
 GET    workspaces/{workspace}/tasks    200 404 404 404 401
 GET    workspaces/{agents}/tasks       200 200 200 404 401
+GET    workspaces/{workspace}/augments 200 404 404 404 401
+GET    workspaces/{agents}/augments    200 200 200 404 401
 GET    workspaces/{agents}/outline     200 200 200 404 401
 GET    workspaces/{agents}/status      200 200 200 404 401
 GET    workspaces/{workspace}/drafts   200 404 404 404 401
@@ -198,6 +204,8 @@ LINES = {
     "undo": ["undo"],
     "redo": ["redo"],
     "open": ["open {node}"],
+    "resize": ["resize #900 lines:1"],
+    "refresh": ["refresh #900", "refresh all"],
     "hide": ["hide #900", 'hide label:"kept"', "hide all"],
     "show": ["show #900", 'show label:"kept"'],
     "close": ["close #900", 'close label:"kept"', "close all"],
@@ -205,6 +213,7 @@ LINES = {
     "stash": ['stash "new" "a lamp"', 'stash "new" content-of:{node}'],
     "recall": ['recall "idea"'],
     "memory": ["memory"],
+    "augment": ["augment list", "augment load good/plain", "augment store good/new\nA lamp.\n←"],
     "todo": [
         "todo",
         'todo add "a lamp"',

@@ -60,6 +60,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     tree_commands.change_tree(actor, archived, {"archived": True})
     notes = documents.make_document(actor, title="Notes", text="# A lamp")
     documents.write_document(actor, notes, append="It burns.")
+    documents.make_document(actor, title="good/plain", kind="augment", text="Read a lamp.")
     for line in ('tag doc:"Notes" #kept', 'bookmark doc:"Notes"'):
         execute_line(actor, tree, Request(line))
     for line in (f'link doc:"Notes" to {marked}', f'link {gone} to doc:"Notes"'):

@@ -11,6 +11,7 @@ from pycrdt import (
     Decoder,
     Doc,
     Text,
+    TransactionEvent,
     create_awareness_message,
     create_sync_message,
     create_update_message,
@@ -43,7 +44,11 @@ class Client:
         self._reading: asyncio.Task[None] | None = None
         self._mine: list[bytes] = []
         self._applying = False
-        self.doc.observe(lambda event: self._applying or self._mine.append(event.update))
+        self.doc.observe(self._observe)
+
+    def _observe(self, event: TransactionEvent) -> None:
+        if not self._applying:
+            self._mine.append(event.update)
 
     async def open(self) -> "Client":
         """Connects, and sends what this copy has."""

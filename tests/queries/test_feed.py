@@ -74,5 +74,5 @@ def test_a_workspace_tells_where_it_stands_and_what_it_chose(actor: Actor, tree:
     assert body["participant"] == actor.participant.uid
     assert set(body) == set(
         """id participant tree position versions revision status windows tasks augments outline
-        notifications drafts""".split()
+        notifications drafts settings""".split()
     )

@@ -3,7 +3,7 @@
 from loom.access import Actor
 from loom.models import Tree
 from loom.queries import lookup
-from loom.queries.workspaces import outline
+from loom.queries.outline import outline
 from tests.queries.growing import add, chain, flag, version
 
 

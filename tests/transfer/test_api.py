@@ -205,3 +205,16 @@ async def test_over_asgi_it_is_streamed_piece_by_piece(
     assert len(pieces) > 5 and json.loads(b"".join(pieces))["heddle"] == 1
     assert not [one for one in recwarn if "StreamingHttpResponse" in str(one.message)]
     await sync_to_async(connections.close_all)()  # of the thread that views run in
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("form", ["html", "pyloom", "zip"])
+async def test_a_browser_gets_the_whole_file(form: str, owner: User, grown: Tree) -> None:
+    client = AsyncClient()
+    await client.aforce_login(owner)
+    address = f"/api/trees/{grown.uid}/export?format={form}"
+    answer = await client.get(address, headers={"accept-encoding": "gzip, br"})
+    content = b"".join([piece async for piece in answer.streaming_content])  # type: ignore[attr-defined]
+    assert not answer.has_header("Content-Encoding"), "each piece would be packed by itself"
+    assert content.rstrip().endswith({"html": b"</html>", "pyloom": b"}", "zip": b"\0\0"}[form])
+    await sync_to_async(connections.close_all)()  # of the thread that views run in

@@ -56,6 +56,21 @@ def test_a_file_that_is_not_what_it_should_be_fails(name: str, bring: Bring) -> 
     assert Stream.objects.filter(name__startswith="tree:").count() == 0
 
 
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"%PDF-1.7\n\xe2\xe3\x00", "PDF files are not read."),
+        (b"{\\rtf1\\ansi It rained.}", "RTF files are not read."),
+        (b"\x89PNG\r\n\x1a\n\0", "This is an image, and no tree."),
+        (b"\x1f\x8b\x08\0", "The file is packed with gzip."),
+    ],
+)
+def test_a_file_of_a_known_kind_is_refused_by_its_name(raw: bytes, says: str, bring: Bring) -> None:
+    row = bring(raw, name="file.json")
+    nothing_left(row)
+    assert row.error is not None and row.error["message"] == says
+
+
 def test_two_backslashes_and_a_u_are_no_half_character(bring: Bring) -> None:
     row = bring(HALF.replace(rb"\ud83c", rb"\\ud83c"))
     assert row.status == "done"

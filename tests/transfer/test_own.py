@@ -1,6 +1,8 @@
 """Heddle's own JSON: out and in again it is the same tree, and its proofs still hold."""
 
+import io
 import json
+import zipfile
 from typing import Any
 
 import pytest
@@ -9,14 +11,17 @@ from hypothesis import strategies as st
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
+from loom.commands.document_actions import make_document
 from loom.commands.execute import Request, execute_line
-from loom.models import Event, Grove, Link, Mark, Node, Participant, Tree, User
+from loom.models import Document, Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
 from loom.rules import identity
 from loom.rules.identity import of_tree
 from loom.transfer import heddle_writer, importing
+from loom.transfer.exporting import FORMATS
 from tests.machines.replay import Replayed, events_of, stored
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
+from tests.transfer.planting import wanted
 
 pytestmark = pytest.mark.django_db
 
@@ -317,3 +322,34 @@ def test_imported_nodes_are_marked_where_they_are_read(
     assert ">imported</span>" in page
     page = api(owner).get(f"/trees/{again.uid}/nodes/{node.local_id}/provenance").content.decode()
     assert "nobody but the file vouches" in page
+
+
+def test_a_zip_brings_documents_and_the_links_to_them(
+    lived: Tree, bring: Bring, actor: Actor, outsider: User
+) -> None:
+    made = make_document(actor, title="Notes on Ada", text="# Ada\n\nShe speaks.\n")
+    make_document(actor, title="Of something else", text="x")
+    node = lived.nodes.filter(kind="text").exclude(text="").first()
+    assert node is not None
+    execute_line(actor, lived, Request(f"link {node.local_id} to doc:{made.uid} as:evidence"))
+    content = b"".join(FORMATS["zip"].pieces(wanted(actor, lived, calls=True)))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        [name] = [one for one in archive.namelist() if one.startswith("documents/")]
+        assert name == f"documents/Notes-on-Ada-{made.uid}.md"
+        assert archive.read(name) == b"# Ada\n\nShe speaks.\n"
+
+    def linked(tree: Tree) -> list[str]:
+        rows = Link.objects.filter(tree=tree, target__lt=0).values_list("target", flat=True)
+        return [Document.objects.get(pk=-one).title for one in rows]
+
+    here = bring(content, name="tree.zip")
+    assert linked(tree_of(here)) == ["Notes on Ada"], "the one that is here"
+    assert here.report["kept"]["documents that were here"] == 1
+    elsewhere = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
+    make_document(elsewhere, title="notes on ada", text="another text")
+    row = file_of(elsewhere, content, name="tree.zip")
+    importing.run(row.uid)
+    row.refresh_from_db()
+    assert linked(tree_of(row)) == ["Notes on Ada (2)"]
+    assert Document.objects.filter(grove=elsewhere.grove).count() == 2
+    assert "Documents: 1." in row.report["says"]["came"]

@@ -1,10 +1,12 @@
 """A tree that goes out in a format and comes in again keeps what the format can hold."""
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from loom.access import Actor
-from loom.models import Participant, Tree
+from loom.models import Mark, Participant, Tree
 from loom.transfer import importing
 from loom.transfer.exporting import FORMATS
 from tests.transfer.conftest import Bring, tree_of
@@ -81,3 +83,67 @@ def test_a_book_gives_its_text_again(
     found = tree_of(row)
     text = "\n".join(found.nodes.order_by("id").values_list("text", flat=True))
     assert "It was night. It rained." in text and "Then <day>." in text
+
+
+@FEW
+@given(texts=plants())
+def test_a_zip_gives_every_branch_again(
+    texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, _ = plant(actor, muse, texts)
+    found = again("zip", actor, tree, bring)
+    assert paths(found) == paths(tree) and kinds(found) == kinds(tree)
+
+
+@FEW
+@given(texts=plants())
+def test_any_path_of_sillytavern_comes_again_with_its_swipes(
+    texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, made = plant(actor, muse, texts, mode="dialogue")
+    content = b"".join(FORMATS["sillytavern"].pieces(wanted(actor, tree, made[-1])))
+    found = paths(tree_of(bring(content, name="chat.jsonl")))
+    path, at = [], made[-1]
+    while at.parent_slot is not None:
+        path.append(at)
+        at = at.parent_slot
+    beside = {
+        (*(one.text for one in reversed(path[rank + 1 :])), other.text)
+        for rank, one in enumerate(path)
+        if one.author.kind == "model"
+        for other in tree.nodes.filter(parent_slot=one.parent_slot, author__kind="model")
+    }
+    way = [tuple(one.text for one in reversed(path[rank:])) for rank in range(len(path))]
+    assert set(found) == {*way, *beside}
+
+
+@FEW
+@given(texts=plants())
+def test_pairs_of_preferences_come_again_as_tagged_siblings(
+    texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, _ = plant(actor, muse, texts, mode="dialogue")
+    content = b"".join(FORMATS["preferences"].pieces(wanted(actor, tree)))
+    if not content:
+        return
+    lines = [json.loads(line) for line in content.splitlines()]
+    found = tree_of(bring(content, name="pairs.jsonl"))
+    for field, tag in (("preferred_output", "preferred"), ("non_preferred_output", "rejected")):
+        written = {line[field][0]["content"] for line in lines}
+        marked = Mark.objects.filter(tree=found, kind="tag", label=tag)
+        read = found.nodes.filter(pk__in=marked.values("item__node"))
+        assert set(read.values_list("text", flat=True)) == written
+
+
+@FEW
+@given(texts=plants())
+def test_the_text_of_a_path_comes_again_to_the_character(
+    texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, made = plant(actor, muse, texts)
+    content = b"".join(FORMATS["text"].pieces(wanted(actor, tree, made[-1])))
+    row = bring(content, name="book.txt", options={"split": "whole"})
+    if row.status == "failed":
+        assert not content.strip() or (row.error or {})["code"] == "INVALID_SYNTAX"
+        return
+    assert "".join(one for (one,) in paths(tree_of(row))).encode() == content

@@ -250,10 +250,15 @@ def test_a_zip_of_an_archive_leaves_out_what_is_no_tree() -> None:
         chat__html=b"<html>",
         notes__txt=b"a text",
         user__json={"email": "x"},
+        feedback__json=[],
     )
     found = trees_of(raw)
     assert [one.outline() for one in found] == [[("Q", None)]] * 2
-    assert len(found[0].report.warnings) == 3
+    assert found[0].report.warnings == [
+        "chat.html was left out. Web pages are not read.",
+        "2 files were left out: user.json, feedback.json. The file is JSON in an unknown format.",
+        "notes.txt was left out. The other files are trees, and this is text.",
+    ]
     assert not any("email" in str(one.head.imported) for one in found)
 
 

@@ -13,10 +13,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.rules.errors import CommandError
-from tests.transfer import test_chats, test_looms, test_sequences, test_tapestry, weaving
+from loom.transfer.formats import NAMES
+from loom.transfer.recognition import Format
+from tests.transfer import (
+    test_archive_images,
+    test_chats,
+    test_looms,
+    test_sequences,
+    test_tapestry,
+    weaving,
+)
 from tests.transfer.reading import raw_of, trees_of
 
 PREFERENCES = {"prompt": "Q", "chosen": "good", "rejected": "bad"}
+HEDDLE = {
+    "heddle": 1,
+    "tree": {"id": "t" * 16, "title": "T", "mode": "buffer"},
+    "participants": [{"id": "p" * 16, "name": "Ada", "kind": "human"}],
+    "nodes": [
+        {"id": "a2b2", "slot": "a2b2", "parent": None, "kind": "text", "text": ""},
+        {"id": "c2d2", "slot": "c2d2", "parent": "a2b2", "kind": "text", "text": "One."},
+    ],
+    "marks": [{"kind": "bookmark", "label": "", "item": "c2d2", "by": "p" * 16}],
+    "links": [],
+}
 FILES: dict[str, Any] = {
     "pyloom": {
         "root": {
@@ -125,6 +145,51 @@ FILES: dict[str, Any] = {
         "Names": [{"key": 1, "value": "N"}],
     },
     "text": test_sequences.TEXT.encode(),
+    "heddle": HEDDLE,
+    "heddle zip": test_sequences.zipped(
+        README__md=b"#", tree__json=HEDDLE, tree__md=b"#", images__x__png=b"no image"
+    ),
+    "pyloom simple": {"text": "a", "children": [{"text": "b", "children": []}]},
+    "loomsidian list": {
+        "nodes": [
+            {"id": "1", "value": "a", "parentId": None, "author": "genesis"},
+            {"id": "2", "value": "b", "parentId": "1", "author": "m"},
+        ],
+        "current": "2",
+    },
+    "minihf": {
+        "loomTree": {
+            "nodeStore": {
+                "1": {"id": "1", "type": "root", "patch": "", "cache": "", "parent": None},
+                "2": {
+                    "id": "2",
+                    "type": "gen",
+                    "patch": [test_looms.patch((1, "a \U0001f600"))],
+                    "cache": "a \U0001f600",
+                    "parent": "1",
+                },
+                "3": {
+                    "id": "3",
+                    "type": "rewrite",
+                    "patch": [test_looms.patch((0, "a "), (-1, "\U0001f600"), (1, "b"))],
+                    "parent": "2",
+                },
+            }
+        },
+        "focus": {"id": "3"},
+    },
+    "tinyloom": {
+        "nodes": {"1": {"parent": None, "type": "root", "patches": [test_looms.patch((1, "a"))]}}
+    },
+    "claude conversation": test_chats.claude(with_parents=True)
+    | {"current_leaf_message_uuid": "3", "model": "m", "settings": {}, "index": 0},
+    "chatgpt with images": [test_archive_images.of_chatgpt()],
+    "openwebui with images": [
+        test_archive_images.of_openwebui({"type": "image", "url": test_archive_images.DATA})
+    ],
+    "images beside a chat": test_archive_images.packed(
+        **{"conversations.json": [test_archive_images.of_chatgpt()], "file-Abc123.png": b"x"}
+    ),
     "tapestry": weaving.weave(test_tapestry.knots()),
     "docx": test_sequences.docx(("Heading1", "Night"), ("Normal", "It rained.")),
     "zip": test_sequences.zipped(a__json=[test_chats.chatgpt()], b__txt=b"text", c__md=b"# T"),
@@ -174,6 +239,15 @@ def read(raw: bytes) -> None:
         assert json.dumps(tree.report.body())
 
 
+def test_every_format_has_a_file_here() -> None:
+    found = {form.name for name in FILES for form in _formats(raw_of(FILES[name]))}
+    assert found >= set(NAMES)
+
+
+def _formats(raw: bytes) -> list[Format]:
+    return [tree.format for tree in trees_of(raw)]
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_whole_file_is_a_tree(name: str) -> None:
     assert all(tree.records for tree in trees_of(raw_of(FILES[name])))
@@ -214,7 +288,7 @@ def test_a_field_of_another_type(name: str, data: st.DataObject) -> None:
     read(raw_of(tuple(content) if isinstance(FILES[name], tuple) else content))
 
 
-BINARY = ("docx", "epub", "zip", "tapestry")
+BINARY = ("docx", "epub", "zip", "tapestry", "heddle zip", "images beside a chat")
 
 
 @pytest.mark.parametrize("name", BINARY)

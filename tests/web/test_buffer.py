@@ -101,6 +101,8 @@ def test_a_dialogue_names_all_who_wrote_a_text(
     page = visitor(owner).get(f"/trees/{tree.uid}/path?node={version}").content.decode()
     assert f'aria-label="{version}, Muse"' in page
     assert f'data-by="{actor.participant.uid}">You</b>' in page
+    assert 'data-kind="human" title="Owner">hold</span>' in page
+    assert 'data-kind="model" title="Muse">It seemed to </span>' in page
 
 
 def test_nodes_are_asked_for_by_name(

@@ -1,10 +1,13 @@
 """Text as markup: what may pass, and what must stay text."""
 
 import re
+from html import unescape
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from loom.web.markdown import MAX_RENDERED, plain, rendered
+from loom.web.markdown import MAX_RENDERED, plain, rendered, rendered_by
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -81,3 +84,39 @@ def test_very_long_text_is_shown_plain() -> None:
 
 def test_plain_text_keeps_every_character() -> None:
     assert plain(" a\r\n  <b>&\n") == '<span class="plain"> a\r\n  &lt;b&gt;&amp;\n</span>'
+
+
+def _by_author(text: str, *lengths: int) -> str:
+    spans = [(length, f'<span data-who="{at}">') for at, length in enumerate(lengths)]
+    return str(rendered_by(text, spans))
+
+
+def test_each_character_of_markdown_is_its_author_s() -> None:
+    text = "The *quick* [fox](https://fox.test/quick) & 1 < 2."
+    drawn = _by_author(text, len("The *qui"), len("ck* [fo"), 100)
+    assert '<em><span data-who="0">qui</span><span data-who="1">ck</span></em>' in drawn
+    assert '<span data-who="1">fo</span><span data-who="2">x</span></a>' in drawn
+    assert '<span data-who="2"> &amp; 1 &lt; 2.</span>' in drawn
+
+
+def test_code_and_lists_have_their_authors_too() -> None:
+    drawn = _by_author("* one\n* two\n\n```\nx = 1\ny = 2\n```", len("* one\n* "), 100)
+    assert '<span data-who="0">one</span>' in drawn and '<span data-who="1">two</span>' in drawn
+    assert '<span data-who="1">x = 1\ny = 2\n</span>' in drawn
+
+
+@given(
+    text=st.one_of(st.text(max_size=80), st.text('ab *_[]()`>#\n-1.&<"\\!|~é😀', max_size=120)),
+    cuts=st.lists(st.integers(0, 40), min_size=1, max_size=5),
+)
+def test_who_wrote_it_changes_nothing_of_what_is_read(text: str, cuts: list[int]) -> None:
+    drawn = _by_author(text, *cuts)
+    bare = re.sub(r'<span data-who="\d">(.*?)</span>', r"\1", drawn, flags=re.DOTALL)
+    assert unescape(bare) == unescape(str(rendered(text)))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_authors_open_no_way_for_markup(text: str) -> None:
+    tags = re.compile(r"</?[a-z][^>]*>")
+    own = {'<span data-who="0">', '<span data-who="1">', "</span>"}
+    assert set(tags.findall(_by_author(text, 5, 500))) - own <= set(tags.findall(rendered(text)))

@@ -134,7 +134,8 @@ def _chatgpt_record(key: str, message: dict[str, Any], model: str, report: Repor
     if kind not in ("text", ""):
         record.imported["content_type"] = kind
     if extra:
-        names = {one.get("id"): one.get("name") for one in objects_of(meta.get("attachments"))}
+        attached = objects_of(meta.get("attachments"))
+        names = {name_of(one.get("id")): one.get("name") for one in attached}
         pointed = [{**one, "name": names.get(_asset(one))} for one in objects_of(extra)]
         record.imported |= rest_of({"content": extra}, (), ("content",), report)
         _add_images(record, pointed)

@@ -84,6 +84,7 @@ function heardBy(host, page) {
     placed: () => host.placed(),
     pointed: (id) => /** @type {any} */ (document.querySelector("loom-tree"))?.details(id, false),
     follow: (id) => page.go(id),
+    untake: (depth) => host.untake(depth),
     undo: () => host.takes?.undo(),
     redo: () => host.takes?.redo(),
     continue: () => void host.go("continue"),

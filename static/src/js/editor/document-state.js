@@ -52,10 +52,16 @@ export const book = StateField.define({
 /** Where each stretch begins; the last is the working buffer's, and the end of the text follows.
  * @param {Book} of */
 export function starts({ lengths }) {
+  const known = begun.get(lengths);
+  if (known) return known;
   const found = [0];
   for (const length of lengths) found.push(found[found.length - 1] + length);
+  begun.set(lengths, found);
   return found;
 }
+
+/** A key asks several times where the stretches of a long text begin. @type {WeakMap<number[], number[]>} */
+const begun = new WeakMap();
 
 /** @param {Leaf} leaf */
 const bound = ({ id, slot, excluded = false, pruned = false, fork = false, noted = false }) => ({ id, slot, excluded, pruned, fork, noted });

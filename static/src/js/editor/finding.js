@@ -4,37 +4,14 @@
 import { EditorSelection, Prec, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showPanel, ViewPlugin } from "@codemirror/view";
 import { t } from "../t.js";
+import { matchesIn, towardsMatch } from "../tree/matches.js";
 
-/** @typedef {{from: number, to: number}} Match */
-/** @typedef {{query: string, isExact: boolean, isReplacing: boolean}} Search isExact: with the case as typed */
+/** @typedef {import("../tree/matches.js").Match} Match */
+/** @typedef {import("../tree/matches.js").Search} Search */
 
-const MOST = 50_000; // matches that are counted and replaced at once
 const SOON_MS = 120;
 const FOUND = Decoration.mark({ class: "found" });
 const CURRENT = Decoration.mark({ class: "found current" });
-
-/** @param {Search} search */
-function pattern({ query, isExact }) {
-  return new RegExp(query.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), isExact ? "gu" : "giu");
-}
-
-/** The matches in a text, in order, without overlaps. @param {string} text @param {Search} search @param {number} [offset] of the text in its document @returns {Match[]} */
-export function matchesIn(text, search, offset = 0) {
-  if (!search.query) return [];
-  const found = [];
-  for (const { index, 0: words } of text.matchAll(pattern(search))) {
-    found.push({ from: offset + index, to: offset + index + words.length });
-    if (found.length === MOST) break;
-  }
-  return found;
-}
-
-/** The match to go to from a place: the next one, or the one before; around at the ends.
- * @param {Match[]} matches @param {{from: number, to: number}} here @param {number} step 1 or -1 */
-export function towardsMatch(matches, here, step) {
-  if (step > 0) return matches.find((one) => one.from >= here.to) ?? matches[0];
-  return matches.filter((one) => one.to <= here.from).at(-1) ?? matches.at(-1);
-}
 
 /** @type {import("@codemirror/state").StateEffectType<Search | null>} */
 const sought = StateEffect.define();

@@ -1,10 +1,11 @@
 // @ts-check
 // The editor of a buffer: CodeMirror over a book, and what the page may do with it.
 
-import { history, historyField, redo, redoDepth, standardKeymap, undo, undoDepth } from "@codemirror/commands";
+import { history, historyField, isolateHistory, redo, redoDepth, standardKeymap, undo, undoDepth } from "@codemirror/commands";
 import { Compartment, EditorSelection, EditorState, Prec, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
+import { openSearch } from "./finding.js";
 import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
 import { painter } from "./paint.js";
 import { passage, saidAt } from "./passage.js";
@@ -15,9 +16,10 @@ import { formatted, setReading, writing } from "./writing.js";
 /**
  * `typed`: the text has changed by the person's hand; `placed`: the caret stands elsewhere;
  * `reached`: whether the caret is at the ghost may be another; `isComing`: a candidate is;
- * `follow`: go to this node; `undo`, `redo`: where nothing that was typed is left for it;
+ * `follow`: go to this node; `undo`, `redo`: where nothing that was typed is left for it; `untake`: undo, with so much typed
+ * that is left: whether that meant something else;
  * `continue`, `save`: the keys for it; `take`, `pick`: at a ghost.
- * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void}} Heard
+ * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, untake: (depth: number) => boolean, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void}} Heard
  * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
@@ -35,7 +37,7 @@ const LOOK = EditorView.theme({
 /** The keys of undo and redo: what was typed first, then what was done before. @param {Heard} heard */
 function historyKeys(heard) {
   const back = (/** @type {EditorView} */ view) => {
-    if (!undo(view)) heard.undo();
+    if (!heard.untake(undoDepth(view.state)) && !undo(view)) heard.undo();
     return true;
   };
   const again = (/** @type {EditorView} */ view) => {
@@ -172,6 +174,12 @@ export class BufferEditor {
     const stretch = head === this.view.state.doc.length ? this.stretch(last) : this.stretchAt(head);
     const units = head - stretch.from;
     return { ...stretch, offset: codePoints(stretch.text.slice(0, units)), isTail: stretch.place === last };
+  }
+
+  /** Begins a new step of what can be undone; how many there are. */
+  step() {
+    this.view.dispatch({ annotations: isolateHistory.of("full") });
+    return undoDepth(this.view.state);
   }
 
   /** What was typed so far is kept elsewhere by now, and is not undone here. */
@@ -353,6 +361,11 @@ export class BufferEditor {
     const gap = from && view.state.sliceDoc(from - 1, from) !== "\n" ? "\n" : "";
     const insert = `${gap}${text}\n`;
     view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length }, userEvent: "input.drop" });
+  }
+
+  /** Opens what finds in the text. */
+  find() {
+    openSearch(this.view);
   }
 
   focus() {

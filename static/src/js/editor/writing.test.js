@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countOf, sumOf } from "./counting.js";
-import { matchesIn, towardsMatch } from "./finding.js";
+import { matchesIn, towardsMatch } from "../tree/matches.js";
 import { markdownOf } from "./pasting.js";
 import { spansIn } from "./styling.js";
 

@@ -6,8 +6,9 @@ import { make } from "../tree/forms.js";
 import { language, t, tn } from "../t.js";
 
 const PAUSE = 200;
+const PAGE = 200;
 
-/** @typedef {{parts?: number[], q?: string, split?: string}} Chosen */
+/** @typedef {{parts?: number[], split?: string}} Chosen */
 
 /** A form over the trees of a file. `made` is what was chosen, null where it was cancelled.
  * @param {any} state @param {string} name
@@ -17,10 +18,11 @@ export function chooser(state, name) {
   let end = () => {};
   const made = new Promise((/** @type {typeof end} */ done) => (end = done));
   const { parts, split, notes } = state.asks;
-  const list = parts > 1 ? listOf(state.id, parts) : null;
-  const ways = split.length ? waysOf(split) : null;
   const cancel = make("button", { type: "button", className: "button", textContent: t("Cancel") });
   const submit = make("button", { type: "submit", className: "button primary", textContent: t("Import") });
+  const count = (/** @type {number} */ n) => (submit.textContent = n ? tn("Import {n} tree", "Import {n} trees", n) : t("Import"));
+  const list = parts > 1 ? listOf(state.id, parts, count) : null;
+  const ways = split.length ? waysOf(split) : null;
   const head = parts > 1 ? t("{name} has {n} trees", { name, n: parts.toLocaleString(language()) }) : name;
   const said = notes.map((/** @type {string} */ textContent) => make("p", { className: "soft", textContent }));
   const form = make("form", { className: "choices" }, make("b", { textContent: head }), ...said, ...(list ? [list.element] : []), ...(ways ? [ways.element] : []), make("div", { className: "row" }, submit, cancel));
@@ -46,9 +48,10 @@ function waysOf(split) {
   return { element, read: () => /** @type {HTMLInputElement} */ (element.querySelector(":checked")).value };
 }
 
-/** The trees of a file, searched as one types. All that are found are chosen until one is changed.
- * @param {string} id @param {number} total */
-function listOf(id, total) {
+/** The trees of a file, searched as one types. What was chosen stays chosen while others are searched
+ * for: one by one, all that a search finds, or the whole file.
+ * @param {string} id @param {number} total @param {(n: number) => void} tell is given how many are chosen */
+function listOf(id, total, tell) {
   const search = /** @type {HTMLInputElement} */ (make("input", { type: "search", placeholder: t("Search titles") }));
   search.setAttribute("aria-label", t("Search titles"));
   const all = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox" }));
@@ -59,46 +62,72 @@ function listOf(id, total) {
   warning.setAttribute("role", "alert");
   /** @type {Set<number>} */
   const chosen = new Set();
-  let [words, shown, count, turn] = ["", 0, total, 0];
+  let [words, shown, count, turn, isWhole] = ["", 0, total, 0, false];
+  const page = (/** @type {number} */ offset) => json(`/api/imports/${id}/parts?q=${encodeURIComponent(words)}&offset=${offset}&limit=${PAGE}`);
   const load = async (/** @type {boolean} */ isNew) => {
     const mine = ++turn;
-    const page = await json(`/api/imports/${id}/parts?q=${encodeURIComponent(words)}&offset=${isNew ? 0 : shown}&limit=100`);
+    const { results, count: counted } = await page(isNew ? 0 : shown);
     if (mine !== turn) return;
     if (isNew) rows.replaceChildren();
-    shown = (isNew ? 0 : shown) + page.results.length;
-    count = page.count;
-    rows.append(...page.results.map(row));
+    shown = (isNew ? 0 : shown) + results.length;
+    count = counted;
+    rows.append(...results.map(row));
     more.hidden = shown >= count;
-    found.textContent = ` ${tn("All {n} that is found", "All {n} that are found", count)}`;
+    draw();
   };
+  /** @type {Map<number, HTMLInputElement>} */
+  const boxes = new Map();
   const row = (/** @type {any} */ part) => {
-    const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", value: String(part.number), checked: all.checked || chosen.has(part.number), disabled: all.checked }));
-    box.addEventListener("change", () => (box.checked ? chosen.add(part.number) : chosen.delete(part.number)));
+    const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox" }));
+    boxes.set(part.number, box);
+    box.addEventListener("change", () => {
+      if (box.checked) chosen.add(part.number);
+      else chosen.delete(part.number);
+      all.checked = false;
+      draw();
+    });
     const at = part.at ? new Date(part.at).toLocaleDateString(language()) : "";
     const facts = [at, part.count ? tn("{n} message", "{n} messages", part.count) : ""].filter(Boolean).join(" · ");
-    return make("li", {}, make("label", {}, box, ` ${part.title || t("Untitled")} `, make("span", { className: "soft", textContent: facts })));
+    return make("li", {}, make("label", {}, box, make("span", {}, `${part.title || t("Untitled")} `, make("span", { className: "soft", textContent: facts }))));
   };
-  all.addEventListener("change", () => {
-    for (const box of rows.querySelectorAll("input")) {
-      box.disabled = all.checked;
-      box.checked = all.checked || chosen.has(Number(box.value));
+  const draw = () => {
+    for (const [number, box] of boxes) Object.assign(box, { checked: isWhole || chosen.has(number), disabled: isWhole });
+    found.textContent = isWhole ? tn("The only one of the file", "All {n} of the file", total) : tn("All {n} that is found", "All {n} that are found", count);
+    warning.textContent = "";
+    tell(isWhole ? total : chosen.size);
+  };
+  all.addEventListener("change", async () => {
+    const { checked } = all;
+    if (isWhole || !words) isWhole = checked;
+    else {
+      all.disabled = true;
+      const mine = turn;
+      for (let at = 0; at < count && mine === turn; at += PAGE) {
+        for (const { number } of (await page(at)).results) {
+          if (checked) chosen.add(number);
+          else chosen.delete(number);
+        }
+      }
+      all.disabled = false;
     }
+    draw();
   });
   let timer = 0;
   search.addEventListener("input", () => {
     clearTimeout(timer);
     timer = window.setTimeout(() => {
       words = search.value.trim();
+      all.checked = isWhole;
       void load(true);
     }, PAUSE);
   });
   search.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
   more.addEventListener("click", () => void load(false));
   void load(true);
-  const element = make("div", {}, search, make("label", {}, all, found), rows, more, warning);
+  const element = make("div", {}, search, make("label", { className: "all" }, all, found), rows, more, warning);
   return {
     element,
-    read: () => (all.checked ? { q: words } : { parts: [...chosen] }),
+    read: () => (isWhole ? {} : { parts: [...chosen] }),
     warn: () => (warning.textContent = t("Choose at least one.")),
   };
 }

@@ -67,7 +67,7 @@ export class LoomAct extends HTMLElement {
   }
 
   showAsides() {
-    document.getElementById("tab-asides")?.click();
+    document.getElementById("tab-trace")?.click();
     /** @type {import("./loom-tree.js").LoomTree | null} */ (document.querySelector("loom-tree"))?.show("side");
   }
 }

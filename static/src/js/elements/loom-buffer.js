@@ -25,6 +25,8 @@ const TRIES = 12;
 export class LoomBuffer extends HTMLElement {
   /** @type {string | undefined} what stood behind the text when a candidate was taken that is not drawn yet */
   tailThen;
+  /** @type {number | undefined} steps of typing that could be undone when a candidate was taken that was coming */
+  awaited;
 
   connectedCallback() {
     this.page = pageOf();
@@ -73,6 +75,7 @@ export class LoomBuffer extends HTMLElement {
     editor.cutPast();
     this.shown = page.position;
     page.addEventListener("taken", (event) => this.taken(/** @type {CustomEvent} */ (event).detail), { signal });
+    page.addEventListener("awaited", () => (this.awaited = editor.step()), { signal });
     page.addEventListener("moved", () => this.moved(), { signal });
     for (const name of ["changed", "store"]) page.addEventListener(name, () => this.soon(), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
@@ -161,6 +164,12 @@ export class LoomBuffer extends HTMLElement {
   go(action) {
     this.keep();
     return action === "continue" ? this.saving?.continueHere() : this.saving?.all();
+  }
+
+  /** Undo, right after a candidate was taken that is still coming: it is not accepted then. What
+   * was typed since comes first. @param {number} depth steps of typing that can be undone */
+  untake(depth) {
+    return depth <= (this.awaited ?? 0) && Boolean(this.wheel?.weave?.untake());
   }
 
   /** A candidate is taken: words of it that were taken before are part of it, and the caret goes

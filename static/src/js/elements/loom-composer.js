@@ -9,6 +9,8 @@ import { takeImages, typeInto } from "../tree/images.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { pageOf } from "../tree/page.js";
 
+const PATIENCE_MS = 10_000;
+
 export class LoomComposer extends HTMLElement {
   /** @type {import("../tree/asking.js").Estimate | undefined} */
   estimate;
@@ -179,6 +181,9 @@ export class LoomComposer extends HTMLElement {
   weigh() {
     clearTimeout(this.weighing);
     this.weighing = setTimeout(async () => {
+      // A long text is on its way to the editor: nothing shall delay it.
+      const isOpening = document.querySelector("loom-buffer:not([data-on])") && performance.now() < PATIENCE_MS;
+      if (isOpening) return this.weigh();
       const at = this.page?.position ?? "";
       this.estimate = await json(`${this.page?.api}/estimate?node=${at}`).catch(() => undefined);
       this.showCost();

@@ -7,6 +7,7 @@ import { language, t, tn } from "../t.js";
 import { chooser } from "./import-choices.js";
 
 const ENDED = new Set(["done", "failed", "stopped"]);
+const SOON_MS = 4000; // in which most files are read: they are asked about more often
 
 export class LoomImport extends HTMLElement {
   connectedCallback() {
@@ -41,6 +42,7 @@ export class LoomImport extends HTMLElement {
     this.busy = true;
     const name = files.length === 1 ? files[0].name : tn("{n} file", "{n} files", files.length);
     this.draw(make("span", { textContent: t("Sending {name}", { name }) }), make("progress"));
+    this.said?.scrollIntoView({ block: "nearest" });
     const form = new FormData();
     for (const file of files) form.append("file", file);
     form.append("grove", this.dataset.grove ?? "");
@@ -64,7 +66,8 @@ export class LoomImport extends HTMLElement {
     const stop = make("button", { type: "button", className: "button small", textContent: t("Stop") });
     stop.addEventListener("click", () => void json(`/api/imports/${id}/stop`, { method: "POST", body: {} }).catch(() => {}));
     this.draw(words, bar, stop);
-    for (let wait = 60; ; wait = Math.min(400, wait * 1.5)) {
+    const began = performance.now();
+    for (let wait = 60; ; wait = Math.min(performance.now() - began < SOON_MS ? 120 : 400, wait * 1.5)) {
       const state = await json(`/api/imports/${id}`);
       if (state.total) bar.value = state.done / state.total;
       if (state.done) words.textContent = state.total ? t("{name}: {done} of {total}", { name, done: state.done.toLocaleString(language()), total: state.total.toLocaleString(language()) }) : `${name}: ${state.done.toLocaleString(language())}`;
@@ -109,7 +112,7 @@ export class LoomImport extends HTMLElement {
     const listed = (/** @type {Record<string, number>} */ value) => Object.entries(value ?? {}).map(([key, count]) => `${key} ${count}`).join(", ");
     const rows = [[t("Format"), report.format], [t("Kept"), listed(report.kept)], [t("Kept as extra data"), listed(report.unknown)], [t("Left out"), listed(report.dropped)]];
     const facts = rows.filter(([, value]) => value).flatMap(([label, value]) => [make("dt", { className: "soft", textContent: label }), make("dd", { textContent: value })]);
-    return make("details", {}, make("summary", { textContent: t("Details") }), make("dl", {}, ...facts));
+    return make("details", { className: "fold" }, make("summary", { textContent: t("Details") }), make("dl", {}, ...facts));
   }
 
   /** @param {string} name @param {string} message @param {string} hint */

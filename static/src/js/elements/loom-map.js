@@ -4,7 +4,7 @@
 
 import { Camera, hover, listenForPointers } from "../map/camera.js";
 import { draw, frameFor, inkOf, onTheme } from "../map/draw.js";
-import { factsOf, listenToPage, parentsOf, pathIn, Scene, sifted, slotsShown } from "../map/scene.js";
+import { factsOf, listenToPage, parentsOf, pathIn, Scene, sifted, slotsShown, swapsOf } from "../map/scene.js";
 import { pageOf } from "../tree/page.js";
 
 export class LoomMap extends HTMLElement {
@@ -66,7 +66,7 @@ export class LoomMap extends HTMLElement {
     const parents = parentsOf(store, this.slots);
     this.ask += 1;
     this.asked = this.slots;
-    this.worker?.postMessage({ ask: this.ask, parents }, [parents.buffer]);
+    this.worker?.postMessage({ ask: this.ask, parents, swaps: swapsOf(store, this.slots) }, [parents.buffer]);
   }
 
   /** @param {import("../map/layout.js").Layout & {ask: number}} data */

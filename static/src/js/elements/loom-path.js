@@ -382,9 +382,17 @@ export class LoomPath extends HTMLElement {
     const link = /** @type {Element} */ (event.target).closest("[data-load-above]");
     if (!link) return;
     event.preventDefault();
+    await this.loadAbove();
+  }
+
+  /** Loads the stretch above, if there is one; false where the path begins here. */
+  async loadAbove() {
+    const link = this.querySelector("[data-load-above]");
+    if (!link) return false;
     const before = link.getAttribute("data-load-above");
     const markup = await part(`${this.page?.web}/above?node=${this.page?.position}&before=${before}`);
     this.view?.still(() => link.closest(".above")?.replaceWith(parsed(markup)));
     this.mark();
+    return true;
   }
 }

@@ -7,6 +7,7 @@ import { keepCast } from "../tree/cast.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";
+import { keepReadable } from "../tree/keeping.js";
 import { listenForKeys } from "../tree/keys.js";
 import { keepExports, keepMenusInSight, listenForPortals, shutAround } from "../tree/menus.js";
 import { followModes } from "../tree/modes.js";
@@ -35,6 +36,7 @@ export class LoomTree extends HTMLElement {
     keepCast(this.page, signal);
     followModes(signal);
     this.page.start();
+    keepReadable(this.page, signal);
     followNews(this.page, signal);
   }
 
@@ -93,7 +95,8 @@ export class LoomTree extends HTMLElement {
     for (const run of document.querySelectorAll(".run")) run.classList.toggle("chosen", run.getAttribute("data-id") === id);
     const panel = /** @type {import("./loom-panel.js").LoomPanel | null} */ (document.querySelector("loom-panel[data-of-node]"));
     panel?.look(id);
-    document.getElementById("tab-node")?.click();
+    document.getElementById("tab-context")?.click();
+    panel?.scrollIntoView({ block: "nearest" });
     if (open) this.show("side");
   }
 

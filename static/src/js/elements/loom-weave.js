@@ -124,7 +124,8 @@ export class LoomWeave extends HTMLElement {
   countBelow() {
     const store = this.page?.store;
     for (const shown of store ? this.querySelectorAll("[data-below]") : []) {
-      const slot = store?.slotOf(shown.closest(".card")?.getAttribute("data-id") ?? "");
+      const card = shown.closest(".card");
+      const slot = store?.slotOf(card?.getAttribute("data-rest") || card?.getAttribute("data-id") || "");
       const words = slot === null || slot === undefined ? "" : t("{n} below", { n: store?.countBelow(slot) ?? 0 });
       if (words && shown.textContent !== words) shown.textContent = words;
     }
@@ -229,6 +230,18 @@ export class LoomWeave extends HTMLElement {
     this.taken = keyOf(card);
     card.classList.add("taken");
     /** @type {HTMLElement} */ (card).dataset.taken = t("will be accepted when it ends");
+    this.page?.emit("awaited");
+  }
+
+  /** Takes back that a candidate is accepted when it ends; false where none is. */
+  untake() {
+    const card = this.coming().find((one) => keyOf(one) === this.taken);
+    if (!card) return false;
+    this.taken = "";
+    card.classList.remove("taken");
+    card.removeAttribute("data-taken");
+    speak(t("It will not be accepted when it ends."));
+    return true;
   }
 
   /** Goes to a candidate that was taken. @param {string} id @param {{isStill?: boolean, to?: string}} [how] to: where its text goes on */

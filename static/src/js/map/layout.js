@@ -13,9 +13,9 @@ export const FOLD_FROM = 3000;
 
 /**
  * @param {Int32Array} parents the place above, by place; -1 for the root, which comes first
- * @param {number} [foldFrom] @returns {Layout}
+ * @param {number} [foldFrom] @param {number[][]} [swaps] places of siblings that are in another order @returns {Layout}
  */
-export function layout(parents, foldFrom = FOLD_FROM) {
+export function layout(parents, foldFrom = FOLD_FROM, swaps = []) {
   const count = parents.length;
   const below = new Int32Array(count);
   for (const parent of parents) if (parent >= 0) below[parent] += 1;
@@ -34,13 +34,13 @@ export function layout(parents, foldFrom = FOLD_FROM) {
     run[place] = drawn[parent] ? 0 : run[parent] + 1;
     y[place] = y[up[place]] + 1;
   }
-  const { kept, rows } = inRows(up, drawn);
+  const { kept, rows } = inRows(up, drawn, swaps);
   return { x: tidy(kept, up, count), y, up, run, kept, rows };
 }
 
 /** The drawn places row by row, each row from left to right, and where the rows begin.
- * @param {Int32Array} up @param {Uint8Array} drawn */
-function inRows(up, drawn) {
+ * @param {Int32Array} up @param {Uint8Array} drawn @param {number[][]} swaps */
+function inRows(up, drawn, swaps) {
   const count = up.length;
   // The children of each, side by side: first how many, then where they begin, then they.
   const starts = new Int32Array(count + 1);
@@ -54,6 +54,8 @@ function inRows(up, drawn) {
   const filled = starts.slice();
   const children = new Int32Array(total);
   for (let place = 0; place < count; place += 1) if (drawn[place] && up[place] >= 0) children[filled[up[place]]++] = place;
+  // Of siblings each is drawn: only what has none is part of a run.
+  for (const group of swaps) children.set(group, starts[up[group[0]]]);
   const kept = new Int32Array(total);
   const rows = [0];
   let end = total ? 1 : 0;

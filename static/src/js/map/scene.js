@@ -29,6 +29,15 @@ export function parentsOf(store, slots) {
   return Int32Array.from(slots, (slot) => places[store.parents[slot] ?? -1] ?? -1);
 }
 
+/** The siblings that are shown in another order than that of creation, as places.
+ * @param {TreeStore} store @param {number[]} slots @returns {number[][]} */
+export function swapsOf(store, slots) {
+  const orders = store.orders();
+  if (!orders.length) return [];
+  const places = placesOf(slots);
+  return orders.map(([, children]) => children.map((slot) => places[slot] ?? -1).filter((place) => place >= 0)).filter((group) => group.length > 1);
+}
+
 /** The place of each slot; -1 for one that is not shown. @param {number[]} slots */
 function placesOf(slots) {
   const places = new Int32Array(slots.length ? slots[slots.length - 1] + 1 : 0).fill(-1);

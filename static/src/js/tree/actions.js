@@ -36,6 +36,9 @@ export function perform(name, what) {
 const line = (name, verb = name) => act(name, ({ page, id }) => page.say(`${verb} ${id}`));
 for (const name of ["prune", "restore", "exclude", "include", "bookmark", "unbookmark"]) line(name);
 
+act("pin", ({ page, id }) => page.say(`open ${id} keep`, { follow: false }));
+act("open", ({ page, id }) => page.say(`open ${id}`, { follow: false }));
+
 act("untag", ({ page, id, button }) => page.say(`untag ${id} #${quoted(button?.getAttribute("data-tag") ?? "")}`));
 
 act("continue", ({ page, id }) => {

@@ -2,10 +2,11 @@
 // The keys of a tree page: which action a press means, by the table that came with the page.
 
 import { composer, perform } from "./actions.js";
-import { shortcutOf } from "./shortcuts.js";
+import { openFind } from "./finding.js";
 import { shut } from "./menus.js";
 import { toggleMode } from "./modes.js";
 import { MOVES, moveBy } from "./navigation.js";
+import { shortcutOf } from "./shortcuts.js";
 import { isTyping, wantsText } from "./typing.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -35,17 +36,20 @@ const isEmpty = () => document.querySelector("loom-weave .empty") !== null;
 /** What each action of the table does; false where it means nothing now.
  * @type {Record<string, (page: TreePage) => unknown>} */
 export const ACTIONS = {
+  find: (page) => openFind(page) === undefined,
   command: () => /** @type {any} */ (document.querySelector("loom-command"))?.open() === undefined,
   keys: () => /** @type {any} */ (document.querySelector("loom-keys"))?.open() === undefined,
   send: () => Boolean(composer()?.ask()),
   stop: () => escape(isTyping(document.activeElement)),
-  undo: (page) => say(page, "undo"),
+  undo: (page) => weave()?.untake() || say(page, "undo"),
   redo: (page) => say(page, "redo"),
   ...Object.fromEntries(Object.keys(MOVES).flatMap((name) => [name, `${name}-typing`].map((id) => [id, moveBy(name)]))),
   "bookmark-before": (page) => bookmark(page, -1),
   "bookmark-after": (page) => bookmark(page, 1),
   hoist: (page) => document.dispatchEvent(new CustomEvent("hoist", { detail: page.position })),
   ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
+  ...Object.fromEntries(["pin", "open"].map((name) => [name, (/** @type {TreePage} */ page) => !isEmpty() && perform(name, subject(page))])),
+  stash: () => /** @type {import("../elements/loom-windows.js").LoomWindows | null} */ (document.querySelector("loom-windows"))?.stash() ?? false,
   compare: (page) => !isEmpty() && perform("compare", subject(page)),
   bookmark: toggleBookmark,
   focus: () => toggleMode("focus"),

@@ -12,14 +12,14 @@ import { Folds } from "./folds.js";
 import { follow, handOver, openDrafts } from "./page-drafts.js";
 import { storeNow } from "./store.js";
 
-/** @typedef {{id: string, name: string, kind: string, colour: number, initials: string}} Who */
+/** @typedef {{id: string, name: string, kind: string, colour: number, initials: string, is_agent: boolean, is_archived: boolean}} Who */
 /** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork"}} Settings */
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 
 /** Emits: `moved` (detail {from, isStill}), `store` (the skeleton is here), `changed` (the store has
  * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `text` (a
- * buffer's editor shows the position), `taken` (detail {from, card, to, isLate}: a candidate, before the move), `said` (detail {answer}), `refused` (detail Refused).
+ * buffer's editor shows the position), `taken` (detail {from, card, to, isLate}: a candidate, before the move), `awaited` (a candidate will be accepted when it ends), `said` (detail {answer}), `refused` (detail Refused).
  */
 export class TreePage extends EventTarget {
   /** @param {Settings} settings */

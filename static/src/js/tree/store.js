@@ -9,7 +9,8 @@ export const EXCLUDED = 2;
 export const VERSION_PRUNED = 8;
 const BIT = /** @type {Record<string, number>} */ ({ pruned: 1, excluded: 2, sandbox: 4, version_pruned: 8, resolved: 16 });
 
-/** @typedef {{seq: number, ids: string[], parents: (number | null)[], slots: number[], kinds: string[], authors: number[], participants: {id: string}[], flags: number[], lengths: number[]}} Skeleton */
+/** @typedef {{seq: number, ids: string[], parents: (number | null)[], slots: number[], kinds: string[], authors: number[], participants: {id: string}[], flags: number[], lengths: number[], orders?: [number, number[]][]}} Skeleton
+ * `orders`: the children of a place, where they are in another order than that of creation */
 
 export class TreeStore {
   /** @param {Skeleton} skeleton @param {Record<string, string>} [choices] slot → chosen version */
@@ -28,7 +29,7 @@ export class TreeStore {
     this.changes = 0; // so far
     /** @type {Map<string, number>} */
     this.places = new Map(this.ids.map((id, place) => [id, place]));
-    /** @type {Map<number, number[]>} text slots below a slot, in order of creation */
+    /** @type {Map<number, number[]>} text slots below a slot, in their order */
     this.below = new Map();
     /** @type {Map<number, number[]>} all versions of a slot that has several */
     this.versions = new Map();
@@ -37,10 +38,11 @@ export class TreeStore {
     /** @type {Map<number, number>} the slot below that was last visited */
     this.visited = new Map();
     for (let place = 0; place < this.ids.length; place += 1) this.hang(place);
+    for (const [parent, children] of skeleton.orders ?? []) this.below.set(parent, [...children]);
   }
 
-  /** @param {number} place */
-  hang(place) {
+  /** @param {number} place @param {number} [before] the sibling that it comes before; none: it is the last */
+  hang(place, before) {
     const slot = this.slots[place];
     if (slot !== place) {
       const versions = this.versions.get(slot) ?? [slot];
@@ -53,14 +55,15 @@ export class TreeStore {
     if (this.kinds[place] === "annotation") this.notes.set(parent, [...(this.notes.get(parent) ?? []), place]);
     if (this.kinds[place] !== "text") return;
     const siblings = this.below.get(parent);
-    if (siblings) siblings.push(place);
+    const at = before === undefined ? -1 : (siblings?.indexOf(before) ?? -1);
+    if (siblings) siblings.splice(at < 0 ? siblings.length : at, 0, place);
     else this.below.set(parent, [place]);
   }
 
   /** Applies an event of the tree; false where it changes nothing here.
    * @param {{kind: string, payload?: any}} event */
   apply({ kind, payload }) {
-    if (kind === "node.added") return this.add(payload.node);
+    if (kind === "node.added") return this.add(payload.node, payload.before);
     if (kind === "node.flagged") this.flag(payload);
     else if (kind === "annotation.resolved") this.flag({ node: payload.node, flag: "resolved", value: true });
     else if (kind === "annotation.reopened") this.flag({ node: payload.node, flag: "resolved", value: false });
@@ -68,8 +71,9 @@ export class TreeStore {
     return true;
   }
 
-  /** Adds the node of a `node.added` event; false where it is known already. @param {any} node */
-  add(node) {
+  /** Adds the node of a `node.added` event; false where it is known already. @param {any} node
+   * @param {string} [before] the sibling that it comes before */
+  add(node, before) {
     if (this.places.has(node.id)) return false;
     const place = this.ids.length;
     const parent = node.parent === null ? null : this.slotOf(node.parent);
@@ -82,7 +86,7 @@ export class TreeStore {
     this.authors.push(node.author.id);
     this.flags.push(slot === place ? 0 : this.flags[slot] & ~BIT.version_pruned);
     this.lengths.push([...node.text].length);
-    this.hang(place);
+    this.hang(place, before === undefined ? undefined : this.places.get(before));
     this.changes += 1;
     return true;
   }
@@ -157,6 +161,11 @@ export class TreeStore {
       below[parent] += below[place] + 1;
     }
     return below;
+  }
+
+  /** The children of each slot where they are in another order than that of creation. @returns {[number, number[]][]} */
+  orders() {
+    return [...this.below].filter(([, children]) => children.some((one, at) => at && one < children[at - 1]));
   }
 
   /** The id of the version that stands in a slot. @param {number} slot */

@@ -1,0 +1,435 @@
+"""The commands of what is kept in view: open, resize, refresh, hide, show, close, drop."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Literal
+
+from loom.access import may_reach
+from loom.commands.context import Context, Reply, get_node, get_window, tree_of
+from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.windows import (
+    close_window,
+    demand_label,
+    get_stash,
+    held,
+    hide_window,
+    items_of,
+    known,
+    merge_into,
+    move_window,
+    new_window,
+    next_step,
+    node_of,
+    note_change,
+    numbered,
+    place_window,
+    show_window,
+    title_of,
+    within_limit,
+)
+from loom.grammar.refs import Ref, Slice, print_ref, print_slice
+from loom.grammar.slices import Cut, get
+from loom.grammar.tokens import ParseError
+from loom.models import Node, Window
+from loom.queries import lookup, node_context, windows
+from loom.queries.windows import followed, is_lens, lines_of, stretch_of
+from loom.rules import identity
+from loom.rules.errors import CommandError, not_found
+from loom.rules.permissions import LOOM
+from loom.rules.windows import LARGE, MOST_PAD, MOST_WITH, Lines, total_of
+
+# -- open
+
+
+class Open(Args):
+    """What to keep in view: a node, lines of one, a branch, a range, a tree, a result or a
+    stash; and how."""
+
+    ref: Annotated[RefField, Written("ref")]
+    form: Annotated[
+        Literal["diff", "prose", "nodes"] | None,
+        Written("option", key="as", value="choice", choices=("diff", "prose", "nodes")),
+    ] = None
+    keep: Annotated[bool, Written("flag")] = False
+    live: Annotated[bool, Written("flag")] = False
+    pad: Annotated[int, Written("option", key="pad", value="int", minimum=0, maximum=MOST_PAD)] = 0
+    along: Annotated[str, Written("option", key="with", value="word")] = ""
+    label: Annotated[str, Written("option", key="label", value="quoted")] = ""
+
+
+@command("open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def open_(context: Context, args: Open) -> Reply:
+    """Opens a window on a node or lines of it, a branch, a range or a tree; with `keep` until you
+    hide it, otherwise for this turn. `open #14 keep` keeps a result. `live` follows the current
+    version, `as:diff` shows what has changed, `pad:3` shows 3 lines around, `with:TYPE` opens
+    what is linked so."""
+    label = demand_label(args.label) if args.label else ""
+    said = ""
+    if args.ref.kind in ("window", "stash"):
+        window = _named(context, args.ref)
+        show_window(context, window, keep=args.keep)
+    elif args.ref.kind in ("branch", "range", "tree"):
+        window = _on_several(context, args)
+    else:
+        window, said = _on_node(context, args)
+    if label and window.kind in ("result", "stash"):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"#{window.number} is a {window.kind}; only a window on a text takes a label.",
+            hint=f"→ open #{window.number} keep",
+        )
+    window.label = label or window.label
+    _adjust(window, args)
+    along = _along(context, window, args)
+    said = f"{title_of(context, window)}{said}{_with(context, args.along, along)}"
+    limited = within_limit(context, [window, *along])
+    items = tuple(item for one in (window, *along) for item in items_of(one))
+    return Reply(f"✓ opened {said}{limited}", items=items)
+
+
+def _adjust(window: Window, args: Open) -> None:
+    """Sets what the line says about a window; what it does not say stays."""
+    if window.kind in windows.LENSES:
+        is_diff = args.form == "diff" or window.form == "diff"
+        if args.form in ("prose", "nodes") or (is_diff and (args.pad or args.live)):
+            raise _not_so(window, "as:diff takes no pad and is not live")
+        window.pad = args.pad or window.pad
+    elif args.form == "diff" or args.pad:
+        raise _not_so(window, "as:diff and pad: are for windows on one text")
+    else:
+        window.form = args.form if args.form == "prose" else "" if args.form else window.form
+    if args.live and window.kind in ("result", "stash", "tree"):
+        raise _not_so(window, f"a {window.kind} does not change, or always shows the newest")
+    window.is_live = window.is_live or args.live
+
+
+def _not_so(window: Window, why: str) -> CommandError:
+    said = f"#{window.number} cannot be shown so: {why}."
+    return CommandError("INVALID_SYNTAX", said, hint=f"→ open #{window.number} keep")
+
+
+def _named(context: Context, ref: RefField) -> Window:
+    if ref.kind == "window":
+        return known(context, get_window(context, int(ref.id)))
+    return get_stash(context, ref.name or ref.id)
+
+
+def _on_node(context: Context, args: Open) -> tuple[Window, str]:
+    """The window, and what is said about its lines: that some were clipped, or that they are
+    many."""
+    node = get_node(context, args.ref, slices=True)
+    if node.text == "":
+        raise CommandError("REJECTED", f"[{node.local_id}] has no text.", hint="open another node")
+    if args.form == "diff":
+        return _difference(context, node, keep=args.keep), ""
+    cut = cut_of(node, args.ref.slice)
+    lines = Lines(cut.first, cut.last)
+    part = args.ref.slice
+    place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
+    window = place_window(context, node, lines, keep=args.keep, place=place[:200])
+    said = f" ({cut.clipped})" if cut.clipped else ""
+    if lines.last - lines.first + 1 > LARGE:
+        named = lookup.node_ref(node, context.tree.pk)
+        total = total_of(node.text)
+        said += f"\n  {total:,} lines in all; → open {named} head:{LARGE} shows the first ones"
+    return window, said
+
+
+def cut_of(node: Node, part: Slice | None) -> Cut:
+    """The lines of the text that the slice of a ref names; all of them without one."""
+    if part is None:
+        return Cut(node.text, 1, total_of(node.text))
+    try:
+        cut = get(node.text, part)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    if cut.last < cut.first:
+        raise not_found(f"That part of [{node.local_id}]", f"→ view {node.local_id} full")
+    return cut
+
+
+def _difference(context: Context, node: Node, *, keep: bool) -> Window:
+    """The window that shows what has changed since this version, or in it."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, form="diff")
+    window = rows.filter(item=identity.of_node(node.pk)).order_by("number").first()
+    if window is None:
+        item = identity.of_node(node.pk)
+        window = new_window(context, kind="node", form="diff", item_id=item, version_seen=node.hash)
+    show_window(context, known(context, window), keep=keep)
+    return known(context, window)
+
+
+def _on_several(context: Context, args: Open) -> Window:
+    """The window on a branch, a range or a tree; opening it twice is opening it once."""
+    kind = args.ref.kind
+    keys: list[int] = []
+    if kind == "tree":
+        last = lookup.root_of(tree_of(context, args.ref))
+    else:
+        last, keys = _stretch(context, args.ref)
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, kind=kind)
+    found = list(rows.filter(item=identity.of_node(last.pk)).order_by("number"))
+    same = [one for one in found if one.nodes[:1] == keys[:1]]
+    if same:
+        window = known(context, same[0])
+        window.nodes = keys
+    else:
+        item = identity.of_node(last.pk)
+        window = new_window(context, kind=kind, item_id=item, nodes=keys, version_seen=last.hash)
+    show_window(context, window, keep=args.keep)
+    return window
+
+
+def _stretch(context: Context, ref: Ref) -> tuple[Node, list[int]]:
+    """The last node of a branch or range, and the row ids of its texts from the top."""
+    if ref.kind == "branch":
+        last, first = get_node(context, ref), None
+    else:
+        ends = [get_node(context, Ref("node", id=one)) for one in (ref.id, ref.end)]
+        first, last = sorted(ends, key=lambda one: one.depth)
+    keys = stretch_of(context.actor, context.workspace, last, first)
+    if not keys and first is not None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"[{first.local_id}] is not above [{last.local_id}].",
+            hint="a range goes from a node down to one below it",
+        )
+    if not keys:
+        raise CommandError("REJECTED", f"{print_ref(ref)} has no text.", hint="open another node")
+    return last, keys
+
+
+def _along(context: Context, window: Window, args: Open) -> list[Window]:
+    """Opens what is linked to the node of a window by one type, at most MOST_WITH items."""
+    if not args.along:
+        return []
+    kind = args.along.lower()
+    if kind not in identity.LINK_TYPES:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no link type {kind!r}.",
+            hint=f"there are {', '.join(identity.LINK_TYPES)}",
+        )
+    node = node_of(window)
+    if node is None:
+        raise _not_so(window, "only a text has links to follow")
+    opened: list[Window] = []
+    for link in node_context.links_of(context.actor, node):
+        far = link.node
+        if link.type != kind or far is None or not far.text or len(opened) >= MOST_WITH:
+            continue
+        if may_reach(context.actor, far.tree_id, here=context.tree):
+            lines = Lines(1, total_of(far.text))
+            made = place_window(context, far, lines, keep=args.keep)
+            if made._state.adding and made != window:
+                made.via, made.parent_number = kind, window.number
+            opened.append(made)
+    return opened
+
+
+def _with(context: Context, kind: str, along: Sequence[Window]) -> str:
+    if not kind:
+        return ""
+    named = " · ".join(title_of(context, one) for one in along)
+    return f"\n  with {kind}: {named or 'nothing'}"
+
+
+# -- resize, refresh
+
+
+class Resize(Args):
+    """A window and the lines that it shows from now on."""
+
+    window: Annotated[RefField, Written("ref", refs=("window",), shown="#n lines:a-b")]
+
+
+@command("resize", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def resize(context: Context, args: Resize) -> Reply:
+    """Gives a window other lines, of the current version: `resize #4 lines:10-60`."""
+    window = known(context, get_window(context, int(args.window.id)))
+    if args.window.slice is None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"Which lines shall #{window.number} show?",
+            hint=f"→ resize #{window.number} lines:1-20",
+        )
+    node = node_of(window) if is_lens(window) else None
+    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
+        raise CommandError(
+            "REJECTED",
+            f"#{window.number} shows no lines of a text.",
+            hint="only a window on a node can be resized",
+        )
+    newest = lookup.selected_version(node.slot_id, context.workspace) or node
+    cut = cut_of(newest, args.window.slice)
+    window.place = ""
+    move_window(context, window, newest, Lines(cut.first, cut.last))
+    show_window(context, window)
+    limited = within_limit(context, [window])
+    said = f"✓ #{window.number} {windows.named(lines_of(window))}"
+    clipped = f" ({cut.clipped})" if cut.clipped else ""
+    return Reply(f"{said}{clipped}{limited}", items=items_of(window))
+
+
+# -- hide, show, close
+
+
+class Named(Args):
+    """Windows by their numbers."""
+
+    windows: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("window",))]
+
+
+class Labelled(Args):
+    """Windows by their label."""
+
+    label: Annotated[str, Written("option", key="label", value="quoted")]
+
+
+class All(Args):
+    """All windows."""
+
+    all: Annotated[str, Written("word", lead="all")]
+
+
+@command("refresh", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def refresh(context: Context, args: Named) -> Reply:
+    """Brings windows to the current version of what they show; their lines follow the text."""
+    return _by_number(context, args, "refreshed", _refresh)
+
+
+@command("refresh", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def refresh_all(context: Context, args: All) -> Reply:
+    """Brings all visible windows to the current version of what they show."""
+    return _each(context, windows.by_number(held(context)), "refreshed", _refresh)
+
+
+def _refresh(context: Context, window: Window) -> None:
+    window.shown_step = next_step(context)
+    note_change(context, window)
+    if window.kind in windows.STRETCHES:
+        last = lookup.by_id(identity.node_id(window.item_id or 0) or 0)
+        first = lookup.rows().filter(pk__in=window.nodes[:1]).first()
+        is_branch = window.kind == "branch"
+        above = None if is_branch else first
+        keys = stretch_of(context.actor, context.workspace, last, above)
+        window.nodes = keys or window.nodes
+        return
+    node = node_of(window)
+    if node is None:
+        return
+    newest = lookup.selected_version(node.slot_id, context.workspace) or node
+    move_window(context, window, newest, followed(node, newest, lines_of(window)))
+    if window.is_visible and is_lens(window):
+        merge_into(context, window)
+
+
+Change = Callable[[Context, Window], None]
+
+
+def _each(context: Context, found: Iterable[Window], word: str, change: Change) -> Reply:
+    """Changes the windows; NOT_FOUND where there are none."""
+    numbers = []
+    items: list[int] = []
+    for window in found:
+        if not window.is_closed:  # another one of the line may have taken it in
+            change(context, window)
+            numbers.append(window.number)
+            items += items_of(window)
+    if not numbers:
+        raise not_found("A window for this", "→ memory windows lists what is open")
+    return Reply(f"✓ {word} {numbered(numbers)}", items=tuple(dict.fromkeys(items)))
+
+
+def _by_number(context: Context, args: Named, word: str, change: Change) -> Reply:
+    wanted = list(dict.fromkeys(int(ref.id) for ref in args.windows))
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number__in=wanted)
+    found = {one.number: known(context, one) for one in rows.order_by("number")}
+    missing = [one for one in wanted if one not in found]
+    if not found:
+        raise not_found(numbered(missing), "→ memory windows lists what is open")
+    reply = _each(context, (found[one] for one in wanted if one in found), word, change)
+    more = f" · not found {numbered(missing)}" if missing else ""
+    return Reply(f"{reply.text}{more}", items=reply.items)
+
+
+def _labelled(context: Context, label: str) -> list[Window]:
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
+    found = rows.exclude(kind="result").filter(label__iexact=label).order_by()
+    return windows.by_number(known(context, one) for one in found)
+
+
+def _visible(context: Context) -> list[Window]:
+    return windows.by_number(held(context))
+
+
+@command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def hide(context: Context, args: Named) -> Reply:
+    """Hides windows: they are not sent to you again until you show them."""
+    return _by_number(context, args, "hidden", hide_window)
+
+
+@command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def hide_labelled(context: Context, args: Labelled) -> Reply:
+    """Hides the windows with a label."""
+    seen = [one for one in _labelled(context, args.label) if one.is_visible]
+    return _each(context, seen, "hidden", hide_window)
+
+
+@command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def hide_all(context: Context, args: All) -> Reply:
+    """Hides all windows."""
+    return _each(context, _visible(context), "hidden", hide_window)
+
+
+@command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def show(context: Context, args: Named) -> Reply:
+    """Shows hidden windows again, as they were; also results of earlier turns."""
+    reply = _by_number(context, args, "shown", show_window)
+    return Reply(reply.text + _limited(context), items=reply.items)
+
+
+@command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def show_labelled(context: Context, args: Labelled) -> Reply:
+    """Shows the windows with a label."""
+    reply = _each(context, _labelled(context, args.label), "shown", show_window)
+    return Reply(reply.text + _limited(context), items=reply.items)
+
+
+def _limited(context: Context) -> str:
+    return within_limit(context, [one for one in held(context) if one in context.windows])
+
+
+@command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def close(context: Context, args: Named) -> Reply:
+    """Closes windows for good."""
+    return _by_number(context, args, "closed", close_window)
+
+
+@command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def close_labelled(context: Context, args: Labelled) -> Reply:
+    """Closes the windows with a label."""
+    return _each(context, _labelled(context, args.label), "closed", close_window)
+
+
+@command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def close_all(context: Context, args: All) -> Reply:
+    """Closes all visible windows."""
+    return _each(context, _visible(context), "closed", close_window)
+
+
+class Drop(Args):
+    """A node that is pinned, or a stash."""
+
+    ref: Annotated[RefField, Written("ref")]
+
+
+@command("drop", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def drop(context: Context, args: Drop) -> Reply:
+    """Closes the windows on a node, or a stash: `drop a7x2`, `drop stash:"label"`."""
+    if args.ref.kind in ("window", "stash"):
+        return _each(context, [_named(context, args.ref)], "closed", close_window)
+    node = get_node(context, args.ref)
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
+    found = rows.filter(kind__in=windows.LENSES, item=identity.of_node(node.pk))
+    rows_known = [known(context, one) for one in found.order_by("number")]
+    return _each(context, rows_known, "closed", close_window)

@@ -1,0 +1,186 @@
+"""Writing through a window or a slice: what is put where, and what the windows show afterwards.
+
+A slice is a lens (docs/model.md §3, §12 F12): what was put can be got again, to put what was got
+changes nothing, and of two puts the last one counts, also where the number of lines changes.
+"""
+
+from dataclasses import dataclass
+
+from loom.access import may_reach
+from loom.commands import node_writer
+from loom.commands.context import Context, get_node, get_own_node, get_window
+from loom.commands.windows import held, known, move_window, node_of
+from loom.grammar.refs import Ref, Slice
+from loom.grammar.slices import Cut, get
+from loom.grammar.tokens import ParseError
+from loom.models import Node, Window
+from loom.queries import lookup, windows
+from loom.queries.windows import followed, is_lens, lines_of
+from loom.rules import identity
+from loom.rules.errors import CommandError
+from loom.rules.windows import Lines, Span, total_of
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a ref of a part of a text means: `#4` is the node and the lines that the window shows.
+    `lines` are all of the window's, in the text of that node."""
+
+    ref: Ref
+    window: Window | None = None
+    lines: Lines | None = None
+
+
+def aimed(context: Context, ref: Ref, *, writes: bool = False) -> Aim:
+    """The same ref, or for a window that of the lines which it shows. REJECTED where nothing can
+    be written through a window and that is what the caller `writes`."""
+    if ref.kind != "window":
+        return Aim(ref)
+    window = known(context, get_window(context, int(ref.id)))
+    node = node_of(window)
+    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
+        get_node(context, ref)  # which says that it shows none
+        raise AssertionError(window.kind)
+    if writes:
+        _demand_lens(window)
+    lines = Lines(1, total_of(node.text)) if window.form else lines_of(window)
+    if window.is_live:
+        newest = lookup.selected_version(node.slot_id, context.workspace) or node
+        node, lines = newest, followed(node, newest, lines)
+    if lines.last < lines.first:
+        raise _refused(window, "shows no line any more", f"→ resize #{window.number} lines:1-20")
+    is_part = lines != Lines(1, total_of(node.text))
+    part = ref.slice or (Slice("lines", lines.first, lines.last) if is_part else None)
+    if writes and ref.slice is not None:
+        _demand_inside(window, lines, _lines_of(node.text, ref.slice))
+    elsewhere = node.tree.uid if node.tree_id != context.tree.pk else ""
+    return Aim(Ref("node", id=node.local_id, tree_id=elsewhere, slice=part), window, lines)
+
+
+def _refused(window: Window, why: str, hint: str) -> CommandError:
+    return CommandError("REJECTED", f"#{window.number} {why}.", hint=hint)
+
+
+def _demand_lens(window: Window) -> None:
+    number = window.number
+    if window.form:
+        raise _refused(window, "shows a difference, which is read-only", f"→ view #{number} full")
+    if windows.is_fixed(window):
+        hint = f"→ resize #{number} lines:a-b first"
+        raise _refused(window, f"shows {window.place}, which is read-only", hint)
+
+
+def _demand_inside(window: Window, own: Lines, lines: Lines) -> None:
+    if lines.first < own.first or lines.last > own.last:
+        said = f"shows {windows.named(own)}; {windows.named(lines)} are outside"
+        raise _refused(window, said, f"→ resize #{window.number} first")
+
+
+def _cut(text: str, part: Slice) -> Cut:
+    try:
+        return get(text, part)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+
+
+def _lines_of(text: str, part: Slice) -> Lines:
+    cut = _cut(text, part)
+    return Lines(cut.first, cut.last)
+
+
+def shown_part(node: Node, ref: Ref) -> str:
+    """The text of a node, or of the slice of it that a ref names, saying what was clipped."""
+    return node.text if ref.slice is None else _cut(node.text, ref.slice).shown
+
+
+# -- what an edit changes
+
+
+@dataclass(frozen=True)
+class Target:
+    """The node that an edit changes, the part of its text (None: all of it), and the window
+    through which, with its lines in that text. `is_again`: an earlier line of the batch made
+    the node of the one that was named."""
+
+    node: Node
+    part: Slice | None
+    window: Window | None = None
+    lines: Lines | None = None
+    is_again: bool = False
+
+    def put(self, new: str) -> tuple[str, Span]:
+        """The text with the part replaced, and the lines that are changed."""
+        text = self.node.text
+        own = Lines(1, total_of(text)) if self.part is None else _lines_of(text, self.part)
+        whole = node_writer.with_slice(text, self.part, new)
+        return whole, Span(own.first, own.last, total_of(new))
+
+    def replaced(self, old: str, new: str) -> tuple[str, Span]:
+        """The text with one passage replaced, which the part must hold exactly once."""
+        text = self.node.text
+        if self.part is None:
+            whole, at, first = node_writer.replaced(text, old, new), text.find(old), 1
+        else:
+            cut = _cut(text, self.part)
+            part = node_writer.replaced(cut.text, old, new)
+            whole = node_writer.with_slice(text, self.part, part)
+            text, at, first = cut.text, cut.text.find(old), cut.first
+        start = first + text.count("\n", 0, at)
+        return whole, Span(start, start + old.count("\n"), total_of(new))
+
+
+def target_of(context: Context, ref: Ref) -> Target:
+    """What an edit of a ref changes. In a batch of a turn all its lines name one revision of a
+    text: the numbers of their lines are those before the batch. CONFLICT where an earlier line
+    of it changed one of them."""
+    aim = aimed(context, ref, writes=True)
+    named = get_own_node(context, aim.ref, slices=True)
+    node, spans = node_writer.edited_in_batch(context.turn, named)
+    part, lines = aim.ref.slice, aim.lines
+    if node.pk != named.pk and part is not None and part.kind in ("lines", "para"):
+        own = _followed(_lines_of(named.text, part), spans, named)
+        part = Slice("lines", own.first, own.last)
+    if node.pk != named.pk and lines is not None:
+        lines = _moved(lines, spans)
+    return Target(node, part, aim.window, lines, node.pk != named.pk)
+
+
+def _followed(lines: Lines, spans: list[Span] | None, node: Node) -> Lines:
+    """Where the lines are after what the batch changed, if it did not change them."""
+    for span in spans if spans is not None else [Span(lines.first, lines.last, 0)]:
+        if span.touches(lines):
+            raise CommandError(
+                "CONFLICT",
+                f"An earlier line of this batch changed {windows.named(lines)} of "
+                f"[{node.local_id}].",
+                hint="look at the text, then edit it again",
+            )
+        lines = span.moved(lines)
+    return lines
+
+
+def _moved(lines: Lines, spans: list[Span] | None) -> Lines:
+    for span in spans or ():
+        lines = span.moved(lines)
+    return lines
+
+
+def follow(context: Context, target: Target, made: Node, span: Span, *, is_version: bool) -> str:
+    """Makes the window of an edit show the node that was made, and of a version also the other
+    visible windows on the text. Returns `, lines 12–15; #4 now 10–31` for the reply."""
+    window = target.window
+    if window is None or target.lines is None:
+        return ""
+    item = identity.of_node(target.node.pk)
+    for other in held(context) if is_version else ():
+        if other is not window and is_lens(other) and other.item_id == item:
+            move_window(context, other, made, span.moved(lines_of(other)))
+    now = span.moved(target.lines)
+    window.place = ""
+    move_window(context, window, made, now)
+    wrote = Lines(span.first, span.first + max(span.now, 1) - 1)
+    return f", {windows.named(wrote)}; #{window.number} now {_range(now)}"
+
+
+def _range(lines: Lines) -> str:
+    return f"{lines.first}–{lines.last}" if lines.last > lines.first else f"{lines.first}"

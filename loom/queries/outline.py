@@ -1,0 +1,180 @@
+"""The tree as an outline: what is below a slot, as far as a reader unfolds it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from loom.access import Actor
+from loom.models import Node, Tree, Workspace
+from loom.queries import lookup
+from loom.queries.lookup import selected_versions
+from loom.queries.node_bodies import counted_below
+from loom.queries.node_rows import NodeRow, fetch, rows_of, walked
+from loom.rules.identity import place_of
+
+OUTLINE_DEPTH = 2  # levels shown before anything was said
+SIBLINGS = 12  # of a position that an outline is unfolded to
+ANCESTORS = 4  # above it; of more the nearest ones, and how many are left out
+
+
+def outline_of(workspace: Workspace) -> dict[str, Any]:
+    """The state of the outline: folded to `depth`, except for what was `expanded`; the last `query`
+    of find and the local ids of its `hits`, with their `scores`."""
+    nothing = {"expanded": [], "query": "", "hits": [], "scores": {}}
+    return {"depth": OUTLINE_DEPTH, **nothing, **workspace.outline}
+
+
+MAX_ROWS = 1000
+
+# Breadth first, so that the deepest lines are left out. Bounded by depth and by rows.
+_DOWN = """
+    WITH RECURSIVE down(slot, above, level, place) AS (
+        SELECT id, parent_slot_id, 0, place FROM loom_node WHERE id = %s
+        UNION ALL
+        SELECT n.id, n.parent_slot_id, down.level + 1, n.place FROM down
+        JOIN loom_node n ON n.parent_slot_id = down.slot AND n.kind = 'text'
+            AND n.slot_id = n.id AND NOT n.pruned
+        WHERE down.level < %s AND {walked}
+    ) SELECT slot, above, place FROM down LIMIT %s
+"""
+
+
+class Line(NamedTuple):
+    """One line of an outline. `level` from 0; `children` and `annotations` that are seen;
+    `shown` of the children are lines below it; `is_last` among its siblings shown. With
+    `left_out` the line stands for so many nodes, each below the one before."""
+
+    row: NodeRow
+    level: int
+    children: int
+    annotations: int
+    shown: int
+    is_last: bool
+    left_out: int = 0
+
+
+class Outline(NamedTuple):
+    """Lines in reading order; `is_cut` if there are more than `MAX_ROWS`."""
+
+    lines: list[Line]
+    is_cut: bool
+
+
+def drawn(lines: Sequence[Line], here: int, words: Callable[[NodeRow], str]) -> list[str]:
+    """The lines as text: `├─ - [a7x2]* "…" [3+]`, open, folded (+) or a leaf (·), with what is
+    not shown counted; `here` is the slot of the position, `words` what is said of a node."""
+    bars: list[str] = []
+    made = []
+    for line in lines:
+        del bars[max(line.level - 1, 0) :]
+        row, hidden = line.row, line.children - line.shown
+        symbol = "+" if hidden > 0 else "-" if line.children else "·"
+        star = "*" if row.slot_id == here else ""
+        branch = "└─ " if line.is_last else "├─ "
+        tail = f" [{hidden}+]" if hidden > 0 else "" if line.children else " (leaf)"
+        said = f"{symbol} [{row.local_id}]{star} {words(row)}".rstrip() + tail
+        made.append(f"{''.join(bars)}{branch if line.level else ''}{said}")
+        if line.level:
+            bars.append("   " if line.is_last else "│  ")
+    return made
+
+
+def outline(
+    actor: Actor,
+    tree: Tree,
+    workspace: Workspace | None,
+    node: Node,
+    *,
+    depth: int = 5,
+    limit: int = MAX_ROWS,
+) -> Outline:
+    """The text slots from `node` down `depth` levels, siblings in their order.
+
+    In each slot the selected version; `node` itself in its own. Five queries.
+    """
+    sql = _DOWN.format(walked=walked("down.slot"))
+    found = fetch(sql, [node.slot_id, depth, limit + 1])
+    is_cut = len(found) > limit
+    below: dict[int, list[int]] = defaultdict(list)
+    for slot, above, _ in sorted(found[:limit], key=lambda row: place_of(row[0], row[2])):
+        if slot != node.slot_id:
+            below[above].append(slot)
+    slots = [row[0] for row in found[:limit]]
+    return Outline(_lines(node, workspace, slots, below), is_cut)
+
+
+def _lines(
+    node: Node, workspace: Workspace | None, slots: list[int], below: dict[int, list[int]]
+) -> list[Line]:
+    """Reading order without recursion: a stack of (slot, level, is it the last)."""
+    selected = {slot: key for slot, (key, _) in selected_versions(slots, workspace).items()}
+    selected[node.slot_id] = node.pk
+    rows = {row.slot_id: row for row in rows_of([selected[slot] for slot in slots])}
+    counts = counted_below(slots)
+    lines = []
+    stack = [(node.slot_id, 0, True)]
+    while stack:
+        slot, level, is_last = stack.pop()
+        children = below[slot]
+        texts, notes = counts.get((slot, "text"), 0), counts.get((slot, "annotation"), 0)
+        lines.append(Line(rows[slot], level, texts, notes, len(children), is_last))
+        for place, child in enumerate(reversed(children)):
+            stack.append((child, level + 1, place == 0))
+    return lines
+
+
+def unfolded(
+    lines: list[Line], path: Sequence[NodeRow], workspace: Workspace, *, alone: bool = False
+) -> list[Line]:
+    """The lines, with those from the deepest node of the path that has one down to its end,
+    which gets its siblings beside it, unless it is `alone`. Nothing is added where the end has a
+    line."""
+    at = {line.row.slot_id: place for place, line in enumerate(lines)}
+    deepest = max((n for n, row in enumerate(path) if row.slot_id in at), default=-1)
+    missing = path[deepest + 1 :]
+    if deepest < 0 or not missing:
+        return lines
+    place = at[path[deepest].slot_id]
+    opened = lines[place]
+    end = place + 1
+    while end < len(lines) and lines[end].level > opened.level:
+        end += 1
+    added = _chain(missing[:-1], opened.level + 1)
+    end_rows = [missing[-1]] if alone else _siblings(missing[-1], path[-2].slot_id, workspace)
+    beside = [row for row in end_rows if row.slot_id not in at]
+    level = opened.level + 1 + len(added)
+    counts = counted_below([row.slot_id for row in beside])
+    for row in beside:
+        below = counts.get((row.slot_id, "text"), 0)
+        notes = counts.get((row.slot_id, "annotation"), 0)
+        added.append(Line(row, level, below, notes, 0, row is beside[-1]))
+    before = [
+        line._replace(is_last=False) if line.level == opened.level + 1 else line
+        for line in lines[place + 1 : end]
+    ]
+    direct = 1 if missing[:-1] else len(beside)
+    opened = opened._replace(shown=min(opened.shown + direct, opened.children))
+    return [*lines[:place], opened, *before, *added, *lines[end:]]
+
+
+def _chain(above: Sequence[NodeRow], level: int) -> list[Line]:
+    """A line for each of the nodes, each below the one before; of many the last ones."""
+    left_out = len(above) - ANCESTORS if len(above) > ANCESTORS else 0
+    lines = [Line(above[0], level, 0, 0, 0, True, left_out)] if left_out else []
+    counts = counted_below([row.slot_id for row in above[left_out:]])
+    for row in above[left_out:]:
+        below = counts.get((row.slot_id, "text"), 0)
+        notes = counts.get((row.slot_id, "annotation"), 0)
+        lines.append(Line(row, level + len(lines), below, notes, min(below, 1), True))
+    return lines
+
+
+def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[NodeRow]:
+    """The node with those beside it, in their order; of many the ones next to it."""
+    slots = list(lookup.slots_below(parent_slot).values_list("slot_id", flat=True))
+    place = slots.index(here.slot_id) if here.slot_id in slots else len(slots)
+    first = max(0, min(place - SIBLINGS // 2, len(slots) - SIBLINGS))
+    near = [slot for slot in slots[first : first + SIBLINGS] if slot != here.slot_id]
+    found = selected_versions(near, workspace)
+    rows = rows_of([key for key, _ in found.values()])
+    return sorted([*rows, here], key=lambda row: slots.index(row.slot_id))

@@ -1,0 +1,193 @@
+// @ts-check
+// The windows of the reader's own workspace, or of an agent's: what is pinned, open, hidden or
+// stashed, and what may be done with it.
+
+import { json, Refused } from "../live/api.js";
+import { composer } from "../tree/actions.js";
+import { quoted, withText } from "../tree/asking.js";
+import { make } from "../tree/forms.js";
+import { pageOf } from "../tree/page.js";
+import { t } from "../t.js";
+
+/** @typedef {{number: number, kind: "node" | "result" | "stash", visible: boolean, keep: boolean, ref: string, label: string, text: string, open: boolean, current: string | null}} Shown */
+
+const SOON_MS = 200;
+const WORDS = 6; // of a stash, that name it
+const LONG = 600; // characters of a text that folds
+const LONGEST_LABEL = 60;
+
+export class LoomWindows extends HTMLElement {
+  connectedCallback() {
+    this.page = pageOf();
+    this.own = this.dataset.workspace ?? "";
+    this.workspace = this.own;
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.list = /** @type {HTMLSelectElement} */ (this.querySelector("select"));
+    this.list.addEventListener("change", () => this.choose(), { signal });
+    this.querySelector("form")?.addEventListener("submit", (event) => event.preventDefault(), { signal });
+    // A button that is pressed leaves the selection where it is.
+    this.addEventListener("mousedown", (event) => /** @type {Element} */ (event.target).closest("[data-do]") && event.preventDefault(), { signal });
+    this.addEventListener("click", (event) => this.clicked(event), { signal });
+    this.page.addEventListener("said", () => this.soon(), { signal });
+    this.page.addEventListener("event", (event) => /^(turn|node\.flagged)/.test(/** @type {CustomEvent} */ (event).detail.kind) && this.soon(), { signal });
+    document.addEventListener("cast", () => this.fill(), { signal });
+    document.addEventListener("pane", () => this.soon(), { signal });
+    this.fill();
+    this.soon();
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    clearTimeout(this.timer);
+  }
+
+  fill() {
+    const agents = [...(this.page?.cast.values() ?? [])].filter((who) => who.is_agent && !who.is_archived);
+    const chosen = this.list?.value ?? "";
+    this.list?.replaceChildren(this.list.options[0], ...agents.map((who) => make("option", { value: who.id, textContent: who.name })));
+    if (this.list) this.list.value = agents.some((who) => who.id === chosen) ? chosen : "";
+  }
+
+  async choose() {
+    const whose = this.list?.value;
+    const asked = `/api/workspaces?tree=${this.page?.settings.tree}&participant=${whose}`;
+    this.workspace = whose ? (await json(asked)).id : this.own;
+    for (const one of this.querySelectorAll("[data-own]")) /** @type {HTMLElement} */ (one).hidden = this.workspace !== this.own;
+    await this.draw();
+  }
+
+  soon(ms = SOON_MS) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.draw(), ms);
+  }
+
+  async draw() {
+    const box = this.querySelector("[data-shown]");
+    if (!box || !this.checkVisibility()) return;
+    const from = this.workspace;
+    try {
+      const { results } = await json(`/api/workspaces/${from}/windows`);
+      if (from === this.workspace) box.replaceChildren(...this.drawn(results));
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
+  /** @param {Shown[]} all */
+  drawn(all) {
+    const groups = [
+      { words: t("Open"), rows: all.filter((one) => one.visible) },
+      { words: t("Stashed"), rows: all.filter((one) => !one.visible && one.kind === "stash") },
+      { words: t("Hidden"), rows: all.filter((one) => !one.visible && one.kind !== "stash") },
+    ];
+    const parts = groups.filter(({ rows }) => rows.length).flatMap(({ words, rows }) => [make("h2", { textContent: words }), make("ul", { className: "list" }, ...rows.map((one) => this.row(one)))]);
+    return parts.length ? parts : [make("p", { className: "soft", textContent: t("Nothing is open. Pin a text to keep it beside the path, or stash words to use them later.") })];
+  }
+
+  /** @param {Shown} one */
+  row(one) {
+    const head = make("p", { className: "window-head" }, make("code", { className: "id", textContent: `#${one.number}` }), ` ${one.ref} `);
+    const marks = [one.keep && one.visible ? t("pinned") : "", one.label && one.kind !== "stash" ? one.label : "", one.current ? t("stale, now [{id}]", { id: one.current }) : ""];
+    head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
+    const text = make("pre", { dir: "auto", textContent: one.text });
+    const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: one.text.slice(0, 80) || t("empty") }), text);
+    const row = make("li", { className: one.visible ? "" : "hidden-window" }, head, this.buttons(one), one.open ? body : make("p", { className: "soft", textContent: one.text }));
+    row.dataset.number = String(one.number);
+    return row;
+  }
+
+  /** @param {Shown} one */
+  buttons(one) {
+    const isOwn = this.workspace === this.own;
+    const button = (/** @type {string} */ line, /** @type {string} */ words, values = {}) => {
+      const made = make("button", { type: "button", className: "quiet", textContent: words, ...values });
+      made.dataset.line = line;
+      return made;
+    };
+    const made = [];
+    if (one.visible) {
+      if (!one.keep) made.push(button(`open #${one.number} keep`, t("Pin")));
+      made.push(button(`hide #${one.number}`, one.kind === "result" ? `👁 ${t("Hide")}` : t("Hide"), { ariaPressed: "true" }));
+    } else if (one.kind === "stash") {
+      made.push(button(`recall ${quoted(one.label)}`, t("Recall")));
+    } else {
+      made.push(button(`show #${one.number}`, one.kind === "result" ? `👁 ${t("Show")}` : t("Show"), { ariaPressed: "false" }));
+    }
+    if (isOwn && one.open) {
+      const take = button("", t("Into the composer"));
+      take.dataset.take = one.text;
+      made.push(take);
+    }
+    made.push(one.kind === "stash" ? button(`drop stash:${quoted(one.label)}`, t("Drop")) : button(`close #${one.number}`, t("Close")));
+    return make("span", { className: "window-do" }, ...made);
+  }
+
+  /** @param {Event} event */
+  clicked(event) {
+    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-do], [data-line]"));
+    if (!button) return;
+    const { do: what, line, take } = button.dataset;
+    if (what === "pin") this.run(`open ${this.page?.position} keep`);
+    else if (what === "open") this.run(`open ${this.page?.position}`);
+    else if (what === "stash") this.stash();
+    else if (take !== undefined) this.take(take);
+    else if (line) this.run(line);
+  }
+
+  /** Runs a line in the workspace that is shown. @param {string} line */
+  async run(line) {
+    const body = { line, key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
+    try {
+      await json(`/api/workspaces/${this.workspace}/commands`, { method: "POST", body });
+      this.refuse(null);
+      await this.draw();
+      return true;
+    } catch (error) {
+      return this.refuse(error);
+    }
+  }
+
+  /** Shows why a line was refused, and hides it again. @param {unknown} error */
+  refuse(error) {
+    const box = /** @type {HTMLElement | null} */ (this.querySelector("[data-refused]"));
+    if (error && !(error instanceof Refused)) throw error;
+    if (!box) return false;
+    box.hidden = !error;
+    box.textContent = error instanceof Refused ? `${error.message} ${error.hint}`.trim() : "";
+    return false;
+  }
+
+  /** Puts what is selected aside; false where nothing is. */
+  stash() {
+    const field = /** @type {HTMLTextAreaElement} */ (document.activeElement);
+    const inField = field?.matches?.("textarea") ? field.value.slice(field.selectionStart, field.selectionEnd) : "";
+    const text = inField || String(getSelection() ?? "");
+    if (!text.trim()) {
+      this.refuse(new Refused({ message: t("Select some text first.") }, 0));
+      return false;
+    }
+    const words = text.trim().split(/\s+/).slice(0, WORDS).join(" ").replaceAll('"', "'").slice(0, LONGEST_LABEL);
+    const names = [...this.querySelectorAll("[data-line^='drop stash:']")].map((one) => one.getAttribute("data-line"));
+    let label = words;
+    for (let n = 2; names.includes(`drop stash:${quoted(label)}`); n++) label = `${words} ${n}`;
+    this.show();
+    this.run(withText(`stash ${quoted(label)}`, text));
+    return true;
+  }
+
+  show() {
+    document.getElementById("tab-windows")?.click();
+  }
+
+  /** @param {string} text */
+  take(text) {
+    const book = /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (document.querySelector("loom-buffer[data-on]"));
+    const field = composer()?.text;
+    if (book) return book.write(text);
+    if (!field) return;
+    field.focus();
+    field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+}

@@ -1,0 +1,209 @@
+"""Summaries: asked for where they lack, made beside everything else, stored once, used."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from rest_framework.test import APIClient
+
+from agents.agent_prompt import next_place, twigs
+from agents.providers.registry import provider_of
+from agents.subject_prompt import assembled_for
+from agents.tasks import summarise as task
+from loom.access import Actor
+from loom.commands import node_writer, summaries
+from loom.commands.execute import Request, execute_line
+from loom.commands.groves import change_grove
+from loom.models import SUMMARY, Call, Event, Generation, Grove, Node, Participant, Tree
+from loom.rules.errors import CommandError
+from tests.agents.conftest import run
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import fails, says
+from tests.two_groves import SECRET, TwoGroves
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = "Marie walks down to the river and does not come back before night. " * 8
+SAID = "Marie stays at the river until night."
+
+
+@pytest.fixture
+def cheap(grove: Grove, model: Participant, actor: Actor) -> Participant:
+    """The model that the owner chose for summaries."""
+    change_grove(actor, settings={"summary_model": model.uid})
+    grove.refresh_from_db()
+    actor.grove.refresh_from_db()
+    return model
+
+
+@pytest.fixture
+def long(actor: Actor, tree: Tree) -> Node:
+    """A text that needs a summary."""
+    made = execute_line(actor, tree, Request(f'respond root "{LONG}"')).body["refs"][0]
+    return Node.objects.get(tree=tree, local_id=made)
+
+
+def _fresh(tree: Tree) -> Tree:
+    return Tree.objects.select_related("grove").get(pk=tree.pk)
+
+
+def _made(actor: Actor, tree: Tree, node: Node) -> Generation:
+    (one,) = summaries.summarise(actor, _fresh(tree), [node.pk])
+    return run(one)
+
+
+def test_a_summary_is_stored_once_with_its_call(
+    actor: Actor, tree: Tree, cheap: Participant, long: Node, provider: ScriptedProvider
+) -> None:
+    provider.script(says(f" {SAID}\n"))
+    before = Node.objects.count()
+    ran = _made(actor, tree, long)
+    long.refresh_from_db()
+    assert long.summary == SAID and ran.status == "done"
+    assert Node.objects.count() == before
+    assert summaries.summarise(actor, _fresh(tree), [long.pk]) == []
+    call = Call.objects.get()
+    assert (call.purpose, call.participant) == ("summary", cheap) and call.sealed_at is not None
+    sent = provider.seen[0].json
+    assert sent["max_tokens"] == 50
+    assert "at most 30 words" in sent["messages"][0]["content"]
+    assert LONG.strip() in sent["messages"][-1]["content"]
+    event = Event.objects.get(kind="node.summarised")
+    assert event.payload == {"node": long.local_id, "call": call.uid}
+    kinds = Event.objects.filter(stream__name=f"tree:{tree.uid}").values_list("kind", flat=True)
+    assert "generation.ended" not in kinds
+
+
+def test_a_short_text_is_its_own_summary(
+    actor: Actor, tree: Tree, cheap: Participant, opening: str
+) -> None:
+    node = Node.objects.get(tree=tree, local_id=opening)
+    assert summaries.summarise(actor, _fresh(tree), [node.pk]) == []
+    assert [summaries.is_short(one) for one in ("word " * 30, "word " * 31, "語" * 301)] == [
+        *(True, False, False)
+    ]
+
+
+@pytest.mark.parametrize("verb", ["exclude", "prune"])
+def test_what_is_not_sent_to_models_is_not_summarised(
+    verb: str, actor: Actor, tree: Tree, cheap: Participant, long: Node
+) -> None:
+    execute_line(actor, tree, Request(f"{verb} {long.local_id}"))
+    assert summaries.lacking(tree, [long.pk]) == []
+
+
+def test_a_failure_is_seen_and_tried_again_a_few_times(
+    actor: Actor,
+    tree: Tree,
+    cheap: Participant,
+    long: Node,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    api: Callable[..., APIClient],
+) -> None:
+    provider.script(fails(401, "no"))
+    ran = _made(actor, tree, long)
+    assert ran.status == "failed"
+    address = f"/api/trees/{tree.uid}/summaries"
+    (failed,) = api(actor.user).get(address).json()["failed"]
+    assert failed["node"] == long.local_id and failed["error"]["code"] == "MODEL_ERROR"
+    assert summaries.lacking(tree, [long.pk]) == []  # it rests
+    monkeypatch.setattr(summaries, "REST", -summaries.REST)
+    provider.script(says(SAID))
+    _made(actor, tree, long)
+    long.refresh_from_db()
+    assert long.summary == SAID
+    assert api(actor.user).get(address).json()["failed"] == []
+    Node.objects.filter(pk=long.pk).update(summary="")
+    Generation.objects.filter(round=SUMMARY).update(status="failed")
+    again = Generation.objects.get(status="failed", error__isnull=True)
+    again.pk, again.uid = None, "another"
+    again.save(force_insert=True)
+    assert summaries.lacking(tree, [long.pk]) == []  # three failed
+
+
+def test_the_summary_of_a_tree_reads_its_parts(
+    actor: Actor,
+    tree: Tree,
+    cheap: Participant,
+    long: Node,
+    provider: ScriptedProvider,
+    api: Callable[..., APIClient],
+) -> None:
+    Node.objects.filter(pk=long.pk).update(summary=SAID)
+    execute_line(actor, tree, Request('respond here "Thomas waits."'))
+    got = api(actor.user).post(f"/api/trees/{tree.uid}/summaries", {"tree": True}, format="json")
+    assert (got.status_code, got.json()["open"]) == (202, 1)
+    provider.script(says("A quarrel at a river."))
+    run(Generation.objects.get(round=SUMMARY))
+    said = provider.seen[0].json["messages"][-1]["content"]
+    assert SAID in said and "Thomas waits." in said and "1 branches" in said
+    assert _fresh(tree).summary == "A quarrel at a river."
+
+
+def test_every_tenth_node_has_the_tree_summarised(
+    actor: Actor, tree: Tree, cheap: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[list[object]] = []
+    from loom.events import streams
+
+    monkeypatch.setattr(streams, "_send", lambda name, args, queue: sent.append([name, *args]))
+    for number in range(12):
+        execute_line(actor, tree, Request(f'respond here "Text {number}."'))
+    asked = [one for one in sent if one[0] == "agents.tasks.summarise"]
+    assert asked == [["agents.tasks.summarise", tree.uid, actor.participant.pk, [], True]]
+    task(*asked[0][1:])  # type: ignore[arg-type]
+    assert Generation.objects.get().point.parent_slot_id is None
+    task(*asked[0][1:])  # type: ignore[arg-type]
+    assert Generation.objects.count() == 1
+
+
+def test_without_a_model_for_it_nothing_is_asked(
+    actor: Actor, tree: Tree, model: Participant, long: Node
+) -> None:
+    task(tree.uid, actor.participant.pk, [long.pk], whole=True)
+    assert not Generation.objects.exists()
+    with pytest.raises(CommandError) as refused:
+        summaries.summarise(actor, _fresh(tree), [long.pk])
+    assert refused.value.code == "UNAVAILABLE"
+    model.sealed_key = "sealed"
+    model.save()
+    assert summaries.summariser(_fresh(tree).grove) == model
+
+
+def test_outline_and_earlier_use_them(
+    actor: Actor, tree: Tree, agent: Participant, long: Node
+) -> None:
+    Node.objects.filter(pk=long.pk).update(summary=SAID)
+    for number in range(11):
+        execute_line(actor, tree, Request(f'respond here "Text {number}. {"more " * 300}"'))
+    workspace = node_writer.workspace_of(agent, tree)
+    drawn = twigs(actor, tree, workspace, [])
+    assert f'"{SAID}"' in [one.words for one in drawn]
+    Participant.objects.filter(pk=agent.pk).update(context_limit=6_000)
+    workspace.participant.refresh_from_db()
+    end = Node.objects.filter(tree=tree).order_by("-pk").first()
+    place = next_place(actor, workspace, end)
+    sent = assembled_for(place, provider_of("openai"))
+    earlier = next(one.text for one in sent.portions if one.name == "EARLIER")
+    assert f"[{long.local_id}] {SAID}" in earlier
+
+
+def test_a_summary_reads_nothing_of_another_grove(
+    two_groves: TwoGroves, provider: ScriptedProvider
+) -> None:
+    two, left, right = two_groves, two_groves.left, two_groves.right
+    echo = two.agent(left, name="Echo", permissions=[], base_url=provider.url)
+    left.grove.settings = {"summary_model": echo.uid}
+    left.grove.save()
+    said = left.run(two.both, f'respond here "{LONG}" from:{two.far}')
+    node = Node.objects.get(tree=left.tree, local_id=said.split("[")[1][:4])
+    actor = left.actor(two.both)
+    assert summaries.lacking(left.tree, [right.text.pk]) == []
+    assert summaries.summarise(actor, _fresh(left.tree), [right.text.pk]) == []
+    provider.script(says(SAID))
+    (made,) = summaries.summarise(actor, _fresh(left.tree), [node.pk])
+    run(made)
+    assert SECRET not in json.dumps(provider.seen[0].json)
+    with pytest.raises(CommandError):
+        change_grove(right.actor(two.only_right), settings={"summary_model": echo.uid})

@@ -1,0 +1,182 @@
+"""The right pane: what a model would be sent, what a tree adds to it, and one's own windows."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, Cookies, Heddle, Open
+from tests.browser.test_accessible import violations
+from tests.browser.test_two_people import live
+from tests.providers.scripts import says
+
+MODEL = "Echo"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _models(heddle: Heddle) -> None:
+    """A subject with a price, behind the scripted provider."""
+    heddle.post(
+        "participants",
+        {
+            "name": MODEL,
+            "model_ref": "scripted:echo",
+            "base_url": heddle.provider.url,
+            "prices": {"input": 3, "output": 15},
+        },
+    )
+
+
+def tab(page: Page, name: str) -> None:
+    """Opens a tab of the right pane."""
+    page.get_by_role("tab", name=name, exact=True).click()
+
+
+def choose(page: Page, name: str) -> None:
+    page.get_by_role("combobox", name="Whose context").select_option(label=name)
+
+
+def section(page: Page, name: str) -> str:
+    """The exact text of a section, opened."""
+    row = page.locator(".sections details", has=page.get_by_text(name, exact=True))
+    if row.get_attribute("open") is None:
+        row.locator("summary").click()
+    return row.locator("pre").inner_text()
+
+
+def test_the_context_is_shown_before_anything_is_pressed_and_is_what_is_sent(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("What is sent", "Who is Marie angry at?", "Her father.")
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, MODEL)
+    shown = page.locator("loom-context")
+    expect(shown).to_contain_text(f"What {MODEL} is sent next:")
+    expect(shown).to_contain_text("2 nodes")
+    expect(shown).to_contain_text("About $")
+    assert section(page, "Path") == "Who is Marie angry at?\n\nHer father."
+    heddle.provider.script(says("Or herself."))
+    heddle.line(tree, f'continue n:1 using agent:"{MODEL}"')
+    expect(shown).to_contain_text("100 % the same from the start, nothing differs")
+    heddle.line(tree, 'respond here "Why?"')
+    page.goto(f"{heddle.url}/trees/{tree}")
+    choose(page, MODEL)
+    expect(shown).to_contain_text("lines differ")
+    shown.get_by_text("Since the last request").click()
+    expect(shown.locator(".diff ins").last).to_contain_text("Why?")
+
+
+def test_memory_and_note_are_edited_beside_the_text_seen_by_others_and_undone(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Steered", "The house stood empty.", "\nThe gate was new.", mode="buffer")
+    page = live(visit(f"/trees/{tree}"))
+    hers = live(visit(f"/trees/{tree}", who=ada))
+    choose(page, MODEL)
+    tab(hers, "Memory")
+    page.get_by_text("Memory and author's note").click()
+    mine = page.locator("#panel-context .steering")
+    mine.get_by_label("Memory").fill("A cold novel.")
+    mine.get_by_label("Author's note").fill("[Slow.]")
+    mine.get_by_label("paragraphs before the end").fill("1")
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.get_by_role("status")).to_have_text("saved")
+    theirs = hers.locator("#panel-memory .steering")
+    expect(theirs.get_by_label("Memory")).to_have_value("A cold novel.")
+    expect(page.locator(".sections")).to_contain_text("Author's note")
+    page.get_by_text("The exact request").click()
+    expect(page.locator("loom-context .fold pre").first).to_have_text(
+        "A cold novel.\n\nThe house stood empty.\n[Slow.]\nThe gate was new."
+    )
+    heddle.line(tree, "undo")
+    expect(mine.get_by_label("Memory")).to_have_value("")
+    expect(page.locator(".sections")).not_to_contain_text("Author's note")
+
+
+def test_what_is_typed_in_a_buffer_is_in_the_context(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Typed", "The house stood empty.", mode="buffer")
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, MODEL)
+    book = page.locator(".cm-content")
+    book.press("Control+End")
+    book.press_sequentially(" She went in.")
+    page.get_by_text("The exact request").click()
+    expect(page.locator("loom-context .fold pre").first).to_have_text(
+        "The house stood empty. She went in."
+    )
+
+
+def test_a_text_is_pinned_hidden_shown_and_closed(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Windows", "Who is Marie?", "A clockmaker.")
+    page = live(visit(f"/trees/{tree}"))
+    page.locator("article.node").last.focus()
+    page.keyboard.press("p")
+    tab(page, "Windows")
+    rows = page.locator("loom-windows li")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("pinned")
+    expect(rows).to_contain_text("A clockmaker.")
+    rows.get_by_role("button", name="Hide").click()
+    expect(page.locator("loom-windows h2")).to_have_text("Hidden")
+    rows.get_by_role("button", name="Show").click()
+    expect(page.locator("loom-windows h2")).to_have_text("Open")
+    rows.get_by_role("button", name="Close").click()
+    expect(rows).to_have_count(0)
+    expect(page.locator("loom-windows")).to_contain_text("Nothing is open.")
+
+
+def test_a_selection_is_stashed_recalled_and_put_into_the_composer(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Stashed", "Who is Marie? A clockmaker of Bern.")
+    page = live(visit(f"/trees/{tree}"))
+    tab(page, "Windows")
+    page.get_by_role("button", name="Stash the selection").click()
+    expect(page.get_by_role("alert").first).to_have_text("Select some text first.")
+    page.locator("article.node .text").first.select_text()
+    page.get_by_role("button", name="Stash the selection").click()
+    rows = page.locator("loom-windows li")
+    expect(rows).to_contain_text('stash "Who is Marie? A clockmaker of"')
+    rows.get_by_role("button", name="Recall").click()
+    expect(page.locator("loom-windows h2")).to_have_text("Open")
+    rows.get_by_role("button", name="Into the composer").click()
+    expect(page.get_by_label("Text of the next node")).to_have_value(
+        "Who is Marie? A clockmaker of Bern."
+    )
+    rows.get_by_role("button", name="Drop").click()
+    expect(rows).to_have_count(0)
+
+
+def test_links_and_provenance_have_their_places(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Linked", "One.", "Two.")
+    heddle.line(tree, "link here to parent as:supports")
+    page = live(visit(f"/trees/{tree}"))
+    hash_ = page.locator(".details .hash").first
+    expect(hash_).to_be_attached()
+    expect(hash_).not_to_be_visible()
+    page.locator(".provenance summary").click()
+    expect(hash_).to_be_visible()
+    tab(page, "Links")
+    links = page.locator("#panel-links")
+    expect(links).to_contain_text("supports")
+    links.get_by_role("link").click()
+    expect(page).to_have_url(re.compile("node="))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_tabs_are_accessible_and_fit_on_a_phone(
+    heddle: Heddle, visit: Open, theme: str
+) -> None:
+    tree = heddle.tree("Tabs", "Who is Marie?", "A clockmaker.")
+    heddle.line(tree, "open here keep")
+    heddle.line(tree, 'stash "Words" "Some words."')
+    page = live(visit(f"/trees/{tree}", theme=theme, size=PHONE, bypass_csp=True))
+    page.get_by_role("button", name="Details").click()
+    expect(page.locator(".sections")).to_contain_text("Path")
+    assert violations(page) == []
+    for name in ("Memory", "Windows", "Links", "Trace", "Participants"):
+        tab(page, name)
+        expect(page.get_by_role("tabpanel", name=name)).to_be_visible()
+        assert violations(page) == []
+    wide = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert wide
