@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.book import book, opened, text_of
 from tests.browser.conftest import Heddle, Open
+from tests.browser.test_two_people import live
 
 DROP = """(field, [raw, kind]) => {
     const bytes = Uint8Array.from(atob(raw), (one) => one.charCodeAt(0));
@@ -53,3 +54,24 @@ def test_in_a_buffer_it_goes_where_it_is_dropped_or_pasted(heddle: Heddle, visit
     page.locator(".cm-content").evaluate(DROP, [red_square(), "paste"])
     expect(page.locator(".cm-content")).to_contain_text(re.compile("Two.!.red square"))
     assert re.fullmatch(f"{named}One.\nTwo.\n{named}", text_of(page))
+
+
+def test_it_is_shown_where_texts_are_compared(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Two images", "Begin.")
+    with heddle.client() as client:
+        file = ("a.png", base64.b64decode(red_square()), "image/png")
+        sent = client.post(f"/api/trees/{tree}/images", files={"file": file}, data={"alt": "a cat"})
+    assert sent.is_success, sent.text
+    for words in ("One", "Two"):
+        heddle.line(tree, f"respond root\n{words} {sent.json()['text']}\n←")
+    nodes = heddle.get(f"trees/{tree}/skeleton")["ids"]
+    assert isinstance(nodes, list)
+    page = live(visit(f"/trees/{tree}?node={nodes[3]}"))
+    page.locator("main").press("c")
+    articles = page.get_by_role("dialog", name="Compare").locator("article")
+    expect(articles).to_have_count(3)
+    seen = articles.locator("img")
+    expect(seen).to_have_count(2)
+    expect(seen.first).to_have_attribute("alt", "a cat")
+    expect(seen.first).to_have_js_property("naturalWidth", 30)
+    expect(articles.last.locator("mark")).to_have_text("One")

@@ -312,6 +312,8 @@ def _other() -> bytes:
         b"\x00\x00\x05\xff\xff\xff\xff\xff",
         create_awareness_message(b"\x01\x01\x01\x05hello"),
     ],
+    # Without names the ids hold the random numbers of clients, and differ between processes.
+    ids="cut garbled embedding zero other alone huge caret".split(),
 )
 async def test_a_hostile_message_ends_its_socket_and_nothing_else(
     join: Join, owner: User, writer: User, document: Document, frame: bytes

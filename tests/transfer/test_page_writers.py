@@ -181,6 +181,51 @@ def test_an_epub_has_what_readers_need(actor: Actor, muse: Participant) -> None:
     assert b'href="part2.xhtml">Day' in files["nav.xhtml"]
 
 
+def test_an_epub_is_as_the_standard_asks(actor: Actor, muse: Participant) -> None:
+    tree, made = book(actor, muse)
+    raw = b"".join(book_writers.epub(wanted(actor, tree, made[2])))
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        first = archive.infolist()[0]
+        assert (first.filename, first.compress_type, first.extra) == ("mimetype", 0, b"")
+    files = zipped([raw])
+    container = ElementTree.fromstring(files["META-INF/container.xml"])
+    [root] = container.iter("{urn:oasis:names:tc:opendocument:xmlns:container}rootfile")
+    assert root.get("media-type") == "application/oebps-package+xml"
+    package = ElementTree.fromstring(files[str(root.get("full-path"))])
+    spaces = {"o": "http://www.idpf.org/2007/opf", "d": "http://purl.org/dc/elements/1.1/"}
+    assert package.get("version") == "3.0"
+    [named] = package.findall("o:metadata/d:identifier", spaces)
+    assert named.get("id") == package.get("unique-identifier") and named.text
+    assert package.findtext("o:metadata/d:language", "", spaces)
+    meta = {one.get("property"): one.text for one in package.findall("o:metadata/o:meta", spaces)}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", meta["dcterms:modified"] or "")
+    items = package.findall("o:manifest/o:item", spaces)
+    assert len({one.get("id") for one in items}) == len(items)
+    [nav] = [one for one in items if one.get("properties") == "nav"]
+    page = "{http://www.w3.org/1999/xhtml}"
+    toc = ElementTree.fromstring(files[str(nav.get("href"))]).find(f".//{page}nav")
+    assert toc is not None and toc.get("{http://www.idpf.org/2007/ops}type") == "toc"
+    for one in items:
+        if one.get("media-type") == "application/xhtml+xml":
+            shown = ElementTree.fromstring(files[str(one.get("href"))])
+            assert shown.tag == f"{page}html" and shown.findtext(f"{page}head/{page}title")
+            assert not list(shown.iter(f"{page}script")), "and nothing that runs"
+
+
+def test_a_docx_names_all_its_parts(actor: Actor, muse: Participant) -> None:
+    tree, made = book(actor, muse)
+    files = zipped(book_writers.docx(wanted(actor, tree, made[2])))
+    types = ElementTree.fromstring(files["[Content_Types].xml"])
+    named = {str(one.get("PartName"))[1:] for one in types if one.get("PartName")}
+    endings = {one.get("Extension") for one in types if one.get("Extension")}
+    assert named <= files.keys() and "word/document.xml" in named
+    assert all(name in named or name.rpartition(".")[2] in endings for name in files)
+    for name, folder in (("_rels/.rels", ""), ("word/_rels/document.xml.rels", "word/")):
+        relations = list(ElementTree.fromstring(files[name]))
+        assert relations and all(f"{folder}{one.get('Target')}" in files for one in relations)
+        assert len({one.get("Id") for one in relations}) == len(relations)
+
+
 def test_a_docx_has_the_text_in_order(actor: Actor, muse: Participant) -> None:
     tree, made = book(actor, muse)
     files = zipped(book_writers.docx(wanted(actor, tree, made[2])))

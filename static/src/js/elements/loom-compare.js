@@ -7,6 +7,7 @@ import { perform } from "../tree/actions.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { changes } from "../tree/compare.js";
+import { withImages } from "../tree/images.js";
 import { t } from "../t.js";
 
 const MOST = 4;
@@ -18,6 +19,9 @@ const button = (words, act, more = "button small") => {
   made.setAttribute("data-act", act);
   return made;
 };
+
+/** A text with its images in it. @param {string} text */
+const drawn = (text) => withImages(text).map((one) => (typeof one === "string" ? one : make("img", { ...one, loading: "lazy" })));
 
 export class LoomCompare extends HTMLElement {
   /** @type {string[]} what may be chosen */
@@ -152,7 +156,8 @@ export class LoomCompare extends HTMLElement {
     const other = at ? texts[0] : texts.length === 2 ? texts[1] : texts[0];
     const pieces = changes(other, texts[at]).flatMap((one) => {
       const end = one.text.trimEnd().length;
-      return one.changed && end ? [make("mark", { textContent: one.text.slice(0, end) }), one.text.slice(end)] : [one.text];
+      const [said, blanks] = [drawn(one.text.slice(0, end)), one.text.slice(end)];
+      return one.changed && end ? [make("mark", {}, ...said), blanks] : [...said, blanks];
     });
     const text = make("p", { className: "text", dir: "auto" }, ...pieces);
     if (!texts[at]) text.append(make("i", { className: "soft", textContent: t("empty") }));

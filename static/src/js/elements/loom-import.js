@@ -82,6 +82,7 @@ export class LoomImport extends HTMLElement {
     const choice = chooser(state, name);
     this.draw(choice.element);
     choice.focus();
+    choice.element.scrollIntoView({ block: "nearest" });
     const chosen = await choice.made;
     const address = `/api/imports/${state.id}/${chosen ? "choose" : "stop"}`;
     await json(address, { method: "POST", body: chosen ?? {} });

@@ -51,9 +51,9 @@ const MOST = 4000; // words; above, a text counts as changed as a whole
 
 /** @typedef {{text: string, changed: boolean}} Piece */
 
-/** Words with the blanks that follow them. @param {string} text */
+/** Words with the blanks that follow them; an image is one word. @param {string} text */
 function words(text) {
-  return text.match(/\S+\s*|\s+/g) ?? [];
+  return text.match(/!\[[^[\]\n]{0,1000}\]\(image:[0-9a-f]{64}\)\s*|(?:(?!!\[)\S|!)(?:(?!!\[)\S)*\s*|\s+/g) ?? [];
 }
 
 /** Whether two words are the same but for the blanks behind them. @param {string} one @param {string} other */

@@ -58,3 +58,13 @@ test("very long texts are not compared word by word", () => {
   const long = "word ".repeat(5000);
   assert.deepEqual(changes(long, `${long}more`).map((piece) => piece.changed), [true]);
 });
+
+test("an image is one word", () => {
+  const image = `![a red cat](image:${"ab".repeat(32)})`;
+  assert.deepEqual(changes("Look: here!", `Look:${image} here!`), [
+    { text: "Look:", changed: false }, { text: `${image} `, changed: true }, { text: "here!", changed: false },
+  ]);
+  const pieces = changes(`One ${image} two.`, `One ${image} three.`);
+  assert.deepEqual(pieces, [{ text: `One ${image} `, changed: false }, { text: "three.", changed: true }]);
+  assert.deepEqual(changes("! ![ a!", "! ![ b!").map((one) => one.text).join(""), "! ![ b!");
+});

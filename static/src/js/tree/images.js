@@ -68,3 +68,20 @@ export function typeInto(field, text) {
   field.setRangeText(`${gap}${text}\n`, field.selectionStart, field.selectionEnd, "end");
   field.dispatchEvent(new Event("input", { bubbles: true }));
 }
+
+const NAMED = /!\[([^[\]\n]{0,1000})\]\(image:([0-9a-f]{64})\)/g;
+
+/** A text in parts: as it is, and the address and description of each image that it names.
+ * @param {string} text @returns {(string | {src: string, alt: string})[]} */
+export function withImages(text) {
+  /** @type {(string | {src: string, alt: string})[]} */
+  const parts = [];
+  let from = 0;
+  for (const found of text.matchAll(NAMED)) {
+    if (found.index > from) parts.push(text.slice(from, found.index));
+    parts.push({ src: `/api/images/${found[2]}`, alt: found[1] });
+    from = found.index + found[0].length;
+  }
+  if (from < text.length) parts.push(text.slice(from));
+  return parts;
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { altOf, imagesIn } from "./images.js";
+import { altOf, imagesIn, withImages } from "./images.js";
 
 test("names that say something describe an image", () => {
   assert.equal(altOf("red_cat-asleep.png"), "red cat asleep");
@@ -14,4 +14,12 @@ test("only images that the server takes are taken from what is dropped", () => {
   const files = [{ type: "image/png" }, { type: "image/svg+xml" }, { type: "text/plain" }];
   assert.equal(imagesIn(/** @type {any} */ ({ files })).length, 1);
   assert.deepEqual(imagesIn(null), []);
+});
+
+test("a text is its words and its images", () => {
+  const sha = "ab".repeat(32);
+  const image = { src: `/api/images/${sha}`, alt: "a cat" };
+  assert.deepEqual(withImages(`Look:![a cat](image:${sha})!`), ["Look:", image, "!"]);
+  assert.deepEqual(withImages("![a](image:zz) ![b](http://e.org/a.png)"), ["![a](image:zz) ![b](http://e.org/a.png)"]);
+  assert.deepEqual(withImages(""), []);
 });
