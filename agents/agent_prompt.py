@@ -34,7 +34,7 @@ from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.lines import age, excerpt
 from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
-from loom.queries import lookup, tasks, windows
+from loom.queries import lookup, tasks, window_contents, windows
 from loom.queries.augments import loaded_in
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.news import notifications_of
@@ -271,6 +271,7 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             agents=agents,
             models=models,
             lists=(*LISTS, *sorted(STORED)),
+            threshold=int(place.actor.grove.settings.get("result_threshold", 0)),
             augments=_augments(place.workspace),
         )
     )
@@ -296,6 +297,13 @@ def _agents(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
     ).exclude(pk=actor.participant.pk)
     found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
     return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
+
+
+def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> sections.Teaching:
+    """What an agent that acts is taught in a tree of that mode."""
+    agents, models = _agents(actor)
+    lists = (*LISTS, *sorted(STORED))
+    return sections.Teaching(_commands(actor), mode, agents, models, lists)
 
 
 def _request(turn: Turn | None) -> Request | None:
@@ -401,10 +409,10 @@ def _windows(place: Place) -> dict[str, Any]:
         rows = rows.exclude(kind="result", turn_uid=place.turn.uid)
     room = place.actor.participant.context_limit // WINDOWS_SHARE
     panes: list[Pane] = []
-    for shown in reversed(windows.contents_of(place.actor, place.workspace, rows)):
+    for shown in reversed(window_contents.contents_of(place.actor, place.workspace, rows)):
         room -= count("\n".join(row.text for row in shown.rows))
         lines = shown.rows if room >= 0 else None
-        panes.insert(0, Pane(lines=lines, **windows.facts_of(shown)))
+        panes.insert(0, Pane(lines=lines, **window_contents.facts_of(shown)))
     return {"panes": tuple(panes)}
 
 

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agents.agent_prompt import next_place
-from agents.context.truncation import Portion, TooLong
+from agents.agent_prompt import next_place, teaching_of
+from agents.context.agent_request import BRIEF_OVER
+from agents.context.sections import instructions
+from agents.context.truncation import Portion, TooLong, count, count_small
 from agents.subject_prompt import addressed, assembled_for, limit_of, order_of, too_long
 from loom import access
 from loom.access import Actor
@@ -113,6 +115,19 @@ def _of_candidate(member: Actor, tree: Tree, wish: Wish) -> Next:
         order.ask.max_tokens or usage.USUAL_TOKENS,
         order.note,
     )
+
+
+def taught(member: Actor, agent: Participant, mode: Literal["dialogue", "buffer"]) -> str:
+    """The INSTRUCTIONS of a loom-aware agent that the member asks, before any call; "" for a
+    subject, which is taught nothing."""
+    if LOOM not in agent.permissions:
+        return ""
+    teaching = teaching_of(access.acting_as(member, agent), mode)
+    provider, _, _ = addressed(agent)
+    whole = instructions(teaching)
+    counted = count_small if provider.context else count
+    is_brief = counted(whole) * BRIEF_OVER > limit_of(provider, agent)
+    return instructions(teaching, brief=True) if is_brief else whole
 
 
 # -- what it costs

@@ -8,6 +8,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("generations/<id:uid>", views.generation),
     path("generations/<id:uid>/stop", views.stop),
     path("workspaces/<id:uid>/context", views.context),
+    path("participants/<id:uid>/instructions", views.instructed),
     path("calls/<id:uid>", views.call),
     path("calls/<id:uid>/response", views.response),
 ]

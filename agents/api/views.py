@@ -20,6 +20,7 @@ from agents.next_request import (
     next_request,
     point_of,
     priced,
+    taught,
     usual,
 )
 from loom import access
@@ -33,7 +34,7 @@ from loom.models import Generation, Participant, Workspace
 from loom.queries import lookup, provenance
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import instant, looks_like_id
-from loom.rules.permissions import GENERATE
+from loom.rules.permissions import GENERATE, in_order
 
 
 class GenerationBody(BaseModel):
@@ -297,6 +298,38 @@ def _asked(request: Request, member: Actor, workspace: Workspace) -> Participant
     if found is None:
         raise not_found("This participant")
     return found
+
+
+class TaughtBody(BaseModel):
+    """What a participant is taught: the permissions that count where the caller asks it, and its
+    INSTRUCTIONS; "" for one that is sent text only."""
+
+    permissions: list[str]
+    instructions: str
+
+
+@operation(
+    "GET",
+    "participants",
+    "What a participant is taught",
+    id="participant_taught",
+    answers=TaughtBody,
+    asks=(an_id("mode", "Of the tree: dialogue (without it) or buffer."),),
+)
+@api_view(["GET"])
+def instructed(request: Request, uid: str) -> Response:
+    """The INSTRUCTIONS of an agent that the caller would ask, before any call."""
+    member, agent = access.get_participant(user_of(request), uid)
+    mode = word(request, "mode")
+    if mode not in ("", "dialogue", "buffer"):
+        raise CommandError(
+            "INVALID_SYNTAX", "mode is dialogue or buffer.", hint="leave it out for dialogue"
+        )
+    if agent.kind != "model":
+        raise CommandError("REJECTED", f"{agent.name} is a person.", hint="choose a model")
+    text = taught(member, agent, "buffer" if mode == "buffer" else "dialogue")
+    named = in_order(access.acting_as(member, agent).permissions) if text else []
+    return Response(TaughtBody(permissions=list(named), instructions=text).model_dump())
 
 
 @operation(

@@ -78,10 +78,10 @@ SHARE = 10  # of what can be read: a tenth is given whole where that is more
 CUT = "…"
 
 
-def threshold_of(limit: int, taken: int) -> int:
-    """How many tokens a result may have to be given whole: a tenth of the limit, at least
-    THRESHOLD, and at most half of what is still free."""
-    return min(max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
+def threshold_of(limit: int, taken: int, chosen: int = 0) -> int:
+    """How many tokens a result may have to be given whole: as many as were `chosen`, else a
+    tenth of the limit, at least THRESHOLD; and at most half of what is still free."""
+    return min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
 
 
 def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str:
@@ -428,7 +428,8 @@ def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
         if whole or not place:
             parts.append(Part("user", aware.closing))
         parts.append(Part("assistant", done.text))
-        threshold = threshold_of(aware.limit, taken + total(parts, aware.counted))
+        used = taken + total(parts, aware.counted)
+        threshold = threshold_of(aware.limit, used, aware.threshold)
         section = results(done, aware.counted, threshold=threshold)
         parts += [Part("user", section)] if section else []
     return parts

@@ -198,7 +198,8 @@ class Aware:
     """Everything a request to a loom-aware agent is made from. `closing` ends the message of
     every round; `request` is not in `path`. `stated` holds the sections as they were last
     stated to the reader, by name. `agents` and `models` may be named in `continue`,
-    `lists` are the types of `list`; `augments` in the order in which they are sent."""
+    `lists` are the types of `list`; `augments` in the order in which they are sent.
+    `threshold`: tokens of a result that are given whole (0: by the limit)."""
 
     persona: str
     system_context: str
@@ -216,3 +217,4 @@ class Aware:
     models: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     augments: tuple[Augment, ...] = ()
+    threshold: int = 0

@@ -288,16 +288,9 @@ def restore(request: Request, uid: str) -> Response:
 def export(request: Request, uid: str) -> HttpResponse:
     """The newest text as a file, byte by byte as it is stored."""
     _, found = access.get_document(user_of(request), uid)
-    return markdown_file(found)
-
-
-def markdown_file(found: Document) -> HttpResponse:
-    """A document as a download."""
-    text = queries.newest(found).content.text
+    name, text = queries.as_file(found)
     answer = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
-    name = "".join(one if one.isalnum() else "-" for one in found.title).strip("-")[:60]
-    safe = name if name.isascii() and name else found.uid
-    answer["Content-Disposition"] = f'attachment; filename="{safe}.md"'
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
 
 

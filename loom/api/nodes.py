@@ -189,11 +189,15 @@ def verification(request: Request, uid: str) -> Response:
     """Recomputes every hash from the node's own fields and every seal from its bytes."""
     actor, tree = access.get_tree(user_of(request), uid)
     workspace = _own_workspace(actor, tree)
-    for later in ("claim", "what"):
-        if later in request.query_params:
-            raise CommandError(
-                "UNAVAILABLE", f"{later}= is not supported yet.", hint="use node= or path="
-            )
+    if "claim" in request.query_params:
+        raise CommandError(
+            "UNAVAILABLE", "claim= is not supported yet.", hint="use node=, path= or what=view"
+        )
+    if "what" in request.query_params:
+        if word(request, "what") != "view":
+            raise CommandError("INVALID_SYNTAX", "what= is view.", hint="?what=view")
+        own = access.workspace_of(actor.participant, tree)
+        return Response(verify.verify_view(actor, own))
     one, end = _named(request, tree, "node"), _named(request, tree, "path")
     if one is not None and end is not None:
         raise CommandError("INVALID_SYNTAX", "node= and path= exclude each other.", hint="use one")

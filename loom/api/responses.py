@@ -404,6 +404,22 @@ class Verification(BaseModel):
     later_versions: list[str]
 
 
+class Violation(BaseModel):
+    """A rule of views that is broken, by which windows and about which items."""
+
+    kind: Literal["OverlappingLenses", "StaleLens", "OrphanEvidence", "CircularThinking"]
+    says: str
+    windows: list[int]
+    items: list[str]
+
+
+class ViewReport(BaseModel):
+    """What is wrong with a view: its windows, and the evidence and requirements in its tree."""
+
+    status: Literal["valid", "invalid"]
+    violations: list[Violation]
+
+
 class Link(BaseModel):
     """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
     `tree:ID node:a7x2` of another tree, `erased` where that is gone."""

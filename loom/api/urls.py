@@ -85,6 +85,7 @@ _api: list[URLPattern | URLResolver] = [
     path("workspaces/<id:uid>/outline", workspaces.outline),
     path("workspaces/<id:uid>/status", workspaces.status),
     path("workspaces/<id:uid>/windows", workspaces.windows),
+    path("workspaces/<id:uid>/verify", workspaces.verification),
     path("documents", documents.documents),
     path("documents/<id:uid>", documents.document),
     path("documents/<id:uid>/write", documents.write),

@@ -27,7 +27,8 @@ from loom.queries.links import written
 from loom.queries.node_bodies import messages_of
 from loom.queries.outline import outline_of
 from loom.queries.tasks import tasks_of
-from loom.queries.windows import windows_of
+from loom.queries.verify import verify_view
+from loom.queries.window_contents import windows_of
 from loom.queries.workspaces import draft_body, drafts_of, status_of, workspace_body
 from loom.rules.errors import not_found
 from loom.rules.identity import instant, looks_like_id
@@ -213,7 +214,7 @@ class Window(BaseModel):
     the version that has replaced the `revision`th, which it shows."""
 
     number: int
-    kind: Literal["node", "search", "branch", "range", "tree", "result", "stash"]
+    kind: Literal["node", "search", "document", "branch", "range", "tree", "result", "stash"]
     visible: bool
     keep: bool
     closed: bool
@@ -275,6 +276,20 @@ def tasks(request: Request, uid: str) -> Response:
     _, found = access.get_workspace(user_of(request), uid)
     results = tasks_of(found)
     return Response({"count": len(results), "results": results})
+
+
+@operation(
+    "GET",
+    "workspaces verify",
+    "What is wrong with a view",
+    answers=responses.ViewReport,
+)
+@api_view(["GET"])
+def verification(request: Request, uid: str) -> Response:
+    """Windows that overlap or are behind, evidence that is pruned or erased, and requirements and
+    evidence that lead in a circle."""
+    actor, found = access.get_workspace(user_of(request), uid)
+    return Response(verify_view(actor, found))
 
 
 class Augment(BaseModel):

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
 from loom.events import streams
@@ -28,6 +29,7 @@ from loom.rules.shared_text import EMPTY, SharedText
 
 STATE_EVERY = 200  # updates, after which a revision stores the state that they lead to
 STATE_AT_LEAST = 2000  # the same, while nobody rests
+BATCH = 100  # documents that are settled at once after their process has ended
 
 Change = Callable[[str, Revision], Sequence[Edit]]
 
@@ -152,6 +154,16 @@ def settle(document: Document) -> Revision | None:
             return made
 
     return streams.retry_while_busy(run)
+
+
+def settle_resting(before: datetime) -> int:
+    """Settles what was typed before a moment and left: its process ended first. How many."""
+    typed = DocumentUpdate.objects.filter(document=OuterRef("pk"), seq=OuterRef("head"))
+    rows = Document.objects.filter(head__gt=F("settled")).select_related("grove")
+    left = list(rows.annotate(typed=Subquery(typed.values("at"))).filter(typed__lt=before)[:BATCH])
+    for document in left:
+        settle(document)
+    return len(left)
 
 
 def _settled(

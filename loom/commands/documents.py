@@ -2,29 +2,35 @@
 the pages and the API."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from django.db.models import QuerySet
 
 from loom.access import Actor, documents_for
 from loom.commands import document_log
-from loom.commands.context import Context, Op, Reply, get_document, item_of
+from loom.commands.context import Context, Op, Reply, get_document, get_window, item_of
+from loom.commands.lenses import move_along, range_of
 from loom.commands.links import join, link_body
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted, escaped_for
+from loom.commands.windows import known, move_window
 from loom.events.streams import Writer
 from loom.grammar.lines import age, excerpt
 from loom.grammar.lines import words as worded
 from loom.grammar.refs import Place
 from loom.grammar.slices import PART_LINES
 from loom.grammar.tokens import ParseError
-from loom.models import Document, Revision
+from loom.models import Document, Revision, Window
 from loom.queries import documents as queries
 from loom.queries.documents import Shown, revision_seen, text_of
+from loom.queries.windows import followed, is_fixed, lines_of, seen_by, source_of
+from loom.queries.windows import named as lines_named
 from loom.rules import documents, identity
 from loom.rules.documents import Edit, Section, unpacked
-from loom.rules.errors import CommandError
+from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.rules.windows import Span, total_of
 
 Kind = Literal["note", "augment"]
 MOST_SECTIONS = 60  # that a view lists
@@ -256,6 +262,60 @@ def write_words(context: Context, args: WriteWords) -> Reply:
     )
 
 
+class WriteWindow(Args):
+    """A window on lines of a document, and what they become."""
+
+    ref: Annotated[RefField, Written("ref", refs=("window",))]
+    content: Annotated[str, Written("content")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+@command("write", **_OF_WRITE)
+def write_window(context: Context, args: WriteWindow) -> Reply:
+    """Replaces the lines that a window on a document shows: `write #4 …`."""
+    window = known(context, get_window(context, int(args.ref.id)))
+    document = _document_of(context, window)
+    seen = args.revision or (document.revision if window.is_live else int(window.version_seen))
+    before = source_of(queries.revision_of(document, seen))
+    lines = followed(seen_by(window) or before, before, lines_of(window))
+
+    def put(text: str, _: Sequence[Section]) -> list[Edit]:
+        every = text.split("\n")
+        start = sum(len(one) + 1 for one in every[: lines.first - 1])
+        length = len("\n".join(every[lines.first - 1 : lines.last]))
+        return [Edit(start, start + length, args.content)]
+
+    name = f"#{window.number}"
+    change = changing(put, seen=seen, name=named(document), hint=f"→ refresh {name}, then repeat")
+    by = context.actor.participant
+    made = document_log.write(context.world, document, change, by=by, at=context.now)
+    span = Span(lines.first, lines.last, total_of(args.content))
+    after, now = source_of(made.revision), span.moved(lines)
+    move_along(context, before, after, span, but=window)
+    move_window(context, window, after, now)
+    context.seen[document.pk] = made.revision.number
+    said = f"{lines_named(now)}, revision {made.revision.number}"
+    text = f"✓ wrote {named(document)} {said}; {name} now {range_of(now)}"
+    return replace(_written(context, "wrote", made), text=text)
+
+
+def _document_of(context: Context, window: Window) -> Document:
+    """The document of whose lines a window is. REJECTED where it shows none, or is read-only."""
+    if window.kind != "document" or is_fixed(window) or window.last < window.first:
+        raise CommandError(
+            "REJECTED",
+            f"Nothing of a document can be written through #{window.number}.",
+            hint='→ open doc:"name" §heading, then write through that window',
+        )
+    rows = documents_for(context.actor, context.tree)
+    found = rows.filter(pk=-(window.item_id or 0)).select_related("grove").first()
+    if found is None:
+        raise not_found(f"The document of #{window.number}")
+    return found
+
+
 def words_replaced(text: str, old: str, new: str) -> list[Edit]:
     """The edit that replaces words. CONFLICT where they are not in the text exactly once."""
     times = text.count(old) if old else 0
@@ -299,7 +359,11 @@ def _write(
 
 
 def changing(
-    edits_of: Callable[[str, Sequence[Section]], list[Edit]], *, seen: int | None, name: str
+    edits_of: Callable[[str, Sequence[Section]], list[Edit]],
+    *,
+    seen: int | None,
+    name: str,
+    hint: str = "",
 ) -> document_log.Change:
     """A change for `document_log.write` that refuses CONFLICT where the document is not as it was
     in the revision `seen` (0: never seen; None: that does not matter)."""
@@ -314,7 +378,7 @@ def changing(
                 "CONFLICT",
                 f"{name} has changed since revision {seen}: {newest.by.name} wrote revision "
                 f"{newest.number}.",
-                hint=f"→ view {name} full, then repeat",
+                hint=hint or f"→ view {name} full, then repeat",
             )
         try:
             return edits_of(text, unpacked(newest.sections))

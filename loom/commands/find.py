@@ -16,6 +16,7 @@ from loom.queries.documents import Shown, matching, text_of
 from loom.queries.lookup import withheld
 from loom.queries.node_rows import NodeRow
 from loom.queries.outline import drawn, outline, outline_of
+from loom.queries.windows import source_of
 from loom.rules.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.rules.windows import Lines, total_of
 
@@ -172,7 +173,7 @@ def _opened(context: Context, args: FindArgs) -> Reply:
         line = row.text.count("\n", 0, hit.at) + 1
         first, last = line - args.context, line + args.context
         lines = Lines(max(first, 1), min(last, total_of(row.text)))
-        window = place_window(context, nodes[row.id], lines, hit=(args.query, hit.score))
+        window = place_window(context, source_of(nodes[row.id]), lines, hit=(args.query, hit.score))
         opened.setdefault(window.number, (window, hit.score))
     said = [f"✓ opened {len(hits)} of {counted(found.total, 'hit')} for {excerpt(args.query)}"]
     said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]

@@ -26,7 +26,11 @@ from loom.rules.windows import demand_settings as demand_window_settings
 
 MAX_NAME = 200
 MAX_COLOURS = 1000
-SETTINGS = ("daily_budget_usd", "summary_model", "tag_colours", *WINDOW_SETTINGS)
+SETTINGS = (
+    *("daily_budget_usd", "result_threshold", "summary_model", "tag_colours"),
+    *WINDOW_SETTINGS,
+)
+MOST_OF_A_RESULT = 1_000_000  # tokens
 
 
 def demand_name(name: str, *, most: int = MAX_NAME) -> str:
@@ -113,6 +117,13 @@ def _demand_settings(given: dict[str, Any]) -> None:
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 <= budget <= 1e9:
         raise CommandError(
             "INVALID_SYNTAX", "daily_budget_usd must be a number.", hint="0 means no limit"
+        )
+    threshold = given.get("result_threshold", 0)
+    if type(threshold) is not int or not 0 <= threshold <= MOST_OF_A_RESULT:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"result_threshold is a number of tokens, at most {MOST_OF_A_RESULT:,}.",
+            hint="0 means a tenth of what the model reads, at least 4,000",
         )
     if not isinstance(given.get("summary_model", ""), str):
         raise CommandError(

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
-from loom.access import may_reach
-from loom.commands.context import Context, Reply, get_node, get_window, tree_of
+from loom.access import demand, may_reach
+from loom.commands.context import Context, Reply, get_document, get_node, get_window, tree_of
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.windows import (
     close_window,
@@ -31,10 +31,21 @@ from loom.grammar.slices import Cut, get
 from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
 from loom.queries import lookup, node_context, windows
-from loom.queries.windows import followed, is_lens, lines_of, stretch_of
+from loom.queries.documents import parts_named, text_of
+from loom.queries.links import documents_seen
+from loom.queries.windows import (
+    Source,
+    followed,
+    is_lens,
+    lines_of,
+    newest_for,
+    seen_by,
+    source_of,
+    stretch_of,
+)
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import LOOM
+from loom.rules.permissions import LOOM, READ_DOCUMENTS
 from loom.rules.windows import LARGE, MOST_PAD, MOST_WITH, Lines, total_of
 
 # -- open
@@ -67,6 +78,8 @@ def open_(context: Context, args: Open) -> Reply:
     if args.ref.kind in ("window", "stash"):
         window = _named(context, args.ref)
         show_window(context, window, keep=args.keep)
+    elif args.ref.kind == "document":
+        window, said = _on_document(context, args)
     elif args.ref.kind in ("branch", "range", "tree"):
         window = _on_several(context, args)
     else:
@@ -121,11 +134,12 @@ def _on_node(context: Context, args: Open) -> tuple[Window, str]:
         raise CommandError("REJECTED", f"[{node.local_id}] has no text.", hint="open another node")
     if args.form == "diff":
         return _difference(context, node, keep=args.keep), ""
-    cut = cut_of(node, args.ref.slice)
+    cut = cut_of(f"[{node.local_id}]", node.text, args.ref.slice)
     lines = Lines(cut.first, cut.last)
     part = args.ref.slice
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
-    window = place_window(context, node, lines, keep=args.keep, place=place[:200])
+    source = source_of(node)
+    window = place_window(context, source, lines, keep=args.keep, place=place[:200])
     said = f" ({cut.clipped})" if cut.clipped else ""
     if lines.last - lines.first + 1 > LARGE:
         named = lookup.node_ref(node, context.tree.pk)
@@ -134,16 +148,43 @@ def _on_node(context: Context, args: Open) -> tuple[Window, str]:
     return window, said
 
 
-def cut_of(node: Node, part: Slice | None) -> Cut:
+def _on_document(context: Context, args: Open) -> tuple[Window, str]:
+    """The window on a document or a part of it, and what was clipped. LIMIT_EXCEEDED for the whole
+    of a long one, with its sections or parts."""
+    demand(context.actor, {READ_DOCUMENTS}, "opening a document")
+    document, part = get_document(context, args.ref), args.ref.slice
+    try:
+        shown = text_of(document, part)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    total = total_of(shown.revision.content.text)
+    if part is None and total > LARGE:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"{print_ref(args.ref)} has {total:,} lines; open a part of it.",
+            hint=f"→ open {print_ref(args.ref)} with one of {parts_named(shown)}",
+        )
+    if not shown.text and total == 1:
+        raise CommandError("REJECTED", "This document is empty.", hint="→ write it first")
+    if shown.last < shown.first:
+        raise not_found("That part of the document", f"→ view {print_ref(args.ref)}")
+    place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
+    lines, source = Lines(shown.first, shown.last), source_of(shown.revision)
+    window = place_window(context, source, lines, keep=args.keep, place=place[:200])
+    context.seen[document.pk] = shown.revision.number
+    return window, f" ({shown.clipped})" if shown.clipped else ""
+
+
+def cut_of(name: str, text: str, part: Slice | None) -> Cut:
     """The lines of the text that the slice of a ref names; all of them without one."""
     if part is None:
-        return Cut(node.text, 1, total_of(node.text))
+        return Cut(text, 1, total_of(text))
     try:
-        cut = get(node.text, part)
+        cut = get(text, part)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
     if cut.last < cut.first:
-        raise not_found(f"That part of [{node.local_id}]", f"→ view {node.local_id} full")
+        raise not_found(f"That part of {name}", f"→ view {name.strip('[]')} full")
     return cut
 
 
@@ -219,7 +260,7 @@ def _along(context: Context, window: Window, args: Open) -> list[Window]:
             continue
         if may_reach(context.actor, far.tree_id, here=context.tree):
             lines = Lines(1, total_of(far.text))
-            made = place_window(context, far, lines, keep=args.keep)
+            made = place_window(context, source_of(far), lines, keep=args.keep)
             if made._state.adding and made != window:
                 made.via, made.parent_number = kind, window.number
             opened.append(made)
@@ -231,6 +272,18 @@ def _with(context: Context, kind: str, along: Sequence[Window]) -> str:
         return ""
     named = " · ".join(title_of(context, one) for one in along)
     return f"\n  with {kind}: {named or 'nothing'}"
+
+
+def readable(context: Context, window: Window) -> Source | None:
+    """The version that a window shows lines of, where the caller may still read it."""
+    source = seen_by(window)
+    if source is None:
+        return None
+    if source.item < 0:
+        seen = documents_seen(context.actor, context.tree, [source.item])
+        return source if source.item in seen else None
+    home = identity.home_of(source.item)
+    return source if may_reach(context.actor, home, here=context.tree) else None
 
 
 # -- resize, refresh
@@ -252,15 +305,15 @@ def resize(context: Context, args: Resize) -> Reply:
             f"Which lines shall #{window.number} show?",
             hint=f"→ resize #{window.number} lines:1-20",
         )
-    node = node_of(window) if is_lens(window) else None
-    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
+    source = readable(context, window) if is_lens(window) else None
+    if source is None:
         raise CommandError(
             "REJECTED",
             f"#{window.number} shows no lines of a text.",
-            hint="only a window on a node can be resized",
+            hint="only a window on a node or document can be resized",
         )
-    newest = lookup.selected_version(node.slot_id, context.workspace) or node
-    cut = cut_of(newest, args.window.slice)
+    newest = newest_for(context.workspace, source)
+    cut = cut_of(f"#{window.number}", newest.text, args.window.slice)
     window.place = ""
     move_window(context, window, newest, Lines(cut.first, cut.last))
     show_window(context, window)
@@ -314,11 +367,11 @@ def _refresh(context: Context, window: Window) -> None:
         keys = stretch_of(context.actor, context.workspace, last, above)
         window.nodes = keys or window.nodes
         return
-    node = node_of(window)
-    if node is None:
+    source = readable(context, window)
+    if source is None:
         return
-    newest = lookup.selected_version(node.slot_id, context.workspace) or node
-    move_window(context, window, newest, followed(node, newest, lines_of(window)))
+    newest = newest_for(context.workspace, source)
+    move_window(context, window, newest, followed(source, newest, lines_of(window)))
     if window.is_visible and is_lens(window):
         merge_into(context, window)
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from loom.access import may_reach
 from loom.commands import node_writer
 from loom.commands.context import Context, get_node, get_own_node, get_window
-from loom.commands.windows import held, known, move_window, node_of
+from loom.commands.windows import held, known, move_window, node_of, shows
 from loom.grammar.refs import Ref, Slice
 from loom.grammar.slices import Cut, get
 from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
 from loom.queries import lookup, windows
-from loom.queries.windows import followed, is_lens, lines_of
-from loom.rules import identity
+from loom.queries.windows import Source, followed, lines_of, source_of
 from loom.rules.errors import CommandError
 from loom.rules.windows import Lines, Span, total_of
 
@@ -46,7 +45,8 @@ def aimed(context: Context, ref: Ref, *, writes: bool = False) -> Aim:
     lines = Lines(1, total_of(node.text)) if window.form else lines_of(window)
     if window.is_live:
         newest = lookup.selected_version(node.slot_id, context.workspace) or node
-        node, lines = newest, followed(node, newest, lines)
+        lines = followed(source_of(node), source_of(newest), lines)
+        node = newest
     if lines.last < lines.first:
         raise _refused(window, "shows no line any more", f"→ resize #{window.number} lines:1-20")
     is_part = lines != Lines(1, total_of(node.text))
@@ -171,16 +171,26 @@ def follow(context: Context, target: Target, made: Node, span: Span, *, is_versi
     window = target.window
     if window is None or target.lines is None:
         return ""
-    item = identity.of_node(target.node.pk)
-    for other in held(context) if is_version else ():
-        if other is not window and is_lens(other) and other.item_id == item:
-            move_window(context, other, made, span.moved(lines_of(other)))
+    old, new = source_of(target.node), source_of(made)
     now = span.moved(target.lines)
+    if is_version:
+        move_along(context, old, new, span, but=window)
     window.place = ""
-    move_window(context, window, made, now)
+    move_window(context, window, new, now)
     wrote = Lines(span.first, span.first + max(span.now, 1) - 1)
-    return f", {windows.named(wrote)}; #{window.number} now {_range(now)}"
+    return f", {windows.named(wrote)}; #{window.number} now {range_of(now)}"
 
 
-def _range(lines: Lines) -> str:
+def move_along(
+    context: Context, old: Source, new: Source, span: Span, *, but: Window | None = None
+) -> None:
+    """Makes the visible windows on a version show the one that was made of it, each with its own
+    lines."""
+    for other in held(context):
+        if other is not but and shows(other, old):
+            move_window(context, other, new, span.moved(lines_of(other)))
+
+
+def range_of(lines: Lines) -> str:
+    """`10–31`, `10`."""
     return f"{lines.first}–{lines.last}" if lines.last > lines.first else f"{lines.first}"

@@ -18,8 +18,8 @@ MAX_NOTE = 2000
 class LinkArgs(Args):
     """From what to what, of which type."""
 
-    source: Annotated[RefField, Written("ref")]
-    target: Annotated[RefField, Written("ref", lead="to")]
+    source: Annotated[RefField, Written("ref", but=("document",))]
+    target: Annotated[RefField, Written("ref", lead="to", but=("document",))]
     type: Annotated[str, Written("option", key="as", value="word")] = "related"
     note: Annotated[str, Written("option", key="note", value="quoted")] = ""
     confidence: Annotated[
@@ -31,6 +31,7 @@ class LinkFromDocument(LinkArgs):
     """The same from a document."""
 
     source: Annotated[RefField, Written("ref", refs=("document",))]
+    target: Annotated[RefField, Written("ref", lead="to")]
 
 
 class LinkToDocument(LinkArgs):
@@ -42,8 +43,8 @@ class LinkToDocument(LinkArgs):
 class UnlinkArgs(Args):
     """Between what and what; which type, where there are several."""
 
-    source: Annotated[RefField, Written("ref")]
-    target: Annotated[RefField, Written("ref", lead="to")]
+    source: Annotated[RefField, Written("ref", but=("document",))]
+    target: Annotated[RefField, Written("ref", lead="to", but=("document",))]
     type: Annotated[str, Written("option", key="as", value="word")] = ""
 
 
@@ -51,6 +52,7 @@ class UnlinkDocument(UnlinkArgs):
     """Between a document and what."""
 
     source: Annotated[RefField, Written("ref", refs=("document",))]
+    target: Annotated[RefField, Written("ref", lead="to")]
 
 
 class UnlinkFromDocument(UnlinkArgs):

@@ -18,20 +18,20 @@ MAX_TAGS = 100  # of one line: each is looked for among all of the grove, under 
 class Bookmark(Args):
     """What to mark, and under which label."""
 
-    ref: Annotated[RefField | None, Written("ref")] = None
+    ref: Annotated[RefField | None, Written("ref", but=("document",))] = None
     label: Annotated[str, Written("quoted")] = ""
 
 
 class Unbookmark(Args):
     """What to unmark."""
 
-    ref: Annotated[RefField | None, Written("ref")] = None
+    ref: Annotated[RefField | None, Written("ref", but=("document",))] = None
 
 
 class Tag(Args):
     """What to tag, and with which names."""
 
-    ref: Annotated[RefField, Written("ref")]
+    ref: Annotated[RefField, Written("ref", but=("document",))]
     names: Annotated[tuple[str, ...], Written("tags", many=True)]
 
 

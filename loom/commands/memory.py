@@ -19,6 +19,7 @@ from loom.grammar.slices import get
 from loom.grammar.tokens import ParseError
 from loom.models import Node, Turn, Window
 from loom.queries import lookup, windows
+from loom.queries.window_contents import Shown, contents_of, staleness
 from loom.queries.windows import WITHHELD
 from loom.rules import identity
 from loom.rules.errors import CommandError
@@ -182,18 +183,18 @@ def _stashes(context: Context) -> list[str]:
 def _windows(context: Context) -> list[str]:
     """How many there are with their lines, and a line for each; nothing where there is none."""
     rows = windows.visible(context.workspace)
-    seen = windows.contents_of(context.actor, context.workspace, rows)
+    seen = contents_of(context.actor, context.workspace, rows)
     lines = sum(one.size for one in seen)
     head = f"windows {len(seen)} ({counted(lines, 'line')})"
     return [head, *(f"  {_line(one)}" for one in seen)] if seen else []
 
 
-def _line(shown: windows.Shown) -> str:
+def _line(shown: Shown) -> str:
     """`#4 [a7x2] lines 1–3 · keep · stale, now [k2m9] · label "scene"`."""
     one = shown.window
     marks = [
         marks_of(one),
-        windows.staleness(shown),
+        staleness(shown),
         f'label "{one.label}"' if one.label and one.kind != "stash" else "",
     ]
     return " · ".join([f"#{one.number} {shown.name}", *(mark for mark in marks if mark)])
@@ -203,7 +204,7 @@ def _hidden(context: Context) -> list[str]:
     """A line for each of the newest hidden windows that may be shown again."""
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
     rows = rows.exclude(kind="stash").select_related("item", "step").order_by("-number")
-    seen = windows.contents_of(context.actor, context.workspace, rows[:HIDDEN])
+    seen = contents_of(context.actor, context.workspace, rows[:HIDDEN])
     return [f"  #{one.window.number} {one.name} (hidden)" for one in seen]
 
 

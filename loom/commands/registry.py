@@ -40,6 +40,7 @@ class Written:
     choices: tuple[str, ...] = ()
     many: bool = False
     refs: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()
     needs: str = ""
     shown: str = ""
 
@@ -101,6 +102,7 @@ def _part(name: str, field: Any) -> Part:
         choices=written.choices,
         many=written.many,
         refs=written.refs,
+        but=written.but,
         needs=written.needs,
         shown=written.shown,
     )

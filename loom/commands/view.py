@@ -141,7 +141,7 @@ MAX_LINES = 50
 class View(Args):
     """What to view, and how much of it."""
 
-    ref: Annotated[RefField, Written("ref")]
+    ref: Annotated[RefField, Written("ref", but=("document",))]
     length: Annotated[
         Literal["full", "summary"] | None, Written("choice", choices=("full", "summary"))
     ] = None
@@ -362,7 +362,7 @@ LISTS = (
 class List(Args):
     """Of what, and which of its lists or link types."""
 
-    ref: Annotated[RefField, Written("ref")]
+    ref: Annotated[RefField, Written("ref", but=("document",))]
     type: Annotated[str, Written("type")] = ""
 
 
@@ -452,20 +452,14 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
         lines.append(f"  {identity.arrow(one.type)} {_end(context, one)}")
         if one.node:
             refs.append(lookup.node_ref(one.node, context.tree.pk))
-        elif one.document_uid:
-            refs.append(f"doc:{one.document_uid}")
         elif not one.is_broken:
-            refs.append(f"tree:{one.tree_uid}")
+            refs.append(one.whole[0])
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
 
 
 def _end(context: Context, seen: node_context.Seen) -> str:
-    if seen.is_broken:
-        return seen.tree_title
-    if seen.document_uid:
-        return f'doc:"{seen.tree_title}"'
     if seen.node is None:
-        return f'tree:"{seen.tree_title}"'
+        return seen.tree_title if seen.is_broken else seen.whole[1]
     home = seen.node.tree
     where = "" if home == context.tree else f' in tree:"{home.title or home.uid}"'
     is_gone = withheld(context.actor, [seen.node.pk])

@@ -6,7 +6,8 @@ from loom.commands.context import Context
 from loom.events import streams
 from loom.models import Node, Participant, Window, Workspace
 from loom.queries import lookup, windows
-from loom.queries.windows import followed, is_lens, lines_of, state_of
+from loom.queries.window_contents import contents_of
+from loom.queries.windows import Source, followed, is_lens, lines_of, state_of
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
 from loom.rules.windows import MOST_VISIBLE, Lines, State, mentioned, to_evict
@@ -108,7 +109,7 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
     most = rules["window_lines_max"]
     if not most:
         return ""
-    shown = windows.contents_of(context.actor, context.workspace, held(context))
+    shown = contents_of(context.actor, context.workspace, held(context))
     order = sorted(shown, key=lambda one: (one.window in fresh, one.window.shown_step))
     sizes = [(one.window.number, one.size) for one in order]
     total = sum(lines for _, lines in sizes)
@@ -135,7 +136,7 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
 
 def place_window(
     context: Context,
-    node: Node,
+    source: Source,
     lines: Lines,
     *,
     keep: bool = False,
@@ -145,14 +146,14 @@ def place_window(
     """The window that shows those lines from now on: one that shows some of them already, one
     that was hidden and shows just these, or a new one. `hit`: the query whose hit is there, and
     its score."""
-    catch_up(context, node)
-    window = _showing(context, node, lines)
+    catch_up(context)
+    window = _showing(context, source, lines)
     if window is None:
         window = new_window(
             context,
-            kind="search" if hit else "node",
-            item_id=identity.of_node(node.pk),
-            version_seen=node.hash,
+            kind="search" if hit else "document" if source.item < 0 else "node",
+            item_id=source.item,
+            version_seen=source.version,
             first=lines.first,
             last=lines.last,
             place=place,
@@ -168,40 +169,44 @@ def place_window(
 
 
 def node_of(window: Window) -> Node | None:
-    """The version whose lines a window shows; None where it shows something else."""
+    """The version of a node whose lines a window shows; None where it shows something else."""
     key = identity.node_id(window.item_id or 0) if window.kind in windows.LENSES else None
     return lookup.rows().filter(pk=key).first() if key is not None else None
 
 
-def catch_up(context: Context, node: Node) -> None:
-    """Brings live windows on the slot of a node to the version that they show by now, so that
-    they share no line with what is opened."""
-    rows = [one for one in held(context) if is_lens(one) and one.is_live]
-    shown = {one.pk: one for one in lookup.rows().filter(pk__in=[row.item_id for row in rows])}
-    for one in rows:
-        old = shown.get(one.item_id or 0)
-        if old is not None and old.slot_id == node.slot_id:
-            newest = lookup.selected_version(old.slot_id, context.workspace) or old
-            move_window(context, one, newest, followed(old, newest, lines_of(one)))
+def catch_up(context: Context) -> None:
+    """Brings live windows to the version that they show by now, so that they share no line with
+    what is opened."""
+    for one in held(context):
+        source = windows.seen_by(one) if is_lens(one) and one.is_live else None
+        if source is not None:
+            newest = windows.newest_for(context.workspace, source)
+            move_window(context, one, newest, followed(source, newest, lines_of(one)))
 
 
-def move_window(context: Context, window: Window, node: Node, lines: Lines) -> None:
-    """Makes a window show lines of a node, which it has seen then."""
-    seen = (identity.of_node(node.pk), node.hash, lines.first, lines.last)
+def move_window(context: Context, window: Window, source: Source, lines: Lines) -> None:
+    """Makes a window show lines of a version, which it has seen then."""
+    seen = (source.item, source.version, lines.first, lines.last)
     if seen != (window.item_id, window.version_seen, window.first, window.last):
         window.item_id, window.version_seen, window.first, window.last = seen
         note_change(context, window)
 
 
-def _showing(context: Context, node: Node, lines: Lines) -> Window | None:
+def shows(window: Window, source: Source) -> bool:
+    """Whether a window shows lines of that version as they are."""
+    seen = (window.item_id, window.version_seen)
+    return is_lens(window) and seen == (source.item, source.version)
+
+
+def _showing(context: Context, source: Source, lines: Lines) -> Window | None:
     """The window that shows one of the lines already, or hidden just these."""
-    item = identity.of_node(node.pk)
-    seen = [one for one in held(context) if is_lens(one) and one.item_id == item]
+    seen = [one for one in held(context) if shows(one, source)]
     overlapping = [one for one in seen if lines_of(one).overlaps(lines)]
     if overlapping:
         return min(overlapping, key=lambda one: one.number)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
-    hidden = rows.filter(kind__in=windows.LENSES, item=item, form="").order_by("number")
+    rows = rows.filter(item=source.item, version_seen=source.version, form="")
+    hidden = rows.filter(kind__in=windows.LENSES).order_by("number")
     return next((known(context, one) for one in hidden if lines_of(one) == lines), None)
 
 
@@ -219,10 +224,10 @@ def show_window(context: Context, window: Window, *, keep: bool = False) -> None
 
 
 def merge_into(context: Context, window: Window) -> None:
-    """Closes the other visible windows on the same node that share a line with a window, which
+    """Closes the other visible windows on the same version that share a line with a window, which
     gets their lines."""
-    others = [one for one in held(context) if one is not window and is_lens(one)]
-    others = [one for one in others if one.item_id == window.item_id]
+    own = Source(window.item_id or 0, window.version_seen, "")
+    others = [one for one in held(context) if one is not window and shows(one, own)]
     while found := [one for one in others if lines_of(one).overlaps(lines_of(window))]:
         merged = lines_of(window).with_all(map(lines_of, found))
         if merged != lines_of(window):

@@ -49,7 +49,8 @@ class Part:
 
     * `lead`: the literal word before it (`from`, `to`); of a `word` the literal itself
       (empty: any word); of a `flag` its spelling, where it differs from the name.
-    * `key` and `value`: of an option. `refs`: the kinds a ref may have, all if empty.
+    * `key` and `value`: of an option. `refs`: the kinds a ref may have, all if empty, except
+      those in `but`, which another form of the verb takes.
     * `needs`: the name of a part without which this one is not allowed.
     * `shown`: what help writes for the value, where the kind does not say.
     """
@@ -67,8 +68,13 @@ class Part:
     choices: tuple[str, ...] = ()
     many: bool = False
     refs: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()
     needs: str = ""
     shown: str = ""
+
+    def takes(self, kind: str) -> bool:
+        """Whether a ref of this kind may be in the part."""
+        return kind not in self.but and (not self.refs or kind in self.refs)
 
     @property
     def word(self) -> str:
@@ -252,7 +258,7 @@ def demand_values(form: Form, values: Mapping[str, object]) -> None:
         for one in value if isinstance(value, tuple) else (value,):
             if isinstance(one, int | float) and part.kind == "option":
                 _demand_bounds(part, one)
-            if isinstance(one, Ref) and part.refs and one.kind not in part.refs:
+            if isinstance(one, Ref) and not part.takes(one.kind):
                 raise unread(f"{form.verb} takes no {one.kind} here.", f"write → {syntax(form)}")
         needed = next((one for one in form.parts if one.name == part.needs), None)
         is_given = value != part.absent

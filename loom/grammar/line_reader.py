@@ -190,12 +190,16 @@ def allows(part: Part, ref: Ref) -> bool:
     """Whether a ref of this kind may be in a part."""
     if part.kind == "range":
         return ref.kind == "range"
-    return not part.refs or ref.kind in part.refs
+    return part.takes(ref.kind)
 
 
 def wanted(part: Part) -> str:
     """What a part takes, for a hint."""
-    return "a range, such as r2d4-a7x2" if part.kind == "range" else " or ".join(part.refs)
+    return (
+        "a range, such as r2d4-a7x2"
+        if part.kind == "range"
+        else " or ".join(part.refs) or "another item"
+    )
 
 
 # One line read by one form: each token finds its part, or the reason why it does not.

@@ -203,6 +203,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("memory", "", "", "status|where am i|show status|show memory|what is open"),
     ("open", "keep", "", "pin|keep open|keep"),
     ("close", "", "", "drop"),
+    ("refresh", "", "", "reload|update window|update windows|reread"),
     (
         "budget",
         "",
@@ -282,6 +283,7 @@ DROPPED: Final = {
         "back": "steps step times",
         "resolve": "because",
         **dict.fromkeys(("hide", "show", "close"), "and windows window results result"),
+        **dict.fromkeys(("refresh", "resize"), "and to windows window"),
     }.items()
 }
 COUNTED: Final = frozenset(

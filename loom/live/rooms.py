@@ -158,6 +158,7 @@ class Room:
         self.idle_since: float | None = None
         self.shared = SharedText()
         self.seq = 0
+        self._heard = 0
         self._read = threads.read
         self._unsent: list[tuple[bytes, Member | None]] = []
         self._unstored: list[tuple[bytes, str]] = []
@@ -275,7 +276,7 @@ class Room:
                     continue
                 if seq == self.seq + 1:
                     self.seq = seq
-                else:  # somebody else was first: what they wrote is read in its place
+                if self._heard > self.seq or seq > self.seq:  # somebody else wrote as well
                     self._bell.set()
         finally:
             self._stored.set()
@@ -283,8 +284,10 @@ class Room:
     # What others have added to the log.
 
     def ring(self, seq: int) -> None:
-        """Says that the log has come to `seq`."""
-        if seq > self.seq and self._stored.is_set():
+        """Says that the log has come to `seq`. While something typed here is being stored, it may
+        be that: then it is looked at once that is known."""
+        self._heard = max(self._heard, seq)
+        if self._heard > self.seq and self._stored.is_set():
             self._bell.set()
 
     async def _follow(self) -> None:
@@ -429,7 +432,7 @@ class Rooms:
             elif room.idle_since is None:
                 room.idle_since = now
             elif now - room.idle_since > LINGER_S:
-                del self._rooms[name]
+                del self._rooms[name], self._opening[name]
                 await room.close()
         if not self._rooms:
             return

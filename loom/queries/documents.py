@@ -14,6 +14,7 @@ from loom import access
 from loom.access import Actor, documents_for
 from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, Slice
+from loom.grammar.slices import PART_LINES
 from loom.models import (
     Document,
     DocumentState,
@@ -30,7 +31,9 @@ from loom.rules import documents, identity
 from loom.rules.documents import Section, unpacked
 from loom.rules.errors import not_found
 from loom.rules.lore import FENCE, Entry, entry_of
+from loom.rules.shared_text import SharedText
 
+MOST_PARTS = 30  # of a long document that a refusal names
 CHUNK = 500  # updates that are read at once
 WITHHELD = "(left out of what models are sent)"
 
@@ -121,6 +124,35 @@ def text_of(document: Document, part: Slice | None = None) -> Shown:
         return Shown(document, revision, whole, 1, whole.count("\n") + 1)
     found = documents.cut(whole, unpacked(revision.sections), part)
     return Shown(document, revision, found.text, found.first, found.last, found.clipped)
+
+
+def current(document: Document) -> str:
+    """The text as it is at this moment, with what was typed and is not settled yet."""
+    if document.head == document.settled:
+        return newest(document).content.text
+    return SharedText(update for _, update in updates_after(document.pk, 0)).text
+
+
+def as_file(document: Document) -> tuple[str, str]:
+    """The name of a Markdown file for the document, and its text."""
+    name = "".join(one if one.isalnum() else "-" for one in document.title).strip("-")[:60]
+    safe = name if name.isascii() and name else document.uid
+    return f"{safe}.md", newest(document).content.text
+
+
+def parts_named(shown: Shown) -> str:
+    """The sections of a document with their lines, or its parts of a hundred lines: what may be
+    opened by itself."""
+    text = shown.revision.content.text
+    if not shown.sections:
+        return f"part:1 to part:{-(-(text.count(chr(10)) + 1) // PART_LINES)}"
+    lines = [documents.lines_of(text, shown.sections, one) for one in shown.sections[:MOST_PARTS]]
+    named = [
+        f"§{one.id} ({first}–{last})"
+        for one, (first, last) in zip(shown.sections, lines, strict=False)
+    ]
+    more = len(shown.sections) - MOST_PARTS
+    return ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
 
 
 def revision_seen(workspace: Workspace, document: Document) -> int:

@@ -149,6 +149,12 @@ class Seen:
         return not self.tree_uid and not self.document_uid
 
     @property
+    def whole(self) -> tuple[str, str]:
+        """The other end, if it is a tree or a document: as lines name it by id, and by title."""
+        kind = "doc" if self.document_uid else "tree"
+        return f"{kind}:{self.document_uid or self.tree_uid}", f'{kind}:"{self.tree_title}"'
+
+    @property
     def shown(self) -> str:
         """The type in words."""
         return self.type.replace("_", " ")

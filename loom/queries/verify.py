@@ -6,7 +6,7 @@ import io
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, Literal, NamedTuple
 
 from django.db import DatabaseError
@@ -14,9 +14,12 @@ from django.db.models import Q
 
 from loom.access import Actor
 from loom.models import ORDINAL_BITS, Call, Node, Tree, Workspace
-from loom.queries.lookup import path_ids, selected_versions
+from loom.queries.links import ERASED, links_in, written
+from loom.queries.lookup import below_pruned, path_ids, selected_versions
 from loom.queries.node_bodies import proof_of
 from loom.queries.node_rows import NodeRow, as_row, columns, fetch, in_chunks, listed
+from loom.queries.window_contents import Shown, contents_of, staleness
+from loom.queries.windows import is_lens, visible
 from loom.rules import identity
 
 Verdict = Literal["sealed", "open", "broken"]
@@ -250,3 +253,93 @@ def _later_in_tree(tree: Tree, workspace: Workspace | None, found: _Findings) ->
         if selected.get(slot, slot) == key
         and selected[above] > found.upon.get(key, selected[above])
     ]
+
+
+# What is wrong with a view (docs/model.md §14.3.13): windows that overlap or are behind, and links
+# of thought that lead to nothing or in a circle.
+
+
+THOUGHT = ("evidence", "supports", "requires")
+
+
+def verify_view(actor: Actor, workspace: Workspace) -> dict[str, Any]:
+    """The report on the visible windows of a workspace, and on the evidence and requirements of its
+    tree as the actor may see them."""
+    shown = contents_of(actor, workspace, visible(workspace))
+    found = [*_overlapping(shown), *_behind(shown), *_thought(actor, workspace.tree)]
+    return {"status": "invalid" if found else "valid", "violations": found}
+
+
+def _violation(
+    kind: str, says: str, windows: Iterable[int], items: Iterable[str]
+) -> dict[str, Any]:
+    return {"kind": kind, "says": says, "windows": list(windows), "items": list(items)}
+
+
+def _overlapping(shown: list[Shown]) -> Iterator[dict[str, Any]]:
+    lenses = [(one, one.lines) for one in shown if is_lens(one.window) and one.lines is not None]
+    for (one, lines), (other, others) in combinations(lenses, 2):
+        same = one.window.item_id == other.window.item_id and one.revision == other.revision
+        if same and lines.overlaps(others):
+            numbers = (one.window.number, other.window.number)
+            says = f"#{numbers[0]} and #{numbers[1]} hold the same lines of {one.ref}."
+            yield _violation("OverlappingLenses", says, numbers, [one.ref])
+
+
+def _behind(shown: list[Shown]) -> Iterator[dict[str, Any]]:
+    for one in shown:
+        if one.is_stale:
+            says = f"#{one.window.number} {one.name}: {staleness(one)}."
+            yield _violation("StaleLens", says, [one.window.number], [one.ref])
+
+
+def _thought(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
+    links = [one for one in links_in(actor, tree) if one.type in THOUGHT]
+    ends = {end for one in links for end in (one.source_id, one.target_id)}
+    names = written(ends, tree.pk) if ends else {}
+    gone = _gone(ends) | {end for end, name in names.items() if name == ERASED}
+    for one in links:
+        if one.type == "evidence" and one.target_id in gone:
+            items = (names[one.source_id], names[one.target_id])
+            says = f"The evidence {items[1]} of {items[0]} is pruned or erased."
+            yield _violation("OrphanEvidence", says, [], items)
+    for circle in _circles([(one.source_id, one.target_id) for one in links]):
+        round_ = [names[end] for end in circle]
+        says = f"{' → '.join([*round_, round_[0]])} leads back to itself."
+        yield _violation("CircularThinking", says, [], round_)
+
+
+def _gone(ends: Iterable[int]) -> set[int]:
+    """Those of the items that are nodes which are pruned, or below a pruned one."""
+    keys = [key for end in ends if (key := identity.node_id(end)) is not None]
+    flags = ("pk", "slot_id", "slot__pruned", "version_pruned")
+    rows = list(Node.objects.filter(pk__in=keys).values_list(*flags))
+    trees: dict[int, set[int]] = {}
+    for key, slot, _, _ in rows:
+        trees.setdefault(identity.home_of(key), set()).add(slot)
+    hidden = set().union(*(below_pruned(tree, slots) for tree, slots in trees.items()))
+    return {key for key, slot, is_slot, is_own in rows if is_slot or is_own or slot in hidden}
+
+
+def _circles(pairs: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Circles of links, each once, from its smallest end. Walks with a stack of its own."""
+    onward: dict[int, list[int]] = {}
+    for one, other in pairs:
+        onward.setdefault(one, []).append(other)
+    done: set[int] = set()
+    for start in sorted(onward):
+        path: list[int] = []
+        stack = [(start, iter(onward[start]))] if start not in done else []
+        path += [start] if stack else []
+        while stack:
+            following = next(stack[-1][1], None)
+            if following is None:
+                done.add(stack.pop()[0])
+                path.pop()
+            elif following in path:
+                circle = path[path.index(following) :]
+                turn = circle.index(min(circle))
+                yield [*circle[turn:], *circle[:turn]]
+            elif following not in done:
+                stack.append((following, iter(onward.get(following, []))))
+                path.append(following)

@@ -17,7 +17,8 @@ from loom.queries.news import notifications_of
 from loom.queries.outline import outline_of
 from loom.queries.tasks import tasks_of
 from loom.queries.trees import position_of
-from loom.queries.windows import settings_of, windows_of
+from loom.queries.window_contents import windows_of
+from loom.queries.windows import settings_of
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
 from loom.rules.identity import instant

@@ -8,6 +8,7 @@ was opened between turns. `show`, or its number in the answer, extends it by one
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from loom.rules.errors import CommandError
@@ -18,6 +19,7 @@ MOST_PAD = 10  # lines around a window that it does not own
 MOST_WITH = 10  # linked items that are opened along
 MOST_NODES = 200  # of a branch or range, the last ones
 WARNED = 350  # lines of all windows; STATUS warns from one more on
+MOST_COMPARED = 1_000_000  # lines of two texts that differ, each with each
 LARGE = 200  # lines of a text, above which a reply says how many it has
 # Of a grove or a workspace. `window_lines_max` 0: no limit, STATUS only warns. `auto_open`: what
 # the request of a turn names is opened for the turn.
@@ -106,14 +108,26 @@ class Span(NamedTuple):
         return min(after, self.first - 1 + self.now)
 
 
-def changed(old: str, new: str) -> Span:
-    """The lines between those that both texts begin and end with."""
+def changes(old: str, new: str) -> list[Span]:
+    """What differs between two texts, by lines, in order; of large differences one span from the
+    first to the last line of them."""
     one, two = old.split("\n"), new.split("\n")
     most = min(len(one), len(two))
     head = next((at for at in range(most) if one[at] != two[at]), most)
     rest = most - head
     tail = next((at for at in range(rest) if one[-1 - at] != two[-1 - at]), rest)
-    return Span(head + 1, len(one) - tail, len(two) - tail - head)
+    old_lines, new_lines = one[head : len(one) - tail], two[head : len(two) - tail]
+    if len(old_lines) * len(new_lines) > MOST_COMPARED:
+        return [Span(head + 1, len(one) - tail, len(new_lines))]
+    steps = SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes()
+    return [Span(head + a + 1, head + b, d - c) for tag, a, b, c, d in steps if tag != "equal"]
+
+
+def followed(old: str, new: str, lines: Lines) -> Lines:
+    """Where lines of a text are in a newer wording of it."""
+    for span in reversed(changes(old, new)):  # so that the numbers above it are still those of old
+        lines = span.moved(lines)
+    return lines
 
 
 def total_of(text: str) -> int:

@@ -51,6 +51,7 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
         "summary_model": grove.settings.get("summary_model", ""),
+        "result_threshold": grove.settings.get("result_threshold", 0) or "",
     }
     return render(request, "pages/grove_settings.html", context)
 
@@ -73,7 +74,12 @@ def _given(request: PersonRequest) -> dict[str, Any]:
         )
     limit = number_of(request, "limit") if word_of(request, "limit") else 0
     model = word_of(request, "summary_model")
-    return {"tag_colours": colours, "daily_budget_usd": limit, "summary_model": model}
+    return {
+        "tag_colours": colours,
+        "daily_budget_usd": limit,
+        "summary_model": model,
+        "result_threshold": whole_of(request, "result_threshold") or 0,
+    }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -47,6 +47,7 @@ class EndShown:
     portals: tuple[Portal, ...]
     is_cut: bool
     is_pruned: bool
+    document: str = ""  # its id, where the other end is one
 
 
 @require_GET
@@ -82,8 +83,8 @@ def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 
 def _end(actor: Actor, tree: Tree, seen: Seen) -> EndShown:
     if seen.node is None:
-        empty = markdown.plain("")
-        return EndShown("", "", empty, seen.note, seen.tree_uid, seen.tree_title, (), False, False)
+        empty, of = markdown.plain(""), (seen.note, seen.tree_uid, seen.tree_title)
+        return EndShown("", "", empty, *of, (), False, False, seen.document_uid)
     node: Node = seen.node
     elsewhere = node.tree_id != tree.pk
     return EndShown(

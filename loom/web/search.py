@@ -6,6 +6,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpResponse, JsonResponse
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
+from pydantic_core import to_json
 
 from loom import access
 from loom.models import Mark, Node, Participant, Tree, Workspace
@@ -177,7 +178,8 @@ def text(request: PersonRequest, uid: str) -> HttpResponse:
     slots = {row.slot_id: row.local_id for row in rows if row.id == row.slot_id}
     others = {row.slot_id for row in rows} - slots.keys()
     slots |= dict(Node.objects.filter(pk__in=others).values_list("id", "local_id"))
-    return JsonResponse({"nodes": [_node(row, slots, pieces[row.id]) for row in rows]})
+    found = [_node(row, slots, pieces[row.id]) for row in rows]
+    return HttpResponse(to_json({"nodes": found}), content_type="application/json")
 
 
 def _named(tree: Tree, ids: list[str]) -> list[NodeRow]:

@@ -179,6 +179,8 @@ def test_how_much_is_given_whole_follows_what_can_be_read() -> None:
     assert threshold_of(50_000, 10_000) == 5_000
     assert threshold_of(20_000, 5_000) == 4_000
     assert threshold_of(8_000, 6_000) == 1_000
+    assert threshold_of(50_000, 10_000, 1_000) == 1_000
+    assert threshold_of(8_000, 6_000, 2_000) == 1_000
     text = "word " * 2_000
     said = results(Round("x", (LineReply("→ view w3d5 full", text, 7),)), count, threshold=500)
     assert "word" in said and count(said) < 600

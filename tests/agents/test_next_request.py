@@ -15,8 +15,10 @@ from loom.commands import node_writer, step_records
 from loom.commands.context import touched
 from loom.commands.drafts import Kept, save
 from loom.commands.execute import Request, execute_line
+from loom.commands.groves import change_grove
 from loom.commands.trees import change_tree
 from loom.models import Generation, Participant, Step, Tree, User
+from loom.rules.errors import CommandError
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
@@ -294,3 +296,44 @@ def test_lore_of_another_tree_or_grove_does_not_enter(
     query = {"participant": echo.uid, "node": left.text.local_id}
     said = json.dumps(_context(two.client(two.both), own, **query))
     assert "The tower leans." in said and "Not of this tree." not in said and SECRET not in said
+
+
+@pytest.mark.parametrize(("threshold", "is_whole"), [(1_000, False), (2_000, True)])
+def test_a_grove_sets_which_results_are_given_whole(
+    threshold: int,
+    is_whole: bool,
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+) -> None:
+    change_grove(actor, settings={"result_threshold": threshold})
+    actor.grove.refresh_from_db()
+    line = f'respond root "{"word " * 880}"'  # 1,100 tokens
+    long = execute_line(actor, tree, Request(line)).body["refs"][0]
+    here = execute_line(actor, tree, Request('respond root "Here."')).body["refs"][0]
+    provider.script(says(f"→ view {long} full\n"), says("Done."))
+    went(asked(actor, tree, agent, node=here))
+    last = provider.seen[1].json["messages"][-1]["content"]
+    assert ("tokens in all" not in last) is is_whole
+    with pytest.raises(CommandError):
+        change_grove(actor, settings={"result_threshold": -1})
+
+
+def test_what_an_agent_is_taught_is_shown_before_any_call(
+    actor: Actor, tree: Tree, agent: Participant, opening: str, writer: User, api: Api
+) -> None:
+    address = f"/api/participants/{agent.uid}/instructions"
+    got = api(actor.user).get(address).json()
+    shown = _context(api(actor.user), _own(actor, tree), participant=agent.uid, node=opening)
+    (sent,) = [one["text"] for one in shown["sections"] if one["name"] == "INSTRUCTIONS"]
+    assert got["instructions"] == sent and "→ annotate REF" in sent
+    assert "loom_write" in got["permissions"]
+    Participant.objects.filter(pk=agent.pk).update(permissions=["loom_aware"])
+    less = api(actor.user).get(address).json()
+    assert less["permissions"] == ["loom_aware"] and "→ annotate REF" not in less["instructions"]
+    Participant.objects.filter(pk=agent.pk).update(permissions=[])
+    assert api(actor.user).get(address).json() == {"permissions": [], "instructions": ""}
+    assert api(actor.user).get(f"{address}?mode=prose").status_code == 400
+    own = f"/api/participants/{actor.participant.uid}/instructions"
+    assert api(actor.user).get(own).json()["code"] == "REJECTED"

@@ -176,7 +176,7 @@ def test_outline_and_earlier_use_them(
 ) -> None:
     Node.objects.filter(pk=long.pk).update(summary=SAID)
     for number in range(11):
-        execute_line(actor, tree, Request(f'respond here "Text {number}. {"more " * 300}"'))
+        execute_line(actor, tree, Request(f'respond here "Text {number}. {"more " * 600}"'))
     workspace = node_writer.workspace_of(agent, tree)
     drawn = twigs(actor, tree, workspace, [])
     assert f'"{SAID}"' in [one.words for one in drawn]

@@ -142,6 +142,8 @@ def test_random_scripts_of_writing_saving_accepting_and_undo_lose_nothing(
     expect(page.locator(".working")).to_have_count(0)
     rested(page)
     assert "".join(shown_path(heddle, page, tree)) == text_of(page)
+    position = page.evaluate("document.querySelector('loom-tree').page.position")
+    assert heddle.get(f"trees/{tree}/verify?node={position}")["broken"] == []
 
 
 def shown_path(heddle: Heddle, page: Page, tree: str) -> list[str]:

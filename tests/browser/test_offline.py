@@ -69,6 +69,20 @@ def nothing_kept(page: Page) -> None:
     assert page.evaluate(KEEPS, "")
 
 
+def test_what_could_not_be_sent_says_offline_before_the_socket_does(
+    heddle: Heddle, visit: Open
+) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Half open', 'One.')}"))
+    page.route("**/commands", lambda route: route.abort("internetdisconnected"))
+    page.locator("#composer-text").fill("Two.")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("[data-live]")).to_have_text("offline · 1 not sent yet, kept here")
+    expect(page.locator(".dot")).to_have_attribute("data-state", "offline")
+    page.unroute("**/commands")
+    expect(page.locator(".stretch")).to_contain_text("Two.", timeout=30_000)
+    expect(page.locator("[data-live]")).to_have_text("live", timeout=30_000)
+
+
 @pytest.mark.parametrize("mode", ["dialogue", "buffer"])
 def test_a_tree_opened_lately_is_read_after_a_reload_while_the_server_is_away(
     heddle: Heddle, visit: Open, mode: str

@@ -180,3 +180,20 @@ def test_the_tabs_are_accessible_and_fit_on_a_phone(
         assert violations(page) == []
     wide = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert wide
+
+
+def test_the_page_of_an_agent_shows_what_it_is_taught(heddle: Heddle, visit: Open) -> None:
+    given = {
+        "name": "Taught",
+        "model_ref": "scripted:taught",
+        "base_url": heddle.provider.url,
+        "permissions": ["loom_aware", "loom_write"],
+        "context_limit": 50_000,
+    }
+    agent = heddle.post("participants", given)
+    page = visit(f"/groves/{agent['grove']}/participants/{agent['id']}")
+    page.get_by_text("What it is taught before any call").click()
+    expect(page.locator(".taught pre")).to_contain_text("→ annotate REF")
+    page.locator(".taught select").select_option("buffer")
+    expect(page.locator(".taught pre")).to_contain_text("︱")
+    heddle.archive(agent)

@@ -1,9 +1,13 @@
 """Documents by lines: written, looked at, found, linked, marked, and undone."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from loom.access import Actor, acting_as, documents_for, get_actor
 from loom.commands import document_actions as documents
+from loom.commands import document_log, trees
 from loom.commands.execute import Request, execute_line
 from loom.grammar.refs import Ref, parse_ref
 from loom.models import (
@@ -19,6 +23,7 @@ from loom.models import (
     User,
 )
 from loom.queries.documents import document_of, newest, text_of
+from loom.rules import documents as documents_rules
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves
@@ -311,6 +316,33 @@ def test_a_command_for_nodes_says_that_this_is_a_document(say: Say) -> None:
     _made(say)
     with pytest.raises(CommandError, match="is a document; this command takes a node"):
         say('prune doc:"notes"')
+
+
+def test_a_tree_is_erased_with_its_links_and_the_document_stays(
+    say: Say, actor: Actor, tree: Tree
+) -> None:
+    document = _made(say)
+    node = say('respond root "The tower."').body["refs"][0]
+    for line in ('view doc:"notes"', f'link {node} to doc:"notes"', 'tag doc:"notes" #tone'):
+        say(line)
+    trees.change_tree(actor, tree, {"archived": True})
+    trees.erase(actor, tree, tree.title)
+    trees.erase_rows(tree.uid)
+    assert not Tree.objects.filter(pk=tree.pk).exists()
+    assert _text(document) == NOTES
+
+
+def test_what_a_process_left_unsettled_is_settled_by_the_sweeper(say: Say, writer: User) -> None:
+    document = _made(say, "One.")
+    shared = document_log.opened(document)
+    wrote = writer.participants.get().uid
+    document_log.append_typed(
+        document, shared.edit(documents_rules.appended("One.", "Two.")), [wrote]
+    )
+    assert document_log.settle_resting(timezone.now() - timedelta(seconds=10)) == 0
+    assert document_log.settle_resting(timezone.now()) == 1
+    assert _text(document) == "One.\n\nTwo."
+    assert (newest(document).by.uid, newest(document).authors) == (wrote, [wrote])
 
 
 def test_the_functions_for_what_models_are_sent(say: Say, actor: Actor, tree: Tree) -> None:

@@ -364,3 +364,36 @@ def test_the_outline_keeps_what_was_found_and_is_unmarked(view: View, lamps: lis
     view.say("find clear")
     assert view.client.get(url).json()["scores"] == {}
     assert len(view.windows()) == 2
+
+
+def test_a_report_lists_what_is_wrong_with_a_view(
+    view: View, node: str, other: View, tree: Tree
+) -> None:
+    def report() -> dict[str, list[dict[str, Any]]]:
+        answer = view.client.get(f"/api/trees/{tree.uid}/verify?what=view").json()
+        workspace = node_writer.workspace_of(view.actor.participant, tree)
+        assert view.client.get(f"/api/workspaces/{workspace.uid}/verify").json() == answer
+        assert (answer["status"] == "valid") == (not answer["violations"])
+        found: dict[str, list[dict[str, Any]]] = {}
+        for one in answer["violations"]:
+            found.setdefault(one["kind"], []).append(one)
+        return found
+
+    one, two, three = (view.add(f'respond {node} "Text {n}."') for n in range(3))
+    view.say(f"open {node} lines:1-4")
+    view.say(f"open {node} lines:6-8")
+    view.say(f"link {one} to {two} as:requires")
+    view.say(f"link {two} to {three} as:supports")
+    view.say(f"link {node} to {two} as:evidence")
+    assert report() == {}
+    first, second = view.windows()
+    view.say(f"link {three} to {one} as:requires")
+    other.say(f"prune {two}")
+    other.say(f'edit {node} replace:"line 3" with:"three" as:version')
+    Window.objects.filter(number=second).update(first=4)  # as no line could
+    found = report()
+    assert [one["windows"] for one in found["OverlappingLenses"]] == [[first, second]]
+    assert [one["windows"] for one in found["StaleLens"]] == [[first], [second]]
+    assert [one["items"] for one in found["OrphanEvidence"]] == [[node, two]]
+    assert [one["items"] for one in found["CircularThinking"]] == [[one, two, three]]
+    assert view.client.get(f"/api/trees/{tree.uid}/verify?what=else").status_code == 400

@@ -100,7 +100,7 @@ def _refs(part: Part) -> st.SearchStrategy[object]:
     if part.kind == "range":
         return st.builds(lambda id_, end: Ref("range", id_, end=end), ids, ids)
     if not part.refs:
-        return refs
+        return refs.filter(lambda ref: part.takes(ref.kind))
     whole = st.one_of(*(_of_kind(kind) for kind in part.refs))
     return st.builds(_placed, whole, st.none(), st.none() | slices)
 

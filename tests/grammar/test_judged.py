@@ -20,7 +20,23 @@ def run_of(text: str) -> list[str]:
     return [one.line.canonical.removeprefix("→ ") for one in found if one.line is not None]
 
 
-@pytest.mark.parametrize(("reply", "lines"), rows(RUNS))
+WINDOWS = """
+→ open "the lamp" => open "the lamp"
+→ open m5w7 lines:3-9 pad:2 live keep => open m5w7 lines:3-9 keep live pad:2
+→ open m5w7 with:requires => open m5w7 with:requires
+→ open branch:m5w7 => open branch:m5w7
+→ find "lamp" open => find "lamp" open
+→ find "lamp" max:2 and open them => find "lamp" max:2 open
+→ resize #14 lines:2-9 => resize #14 lines:2-9
+→ reload #14 => refresh #14
+→ refresh all => refresh all
+→ edit #14 "A lamp." => edit #14 "A lamp."
+→ suggest #14 "A lamp." => suggest #14 "A lamp."
+→ write #14 "A lamp." => write #14 "A lamp."
+"""
+
+
+@pytest.mark.parametrize(("reply", "lines"), [*rows(RUNS), *rows(WINDOWS)])
 def test_what_has_one_reading_runs(reply: str, lines: str) -> None:
     assert run_of(reply) == lines.split("|"), [one.bad for one in replied(reply).commands]
     assert all(one.line is not None for one in replied(reply).commands)

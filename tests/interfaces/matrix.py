@@ -46,6 +46,7 @@ DELETE groves/{grove}/invitations      200 403 403 404 401  {"id": "{invitation}
 GET    participants?grove={grove}      200 200 200 404 401
 POST   participants?grove={grove}      201 403 403 404 401  {"name": "New", "model_ref": "local:a"}
 GET    participants/{participant}      200 200 200 404 401
+GET    participants/{participant}/instructions 200 200 200 404 401
 PATCH  participants/{participant}      200 403 403 404 401  {"name": "Other"}
 DELETE participants/{participant}      200 403 403 404 401
 POST   participants/{participant}/probe 202 403 403 404 401
@@ -88,6 +89,9 @@ GET    workspaces/{workspace}/outline  200 404 404 404 401
 GET    workspaces/{workspace}/status   200 404 404 404 401
 GET    workspaces/{workspace}/windows  200 404 404 404 401
 GET    workspaces/{agents}/windows     200 200 200 404 401
+GET    workspaces/{workspace}/verify   200 404 404 404 401
+GET    workspaces/{agents}/verify      200 200 200 404 401
+GET    trees/{tree}/verify?what=view   200 200 200 404 401
 GET    workspaces/{workspace}/tasks    200 404 404 404 401
 GET    workspaces/{agents}/tasks       200 200 200 404 401
 GET    workspaces/{workspace}/augments 200 404 404 404 401

@@ -171,6 +171,8 @@ async def test_what_one_types_is_on_the_others_screen_and_becomes_a_revision(
         lambda: {m.participant.uid for m in Membership.objects.select_related("participant")}
     )()
     assert set(made.authors) == people
+    row = await database_sync_to_async(lambda: Document.objects.get(pk=document.pk))()
+    assert (row.words, row.settled) == (5, row.head)
 
 
 async def _is_revision(document: Document, text: str) -> bool:

@@ -11,7 +11,7 @@ from loom.access import Actor
 from loom.commands import node_writer, step_records, windows
 from loom.commands.execute import Request, execute_line
 from loom.models import Node, Window
-from loom.queries.windows import contents_of
+from loom.queries.window_contents import contents_of
 from loom.rules.errors import CommandError
 
 pytestmark = pytest.mark.django_db(transaction=True)

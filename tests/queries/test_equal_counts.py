@@ -29,7 +29,9 @@ PAGES = """
 / /about /guide /settings /mentions /mentions/unseen
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
-/groves/{grove}/participants/{participant}
+/groves/{grove}/participants/{participant} /groves/{grove}/documents
+/groves/{grove}/documents?tree={tree} /documents/{document} /documents/{document}/drawn
+/documents/{document}/embed?ref={node} /documents/{document}/file /documents/{document}/history
 /trees/{tree} /trees/{tree}?node={end} /trees/{tree}/about /trees/{tree}/share
 /trees/{tree}/past?seq=9 /trees/{tree}/past/path?seq=9&node={node} /trees/{tree}/path
 /trees/{tree}/path?node={end} /trees/{tree}/path?node={end}&after={near}

@@ -1,10 +1,12 @@
 """The text of a buffer as the editor gets it."""
 
+import random
 from typing import Any
 
 import pytest
 from django.db import transaction
 
+from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
@@ -12,6 +14,8 @@ from loom.commands.node_writer import NewNode
 from loom.events import streams
 from loom.models import Node, Participant, Tree, User
 from loom.queries import lookup
+from loom.queries.verify import verify_tree
+from loom.rules.errors import CommandError
 from tests.web.conftest import Visitor
 
 pytestmark = pytest.mark.django_db
@@ -113,3 +117,62 @@ def test_nodes_are_asked_for_by_name(
     found = nodes(visitor, owner, buffer, f"?ids={two},{one},zzzz,'")
     assert {each["id"] for each in found} == {one, two}
     assert visitor(outsider).get(f"/trees/{buffer.uid}/buffer").status_code == 404
+
+
+# Characters that are one, two or four bytes, one or two units of UTF-16, that combine, or that
+# are written from right to left.
+SIGNS = ["a", " ", "\n", "é", "e\u0301", "🦉", "👩‍👩‍👧", "שלום", "\u202e", "漢", "\r\n"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_scripts_of_lines_keep_texts_places_authors_and_hashes(
+    actor: Actor, owner: User, buffer: Tree, visitor: Visitor, seed: int
+) -> None:
+    roll = random.Random(seed)
+
+    def words() -> str:
+        return "".join(roll.choices(SIGNS, k=roll.randint(1, 8)))
+
+    def path(end: str = "") -> list[str]:
+        found = nodes(visitor, owner, buffer, end and f"?node={end}")
+        for one in found:
+            units = len(one["text"].encode("utf-16-le")) // 2
+            assert sum(length for _, length in one["by"]) == units
+        return [one["text"] for one in found]
+
+    def line(said: str) -> bool:
+        try:
+            say(actor, buffer, said)
+        except CommandError:
+            return False
+        return True
+
+    for _ in range(4):
+        say(actor, buffer, f"respond\n{words()}\n←")
+    for step in range(25):
+        before = path()
+        if not before:
+            say(actor, buffer, f"respond\n{words()}\n←")
+            continue
+        place = roll.randrange(len(before))
+        ids = [one["id"] for one in nodes(visitor, owner, buffer)]
+        node, end = ids[place], ids[-1]
+        kind = roll.choice(["edit", "split", "respond", "undo", "undo"])
+        text = before[place]
+        if kind == "edit":
+            at, to = sorted(roll.choices(range(len(text) + 1), k=2))
+            made = text[:at] + words() + text[to:]
+            assert line(f"edit {node} as:version\n{made}\n←") or made == text
+            assert path() == [*before[:place], made, *before[place + 1 :]], f"step {step}"
+        elif kind == "split" and len(text) > 1:
+            at = roll.randrange(1, len(text))
+            _, tail = say(actor, buffer, f"split {node} at:{at}")
+            assert path(tail) == [*before[:place], text[:at], text[at:]], f"step {step}"
+        elif kind == "respond":
+            made = words()
+            assert line(f"respond\n{made}\n←") and path()[-1] == made
+        elif kind == "undo" and line("undo"):
+            assert line("redo") and path(end) == before, f"step {step}: redo after undo"
+            assert line("undo")
+    workspace = access.workspace_of(actor.participant, buffer)
+    assert verify_tree(actor, buffer, workspace)["broken"] == []

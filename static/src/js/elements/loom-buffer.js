@@ -34,7 +34,10 @@ export class LoomBuffer extends HTMLElement {
     if (!this.page.can.write) return;
     this.leaves = new Leaves(this.page);
     this.place = placeAt(this.page, "buffer");
-    // Not before the text can be read: the frame that shows it comes first.
+    // What the editor needs is on its way while the text is drawn; the editor itself does not come
+    // before the text can be read.
+    this.ahead = { position: this.page.position, all: Promise.all([editorModule(), this.leaves.path(this.page.position)]) };
+    this.ahead.all.catch(() => {}); // told by who waits for it
     requestAnimationFrame(() => setTimeout(() => this.open(), 0));
   }
 
@@ -49,8 +52,9 @@ export class LoomBuffer extends HTMLElement {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const position = page.position;
     try {
-      const [module, leaves] = await Promise.all([editorModule(), this.leaves?.path(position)]);
-      if (!this.isConnected) return;
+      const isAhead = this.ahead?.position === position;
+      const [module, leaves] = await (isAhead ? this.ahead?.all : Promise.all([editorModule(), this.leaves?.path(position)])) ?? [];
+      if (!this.isConnected || !module) return;
       this.mount(module.BufferEditor, leaves ?? []);
       if (page.position !== position) this.moved();
     } catch (error) {

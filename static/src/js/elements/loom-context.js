@@ -28,6 +28,7 @@ const names = () => ({
   LORE: t("Lore"),
   PATH: t("Path"),
   NOTE: t("Author's note"),
+  AUGMENTS: t("Augments"),
   EARLIER: t("Earlier"),
   REQUEST: t("Request"),
   RESULTS: t("Results"),

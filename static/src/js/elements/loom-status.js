@@ -41,9 +41,11 @@ export class LoomStatus extends HTMLElement {
   }
 
   draw() {
-    const words = this.state === "gone" ? this.reason : WORDS[this.state];
     const waiting = this.page?.outbox.waiting ?? 0;
-    this.querySelector(".dot")?.setAttribute("data-state", this.state === "gone" ? "offline" : this.state);
+    // What could not be sent says it sooner than a socket, which may seem to be open for a while.
+    const state = waiting && this.state === "live" ? "offline" : this.state;
+    const words = state === "gone" ? this.reason : WORDS[state];
+    this.querySelector(".dot")?.setAttribute("data-state", state === "gone" ? "offline" : state);
     this.put(this, "[data-live]", waiting ? `${words} · ${t("{n} not sent yet, kept here", { n: waiting })}` : words);
     this.put(this, "[data-seq]", `seq ${(this.page?.events.seq ?? 0).toLocaleString(language())}`);
     const people = new Set(this.page?.here.map((one) => one.participant)).size;

@@ -1,0 +1,394 @@
+"""What windows show to the one who asks: their lines, and what is newer by now."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any, NamedTuple
+
+from django.db.models import F, Q
+
+from loom import access
+from loom.access import Actor
+from loom.grammar.lines import excerpt
+from loom.models import Node, Revision, Window, Workspace
+from loom.queries import lookup
+from loom.queries.links import documents_seen
+from loom.queries.node_bodies import messages_of
+from loom.queries.outline import drawn, outline
+from loom.queries.windows import (
+    GONE,
+    LENSES,
+    LOST,
+    WITHHELD,
+    brief,
+    by_number,
+    first_of,
+    followed,
+    is_fixed,
+    is_lens,
+    lines_of,
+    ref_of,
+    source_of,
+    title_of,
+    visible,
+    with_lines,
+)
+from loom.rules import identity
+from loom.rules.identity import instant
+from loom.rules.permissions import CROSS_TREE
+from loom.rules.windows import Lines, Row, owned, rows_of, total_of
+
+MOST_HIDDEN = 100  # that a list of windows shows, the newest ones
+SAME = "(no change)"
+EMPTY = "(nothing is left of these lines)"
+TREE_DEPTH = 2
+TREE_LINES = 60
+
+
+class Shown(NamedTuple):
+    """A window with what it shows to somebody. `rows` are its lines; where they may not see it,
+    one sentence in brackets, and it is not `is_open`. `node` is the version that is shown, the
+    `revision`th of its slot, and `lines` those of its `total`. `current` is the local id of the
+    current version where that is another one; `is_stale`: what it shows has changed since."""
+
+    window: Window
+    ref: str
+    name: str
+    rows: tuple[Row, ...]
+    is_open: bool = True
+    is_stale: bool = False
+    current: str = ""
+    revision: int = 0
+    lines: Lines | None = None
+    total: int = 0
+    node: Node | None = None
+
+    @property
+    def text(self) -> str:
+        """The lines that the window owns."""
+        return "\n".join(owned(self.rows))
+
+    @property
+    def size(self) -> int:
+        """How many lines those are."""
+        return sum(not one.is_around for one in self.rows)
+
+
+def notes_of(window: Window) -> tuple[str, ...]:
+    """Why and how a window is there: `● 0.81 "query"`, `live`, `via supports`."""
+    notes = (
+        f'● {window.score or 0:.2f} "{window.query}"' if window.query else "",
+        "live" if window.is_live else "",
+        f"via {window.via}" if window.via else "",
+    )
+    return tuple(note for note in notes if note)
+
+
+def staleness(shown: Shown) -> str:
+    """`stale, now [k2m9]`, `stale`; nothing where what is shown is current."""
+    if not shown.is_stale:
+        return ""
+    name = shown.current if shown.window.kind == "document" else f"[{shown.current}]"
+    return f"stale, now {name}" if shown.current else "stale"
+
+
+def facts_of(shown: Shown) -> dict[str, Any]:
+    """What the frame of a window says beside its lines, by the fields of a section's Pane."""
+    one, lines = shown.window, shown.lines
+    return {
+        "number": one.number,
+        "name": shown.ref,
+        "kind": one.kind,
+        "span": (lines.first, lines.last) if lines and lines.last >= lines.first else None,
+        "total": shown.total,
+        "revision": shown.revision,
+        "notes": notes_of(one),
+        "is_kept": one.is_kept,
+        "stale": staleness(shown),
+        "label": one.label if one.kind != "stash" else "",
+    }
+
+
+@dataclass
+class _Read:
+    """What was read for several windows at once: nodes by id, the selected version of their
+    slots, how many versions come before each, what the actor may not see."""
+
+    nodes: dict[int, Node]
+    selected: dict[int, tuple[int, str]]
+    revisions: dict[int, int]
+    gone: set[int]
+    papers: dict[int, dict[int, Revision]]  # by document and number
+
+
+def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[Shown]:
+    """What the windows show to the actor, by number. The number of queries does not depend on
+    how many there are; a branch that is live, and a tree, have some of their own."""
+    found = by_number(rows)
+    steps = [one.step for one in found if one.step is not None]
+    touched = access.items_of(steps)
+    items = {one.number: _items(one, touched) for one in found}
+    every = set().union(*items.values())
+    closed = access.closed_steps(actor, steps)
+    reached = _reached(actor, workspace, {identity.home_of(item) for item in every}) | {0}
+    papers = documents_seen(actor, workspace.tree, every)
+    read = _read(actor, workspace, found, every)
+    answers = messages_of(steps)
+    shown = []
+    for one in found:
+        homes = {identity.home_of(item) for item in items[one.number]}
+        is_read = all(item in papers for item in items[one.number] if item < 0)
+        if one.step_id in closed or not homes <= reached or not is_read:
+            shown.append(_closed(one))
+        elif one.kind == "document":
+            shown.append(_of_document(one, read))
+        elif one.kind in LENSES:
+            shown.append(_of_node(workspace, one, read))
+        elif one.kind in ("result", "stash"):
+            text = WITHHELD if items[one.number] & read.gone else _kept(one, answers)
+            ref = ref_of(one, workspace.tree, None)
+            shown.append(Shown(one, ref, ref, _plain(text)))
+        else:
+            shown.append(_of_several(actor, workspace, one, read))
+    return shown
+
+
+def _closed(window: Window) -> Shown:
+    """A window whose contents the actor may not see, or that are gone."""
+    name = window.kind if window.kind in ("stash", "result") else LOST
+    return Shown(window, name, name, (Row(0, GONE),), is_open=False)
+
+
+def _plain(text: str) -> tuple[Row, ...]:
+    return tuple(Row(0, line) for line in text.split("\n"))
+
+
+def _kept(window: Window, answers: dict[int, str]) -> str:
+    return window.text if window.kind == "stash" else answers.get(window.step_id or 0, "")
+
+
+def _items(window: Window, touched: dict[int, list[int]]) -> set[int]:
+    """The items that a window shows, or that its line touched."""
+    own = [window.item_id] if window.item_id is not None else []
+    return {*touched.get(window.step_id or 0, ()), *own, *map(identity.of_node, window.nodes)}
+
+
+def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
+    """Those of the trees that the actor may read from the workspace's own."""
+    others = trees - {workspace.tree_id}
+    if not others or CROSS_TREE not in actor.permissions:
+        return {workspace.tree_id}
+    seen = access.trees_for(actor).filter(pk__in=others).values_list("pk", flat=True)
+    return {workspace.tree_id, *seen}
+
+
+def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[int]) -> _Read:
+    """At most eight queries."""
+    own = {key for one in found if (key := identity.node_id(one.item_id or 0)) is not None}
+    several = {key for one in found for key in one.nodes}
+    nodes = _nodes(own | several)
+    slots = {node.slot_id for node in nodes.values()}
+    selected = lookup.selected_versions(slots, workspace) if slots else {}
+    more: set[int] = set()
+    for one in found:
+        node = nodes.get(one.item_id or 0)
+        if node is not None and one.kind in LENSES and (one.is_live or one.form == "diff"):
+            more |= {selected[node.slot_id][0], node.edited_from_id or node.pk}
+    if more - nodes.keys():
+        nodes |= _nodes(more - nodes.keys())
+    keys = {key for item in items if (key := identity.node_id(item)) is not None} | more
+    gone = lookup.withheld(actor, keys) if keys else set()
+    return _Read(nodes, selected, _revisions(slots), gone, _papers(found))
+
+
+def _papers(found: list[Window]) -> dict[int, dict[int, Revision]]:
+    """The revisions of documents that windows show, and the newest ones. One query; none where
+    there is no such window."""
+    seen = {(-(one.item_id or 0), one.version_seen) for one in found if one.kind == "document"}
+    papers: dict[int, dict[int, Revision]] = {}
+    if seen:
+        numbers = Q(number__in={int(number) for _, number in seen})
+        rows = Revision.objects.filter(numbers | Q(number=F("document__revision")))
+        rows = rows.filter(document__in={key for key, _ in seen})
+        for row in rows.select_related("content", "document"):
+            papers.setdefault(row.document_id, {})[row.number] = row
+    return papers
+
+
+def _of_document(window: Window, read: _Read) -> Shown:
+    versions = read.papers.get(-(window.item_id or 0), {})
+    revision = versions.get(int(window.version_seen))
+    if revision is None:
+        return _closed(window)
+    newest = versions[max(versions)]
+    lines, is_stale = lines_of(window), newest.number != revision.number
+    if window.is_live and is_stale:
+        lines = followed(source_of(revision), source_of(newest), lines)
+        revision, is_stale = newest, False
+    ref = title_of(revision.document.title, window)
+    text = revision.content.text
+    rows = rows_of(text, lines, window.pad) if lines.last >= lines.first else ()
+    return Shown(
+        window,
+        ref,
+        with_lines(window, ref, lines),
+        rows or (Row(0, EMPTY),),
+        is_stale=is_stale,
+        current=f"revision {newest.number}" if is_stale else "",
+        revision=revision.number,
+        lines=lines,
+        total=total_of(text),
+    )
+
+
+def _nodes(keys: Iterable[int]) -> dict[int, Node]:
+    rows = lookup.rows().select_related("tree").filter(pk__in=set(keys))
+    return {node.pk: node for node in rows}
+
+
+def _revisions(slots: set[int]) -> dict[int, int]:
+    """Which version of its slot each node is, from 1."""
+    versions = Node.objects.filter(slot__in=slots).order_by("id").values_list("slot_id", "id")
+    counted: dict[int, int] = dict.fromkeys(slots, 0)
+    revisions = {}
+    for slot, key in versions if slots else ():
+        counted[slot] += 1
+        revisions[key] = counted[slot]
+    return revisions
+
+
+def _of_node(workspace: Workspace, window: Window, read: _Read) -> Shown:
+    here = workspace.tree
+    node = read.nodes.get(window.item_id or 0)
+    if node is None:
+        return _closed(window)
+    key, current = read.selected[node.slot_id]
+    is_stale = key != node.pk
+    lines = lines_of(window)
+    newest = read.nodes.get(key)
+    if window.is_live and newest is not None and not window.form:
+        lines = followed(source_of(node), source_of(newest), lines)
+        node, is_stale = newest, False
+    ref = ref_of(window, here, node)
+    if node.pk in read.gone:
+        rows: tuple[Row, ...] = (Row(0, WITHHELD),)
+    elif window.form == "diff":
+        rows = _difference(node, newest, read)
+    else:
+        rows = rows_of(node.text, lines, window.pad) if lines.last >= lines.first else ()
+    return Shown(
+        window,
+        ref,
+        with_lines(window, ref, lines),
+        rows or (Row(0, EMPTY),),
+        is_stale=is_stale,
+        current=current if is_stale else "",
+        revision=read.revisions.get(node.pk, 1),
+        lines=None if window.form else lines,
+        total=total_of(node.text),
+        node=node,
+    )
+
+
+def _difference(node: Node, newest: Node | None, read: _Read) -> tuple[Row, ...]:
+    """What has changed since the version that was seen; of the current one, what differs from
+    the text that it was edited from."""
+    old, new = node, newest
+    if new is None or new.pk == node.pk:
+        old, new = read.nodes.get(node.edited_from_id or 0, node), node
+    if {old.pk, new.pk} & read.gone:
+        return (Row(0, WITHHELD),)
+    lines = unified_diff(
+        old.text.split("\n"), new.text.split("\n"), old.local_id, new.local_id, lineterm=""
+    )
+    return tuple(Row(0, line) for line in lines) or (Row(0, SAME),)
+
+
+def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read) -> Shown:
+    """A branch or a range, with a header before each text; or the outline of a tree."""
+    node = read.nodes.get(window.item_id or 0)
+    if node is None:
+        return _closed(window)
+    ref = ref_of(window, workspace.tree, node, first_of(window, read.nodes))
+    if window.kind == "tree":
+        rows = _outlined(actor, workspace, node)
+        return Shown(window, ref, ref, rows, node=node)
+    seen = [read.nodes[key] for key in window.nodes if key in read.nodes]
+    now = [read.selected[one.slot_id][0] for one in seen]
+    is_stale = now != [one.pk for one in seen]
+    gone = read.gone
+    if window.is_live and is_stale:
+        seen, is_stale = nodes_of(now), False
+        gone = gone | lookup.withheld(actor, now)
+    rows = tuple(_stretched(seen, gone, is_prose=window.form == "prose"))
+    return Shown(window, ref, ref, rows or (Row(0, EMPTY),), is_stale=is_stale, node=node)
+
+
+def nodes_of(keys: Sequence[int]) -> list[Node]:
+    """Nodes in this order; one query."""
+    found = {one.pk: one for one in lookup.rows().filter(pk__in=keys)}
+    return [found[key] for key in keys if key in found]
+
+
+def _stretched(nodes: Sequence[Node], gone: set[int], *, is_prose: bool) -> Iterable[Row]:
+    if is_prose:
+        text = "".join(one.text for one in nodes if one.pk not in gone)
+        yield from rows_of(text, Lines(1, total_of(text)))
+        return
+    for one in nodes:
+        yield Row(0, f"[{one.local_id}] {one.author.name} ({one.author.kind})")
+        if one.pk in gone:
+            yield Row(0, WITHHELD)
+        else:
+            yield from rows_of(one.text, Lines(1, total_of(one.text)))
+
+
+def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[Row, ...]:
+    made = outline(actor, root.tree, workspace, root, depth=TREE_DEPTH, limit=TREE_LINES)
+    gone = lookup.withheld(actor, [line.row.id for line in made.lines])
+    here = workspace.position.slot_id
+    lines = drawn(made.lines, here, lambda row: "" if row.id in gone else excerpt(row.text, 8))
+    return tuple(Row(0, line) for line in lines)
+
+
+# -- windows over the API
+
+
+def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
+    """The bodies of the windows that are not closed: all visible and the newest hidden ones."""
+    rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
+    hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
+    every = [*visible(workspace), *hidden]
+    return [window_body(one) for one in contents_of(actor, workspace, every)]
+
+
+def window_body(shown: Shown) -> dict[str, Any]:
+    """One window as the API shows it (docs/model.md §2.2)."""
+    one = shown.window
+    around = [row for row in shown.rows if row.is_around]
+    first = shown.lines.first if shown.lines else 0
+    return {
+        **brief(one),
+        "ref": shown.name,
+        "label": one.label,
+        "lines": [shown.lines.first, shown.lines.last] if shown.lines else None,
+        "count": shown.size if shown.is_open else 0,
+        "of": shown.total or None,
+        "text": shown.text,
+        "before": [row.text for row in around if row.number < first],
+        "after": [row.text for row in around if row.number > first],
+        "as": one.form or None,
+        "live": one.is_live,
+        "pad": one.pad,
+        "read_only": is_fixed(one) or not is_lens(one),
+        "query": one.query or None,
+        "score": one.score,
+        "via": one.via or None,
+        "parent": one.parent_number or None,
+        "open": shown.is_open,
+        "stale": shown.is_stale,
+        "current": shown.current or None,
+        "revision": shown.revision or None,
+        "version_seen": one.version_seen,
+        "opened_at": instant(one.opened_at),
+    }

@@ -1,0 +1,385 @@
+"""The documents of a grove as pages: their list, one with its editor, and its history."""
+
+import json
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from loom import access
+from loom.access import Actor, documents_for, linked_to
+from loom.commands import document_actions
+from loom.commands.execute import Request, execute_line
+from loom.grammar.refs import parse_ref
+from loom.grammar.tokens import ParseError
+from loom.models import Document, Node, Tree
+from loom.queries import documents as queries
+from loom.queries import lookup
+from loom.rules import documents as rules
+from loom.rules.errors import CommandError
+from loom.rules.identity import instant
+from loom.rules.permissions import WRITE_DOCUMENTS
+from loom.web import markdown
+from loom.web.avatars import Who, cast_of
+from loom.web.groves import frame
+from loom.web.node_parts import age_of
+from loom.web.requests import PersonRequest, person, text_of, word_of
+
+MOST_LISTED = 300
+MOST_FILES = 50
+MOST_EMBEDDED = 100  # in one page; further ones are links
+EMBEDDED = 4000  # characters of an embedded text that are drawn
+MOST_REVISIONS = 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the list."""
+
+    uid: str
+    title: str
+    kind: str
+    words: int
+    age: str
+    at: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def documents_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The documents of a grove, or with `?tree=` those linked to a tree; a POST makes one, or one
+    for each Markdown file that was sent."""
+    actor, _ = access.get_grove(request.user, uid)
+    tree = _tree_of(request, request.GET.get("tree", ""), actor)
+    if request.method == "POST":
+        return _made(request, actor)
+    rows = documents_for(actor)
+    rows = linked_to(tree, rows) if tree is not None else rows
+    context = {
+        **frame(request, actor, "documents"),
+        "tree": tree,
+        "documents": [_row(one) for one in rows[:MOST_LISTED]],
+        "may_write": WRITE_DOCUMENTS in actor.permissions,
+    }
+    return render(request, "pages/documents.html", context)
+
+
+def _tree_of(request: PersonRequest, uid: str, actor: Actor) -> Tree | None:
+    if not (uid and uid.isascii() and uid.isalnum()):
+        return None
+    _, tree = access.get_tree(request.user, uid)
+    return tree if tree.grove_id == actor.grove.pk else None
+
+
+def _row(one: Document) -> Row:
+    at = instant(one.touched_at)
+    return Row(one.uid, one.title, one.kind, one.words, age_of(one.touched_at), at)
+
+
+def _made(request: PersonRequest, actor: Actor) -> HttpResponse:
+    access.demand_role(actor, "writer")
+    home = f"/groves/{actor.grove.uid}/documents"
+    try:
+        files = request.FILES.getlist("file")
+        if files:
+            made = [_imported(actor, one) for one in files[:MOST_FILES]]
+        else:
+            title = word_of(request, "title") or gettext("Untitled document")
+            made = [document_actions.make_document(actor, title=title)]
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        return HttpResponseRedirect(home)
+    return HttpResponseRedirect(f"/documents/{made[0].uid}" if len(made) == 1 else home)
+
+
+def _imported(actor: Actor, file: Any) -> Document:
+    """A document made of a Markdown file, with the file's name as its title."""
+    if file.size > rules.MAX_BYTES:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"{file.name} has more than 4 MiB.", hint="Split it.", status=413
+        )
+    try:
+        text = file.read().decode()
+    except UnicodeDecodeError:
+        raise CommandError(
+            "INVALID_SYNTAX", f"{file.name} is no text in UTF-8.", hint="Save it as UTF-8."
+        ) from None
+    if "\0" in text:
+        raise CommandError(
+            "INVALID_SYNTAX", f"{file.name} contains U+0000.", hint="Choose a text file."
+        )
+    title = re.sub(r"\.(md|markdown|txt)$", "", str(file.name), flags=re.IGNORECASE)
+    return document_actions.make_document(actor, title=title[: rules.MAX_TITLE], text=text)
+
+
+# One document.
+
+
+@never_cache
+@require_GET
+@person
+def document_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """A document: its editor, and how it reads."""
+    actor, document = access.get_document(request.user, uid)
+    cast = cast_of(actor)
+    text = queries.current(document)
+    context = {
+        **frame(request, actor, "documents"),
+        "document": document,
+        "age": age_of(document.touched_at),
+        "words": rules.count_words(text),
+        "body": drawn(actor, document, text),
+        "trees": list(queries.trees_linked(actor, document)),
+        "others": _others(actor, document),
+        "may_write": WRITE_DOCUMENTS in actor.permissions,
+        "me": actor.participant.uid,
+        "cast": json.dumps({one.uid: [one.colour, one.name] for one in cast.values()}),
+    }
+    return render(request, "pages/document.html", context)
+
+
+def _others(actor: Actor, document: Document) -> list[Tree]:
+    """Trees of the grove to which the document can be linked."""
+    known = queries.trees_linked(actor, document).values("pk")
+    rows = access.trees_for(actor).filter(grove=actor.grove, archived_at__isnull=True)
+    return list(rows.exclude(pk__in=known)[:50])
+
+
+@never_cache
+@require_GET
+@person
+def drawn_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The document as it reads, without the page around it."""
+    actor, document = access.get_document(request.user, uid)
+    return HttpResponse(drawn(actor, document, queries.current(document)))
+
+
+@never_cache
+@require_GET
+@person
+def embedded(request: PersonRequest, uid: str) -> HttpResponse:
+    """What `?ref=` of an embed shows to who looks."""
+    actor, document = access.get_document(request.user, uid)
+    ref = request.GET.get("ref", "")[:300]
+    return HttpResponse(_card(_embed(actor, document, ref)))
+
+
+@require_GET
+@person
+def download(request: PersonRequest, uid: str) -> HttpResponse:
+    """The document as a Markdown file."""
+    _, document = access.get_document(request.user, uid)
+    name, text = queries.as_file(document)
+    answer = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
+@require_POST
+@person
+def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+    """Renames a document, restores a revision, or links it to a tree."""
+    actor, document = access.get_document(request.user, uid, role="writer")
+    try:
+        _DEEDS[deed](request, actor, document)
+        messages.success(request, gettext("Saved."))
+    except KeyError:
+        messages.error(request, gettext("That did not work"))
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+    return HttpResponseRedirect(f"/documents/{document.uid}")
+
+
+def _rename(request: PersonRequest, actor: Actor, document: Document) -> None:
+    title = word_of(request, "title")
+    document_actions.change_document(actor, document, title=title or " ")
+
+
+def _restore(request: PersonRequest, actor: Actor, document: Document) -> None:
+    number = word_of(request, "revision")
+    if not (number.isascii() and number.isdecimal() and len(number) < 9):
+        raise CommandError("INVALID_SYNTAX", "Name a revision.", hint="Choose one of the list.")
+    document_actions.restore_document(actor, document, int(number))
+
+
+def _link(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _, tree = access.get_tree(request.user, text_of(request, "tree"))
+    line = f"link doc:{document.uid} to tree:{tree.uid}"
+    execute_line(actor, tree, Request(line))
+
+
+def _unlink(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _, tree = access.get_tree(request.user, text_of(request, "tree"))
+    execute_line(actor, tree, Request(f"unlink doc:{document.uid} to tree:{tree.uid}"))
+
+
+_DEEDS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
+    "rename": _rename,
+    "restore": _restore,
+    "link": _link,
+    "unlink": _unlink,
+}
+
+
+# History.
+
+
+@dataclass(frozen=True)
+class RevisionShown:
+    """One revision of the list: who wrote it, and when."""
+
+    number: int
+    words: int
+    authors: tuple[Who, ...]
+    restored: int | None
+    age: str
+
+
+@never_cache
+@require_GET
+@person
+def history_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The revisions of a document; `?revision=` shows what one changed, word by word."""
+    actor, document = access.get_document(request.user, uid)
+    cast = cast_of(actor)
+    rows = []
+    for one in queries.revisions(document)[:MOST_REVISIONS]:
+        authors = tuple(cast[name] for name in one.authors if name in cast)
+        rows.append(RevisionShown(one.number, one.words, authors, one.restored, age_of(one.at)))
+    asked = request.GET.get("revision", "")
+    number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 9 else 0
+    chosen = queries.revision_of(document, number or document.revision)
+    before = queries.revision_of(document, chosen.number - 1) if chosen.number > 1 else None
+    pieces = queries.difference(before.content.text if before else "", chosen.content.text)
+    context = {
+        **frame(request, actor, "documents"),
+        "document": document,
+        "revisions": rows,
+        "chosen": chosen,
+        "pieces": [(one.kind, _near(one, at, len(pieces))) for at, one in enumerate(pieces)],
+        "may_write": WRITE_DOCUMENTS in actor.permissions,
+    }
+    return render(request, "pages/document_history.html", context)
+
+
+AROUND = 240  # characters that are kept on each side of a difference
+
+
+def _near(piece: queries.Piece, at: int, many: int) -> str:
+    """A piece of the difference; of a long one that is the same only the ends."""
+    text = piece.text
+    if piece.kind != "same" or len(text) <= AROUND * 3:
+        return text
+    head = "" if at == 0 else text[:AROUND]
+    tail = "" if at == many - 1 else text[-AROUND:]
+    return f"{head} … {tail}" if head or tail else text[:AROUND] + " …"
+
+
+# How a document reads: Markdown, and what it embeds in its place.
+
+
+@dataclass(frozen=True)
+class Embed:
+    """What an embed shows: a node with its text, or a tree; neither where it may not be seen."""
+
+    ref: str
+    node: Node | None = None
+    tree: Tree | None = None
+    body: SafeString | None = None
+    is_current: bool = True
+
+
+def drawn(actor: Actor, document: Document, text: str) -> SafeString:
+    """The text as HTML, without its front matter; embeds are drawn as far as the actor may see
+    them, at the current version."""
+    found: dict[str, str] = {}
+    mark = secrets.token_hex(8)
+    kept: list[str] = []
+    fence = ""
+    for line in text[rules.body_start(text) :].split("\n"):
+        opening = re.match(r" {0,3}(`{3,}|~{3,})", line)
+        if fence:
+            fence = "" if opening and opening[1].startswith(fence) else fence
+        elif opening:
+            fence = opening[1]
+        elif "![[" in line:
+            kept.append(_marked(line, mark, found))
+            continue
+        kept.append(line)
+    page = str(markdown.rendered("\n".join(kept)))
+    for token, ref in found.items():
+        number = int(token.rpartition("x")[2])
+        shown = _embed(actor, document, ref) if number < MOST_EMBEDDED else Embed(ref)
+        page = page.replace(f"<p>{token}</p>", _card(shown)).replace(token, _chip(shown))
+    return mark_safe(page)  # noqa: S308 (rendered by the allow-list, and cards that are escaped)
+
+
+def _marked(line: str, mark: str, found: dict[str, str]) -> str:
+    """The line with a word in place of each embed. One alone on its line is a block."""
+    pieces = rules.split_at_embeds(line)
+    for at in range(1, len(pieces), 2):
+        token = f"embed{mark}x{len(found)}"
+        found[token] = pieces[at].strip()
+        pieces[at] = token
+    alone = len(pieces) == 3 and not pieces[0].strip() and not pieces[2].strip()
+    return f"\n{pieces[1]}\n" if alone else "".join(pieces)
+
+
+def _embed(actor: Actor, document: Document, written: str) -> Embed:
+    """What is embedded, for who looks: of a node the current version. Nothing where it is not
+    there, hidden, or may not be seen."""
+    try:
+        ref = parse_ref(written)
+    except ParseError:
+        return Embed(written)
+    trees = access.trees_for(actor).filter(grove=document.grove)
+    if ref.kind == "tree":
+        named = {"uid": ref.tree_id} if ref.tree_id else {"title__iexact": ref.tree_name}
+        return Embed(written, tree=trees.filter(**named).first())
+    if ref.kind != "node":
+        return Embed(written)
+    if ref.tree_id or ref.tree_name:
+        named = {"uid": ref.tree_id} if ref.tree_id else {"title__iexact": ref.tree_name}
+        trees = trees.filter(**named)
+    rows = lookup.rows().filter(local_id=ref.id, tree__in=trees).select_related("tree")
+    near = rows.filter(tree__in=queries.trees_linked(actor, document)).first()
+    found = [near] if near is not None else list(rows[:2])
+    if len(found) != 1 or found[0] is None:
+        return Embed(written)
+    return _of_node(written, found[0])
+
+
+def _of_node(written: str, node: Node) -> Embed:
+    current = lookup.newest_version(node)
+    current.tree = node.tree
+    if lookup.hidden_by(current) is not None or not current.text:
+        return Embed(written)
+    body = markdown.rendered(current.text[:EMBEDDED])
+    return Embed(written, current, node.tree, body, current.pk == node.pk)
+
+
+def _card(shown: Embed) -> SafeString:
+    return mark_safe(render_to_string("parts/embed.html", {"embed": shown}).strip())  # noqa: S308
+
+
+def _chip(shown: Embed) -> str:
+    """The same inside of a line."""
+    if shown.tree is None:
+        words = gettext("not available")
+        return format_html('<span class="embed-chip gone">{} · {}</span>', shown.ref, words)
+    at = f"?node={shown.node.local_id}" if shown.node else ""
+    words = shown.node.text[:80] if shown.node else shown.tree.title
+    return (
+        f'<a class="embed-chip" href="/trees/{shown.tree.uid}{at}">{escape(words or shown.ref)}</a>'
+    )

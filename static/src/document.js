@@ -1,0 +1,6 @@
+// @ts-check
+// The document page's entry.
+
+import { LoomDocument } from "./js/elements/loom-document.js";
+
+customElements.define("loom-document", LoomDocument);

@@ -1,0 +1,211 @@
+// @ts-check
+// The connection of a document: the wire protocol of y-websocket, and what is typed offline kept.
+
+import * as decoding from "lib0/decoding";
+import * as encoding from "lib0/encoding";
+import { applyAwarenessUpdate, Awareness, encodeAwarenessUpdate, removeAwarenessStates } from "y-protocols/awareness";
+import { readSyncMessage, writeSyncStep1, writeUpdate } from "y-protocols/sync";
+import * as Y from "yjs";
+import { Backoff } from "../live/socket.js";
+
+const SYNC = 0;
+const AWARENESS = 1;
+const QUERY = 3;
+const AGAIN_MS = 15_000; // how often both copies are compared
+const GONE = new Set([4400, 4401, 4403, 4404]);
+
+/** @typedef {"connecting" | "live" | "offline" | "gone"} State */
+
+/** Emits `state` (detail: {state, code}). The document is born on the server: `synced` says whether
+ * it has come. What could not be sent is kept in the browser until it has been. */
+export class DocumentRoom extends EventTarget {
+  /** @param {string} id @param {{open?: (url: string) => WebSocket}} [options] */
+  constructor(id, { open = (url) => new WebSocket(url) } = {}) {
+    super();
+    this.id = id;
+    this.open = open;
+    this.doc = new Y.Doc();
+    this.text = this.doc.getText("text");
+    this.awareness = new Awareness(this.doc);
+    this.backoff = new Backoff();
+    /** @type {State} */
+    this.state = "connecting";
+    this.synced = false;
+    this.unsent = false;
+    this.stopped = false;
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.timer = 0;
+    this.again = 0;
+    this.heard = 0;
+    this.doc.on("update", (update, origin) => this.changed(update, origin));
+    this.awareness.on("update", (/** @type {Record<string, number[]>} */ changed, /** @type {unknown} */ origin) => {
+      if (origin === this) return;
+      this.send(AWARENESS, (out) => encoding.writeVarUint8Array(out, encodeAwarenessUpdate(this.awareness, Object.values(changed).flat())));
+    });
+    this.wake = this.wake.bind(this);
+    this.keep = this.keep.bind(this);
+    this.drop = this.drop.bind(this);
+  }
+
+  get place() {
+    return `document:${this.id}`;
+  }
+
+  start() {
+    this.takeKept();
+    window.addEventListener("online", this.wake);
+    window.addEventListener("offline", this.drop);
+    document.addEventListener("visibilitychange", this.wake);
+    window.addEventListener("pagehide", this.keep);
+    this.again = window.setInterval(() => this.look(), AGAIN_MS);
+    this.connect();
+  }
+
+  stop() {
+    this.stopped = true;
+    this.keep();
+    window.removeEventListener("online", this.wake);
+    window.removeEventListener("offline", this.drop);
+    document.removeEventListener("visibilitychange", this.wake);
+    window.removeEventListener("pagehide", this.keep);
+    clearInterval(this.again);
+    clearTimeout(this.timer);
+    removeAwarenessStates(this.awareness, [this.doc.clientID], "stop");
+    this.socket?.close();
+    this.awareness.destroy();
+    this.doc.destroy();
+  }
+
+  wake() {
+    if (this.stopped || document.visibilityState === "hidden" || this.state === "gone") return;
+    if (this.socket && this.socket.readyState <= 1) return;
+    this.backoff.reset();
+    this.connect();
+  }
+
+  connect() {
+    clearTimeout(this.timer);
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = this.open(`${scheme}://${location.host}/ws/documents/${this.id}`);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    socket.onopen = () => {
+      this.backoff.reset();
+      this.heard = Date.now();
+      this.compare();
+      if (this.awareness.getLocalState()) {
+        this.send(AWARENESS, (out) => encoding.writeVarUint8Array(out, encodeAwarenessUpdate(this.awareness, [this.doc.clientID])));
+      }
+    };
+    socket.onmessage = ({ data }) => this.take(new Uint8Array(data));
+    socket.onclose = ({ code }) => this.closed(socket, code);
+  }
+
+  /** The connection is given up: a dead one may not say so for minutes. */
+  drop() {
+    const { socket } = this;
+    if (!socket) return;
+    socket.onclose = socket.onmessage = null;
+    socket.close();
+    this.closed(socket, 0);
+  }
+
+  /** Compares both copies; the answer also says that the connection is alive. */
+  look() {
+    if (this.socket?.readyState === 1 && Date.now() - this.heard > 3 * AGAIN_MS) this.drop();
+    else this.compare();
+  }
+
+  /** @param {WebSocket} socket @param {number} code */
+  closed(socket, code) {
+    if (socket !== this.socket || this.stopped) return;
+    this.unsent ||= this.synced; // what was on its way may not have arrived
+    const others = [...this.awareness.getStates().keys()].filter((id) => id !== this.doc.clientID);
+    removeAwarenessStates(this.awareness, others, this);
+    this.is(GONE.has(code) ? "gone" : "offline", code);
+    if (this.state === "gone") return;
+    this.timer = window.setTimeout(() => this.connect(), this.backoff.next());
+  }
+
+  /** @param {State} state @param {number} [code] */
+  is(state, code = 0) {
+    this.state = state;
+    this.dispatchEvent(new CustomEvent("state", { detail: { state, code } }));
+  }
+
+  /** Asks for all that this copy lacks; the answer to the server's own question sends what it lacks. */
+  compare() {
+    this.send(SYNC, (out) => writeSyncStep1(out, this.doc));
+  }
+
+  /** @param {number} kind @param {(out: import("lib0/encoding").Encoder) => void} write @returns {boolean} */
+  send(kind, write) {
+    if (this.socket?.readyState !== 1) return false;
+    const out = encoding.createEncoder();
+    encoding.writeVarUint(out, kind);
+    write(out);
+    this.socket.send(encoding.toUint8Array(out));
+    return true;
+  }
+
+  /** @param {Uint8Array} update @param {unknown} origin */
+  changed(update, origin) {
+    if (origin === this) return;
+    const isSent = this.synced && this.send(SYNC, (out) => writeUpdate(out, update));
+    if (!isSent) this.unsent = true;
+    this.dispatchEvent(new CustomEvent("typed"));
+  }
+
+  /** @param {Uint8Array} frame */
+  take(frame) {
+    this.heard = Date.now();
+    const given = decoding.createDecoder(frame);
+    const kind = decoding.readVarUint(given);
+    if (kind === AWARENESS) applyAwarenessUpdate(this.awareness, decoding.readVarUint8Array(given), this);
+    if (kind === QUERY) this.send(AWARENESS, (out) => encoding.writeVarUint8Array(out, encodeAwarenessUpdate(this.awareness, [this.doc.clientID])));
+    if (kind !== SYNC) return;
+    const reply = encoding.createEncoder();
+    encoding.writeVarUint(reply, SYNC);
+    const step = readSyncMessage(given, reply, this.doc, this);
+    if (encoding.length(reply) > 1 && this.socket?.readyState === 1) this.socket.send(encoding.toUint8Array(reply));
+    if (step === 0) this.sent();
+    if (step === 1 && !this.synced) {
+      this.synced = true;
+      this.dispatchEvent(new CustomEvent("synced"));
+    }
+    if (step === 1 && this.state !== "live") this.is("live");
+  }
+
+  /** All that the server lacked has been sent to it. */
+  sent() {
+    this.unsent = false;
+    try {
+      localStorage.removeItem(this.place);
+    } catch {
+      // a browser that keeps nothing
+    }
+  }
+
+  /** Keeps what the server does not have, for the next visit. */
+  keep() {
+    if (!this.unsent) return;
+    try {
+      const state = Y.encodeStateAsUpdate(this.doc);
+      localStorage.setItem(this.place, btoa(Array.from(state, (byte) => String.fromCharCode(byte)).join("")));
+    } catch {
+      // no room: it stays in this tab
+    }
+  }
+
+  takeKept() {
+    try {
+      const kept = localStorage.getItem(this.place);
+      if (!kept) return;
+      Y.applyUpdate(this.doc, Uint8Array.from(atob(kept), (one) => one.charCodeAt(0)), this);
+      this.unsent = true;
+    } catch {
+      // what was kept cannot be read
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// @ts-check
+// A document: its editor, which several write in at once, and how it reads.
+
+import { standardKeymap } from "@codemirror/commands";
+import { EditorState } from "@codemirror/state";
+import { EditorView, keymap } from "@codemirror/view";
+import { yCollab, yUndoManagerKeymap } from "y-codemirror.next";
+import { UndoManager } from "yjs";
+import { carets, whoIs } from "../document/carets.js";
+import { embeds } from "../document/embeds.js";
+import { DocumentRoom } from "../document/room.js";
+import { styling } from "../editor/styling.js";
+import { part } from "../live/api.js";
+import { t, tn } from "../t.js";
+
+const LOOK = EditorView.theme({
+  "&": { background: "none", color: "inherit" },
+  "&.cm-focused": { outline: "none" },
+  "& .cm-scroller": { font: "inherit", lineHeight: "inherit", overflow: "visible" },
+  "& .cm-content": { padding: "0.2rem 0 8rem", caretColor: "var(--ink)" },
+  "& .cm-line": { padding: "0" },
+});
+const UNBROKEN = 50_000; // characters of one line, above which nothing is styled
+
+export class LoomDocument extends HTMLElement {
+  connectedCallback() {
+    this.room = new DocumentRoom(this.dataset.document ?? "");
+    /** @type {import("../document/carets.js").Cast} */
+    this.cast = JSON.parse(this.dataset.cast ?? "{}");
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.room.addEventListener("state", (event) => this.tell(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.room.addEventListener("synced", () => this.show(), { signal, once: true });
+    this.room.awareness.on("change", () => this.drawHere());
+    for (const button of this.querySelectorAll("[data-view]")) {
+      button.addEventListener("click", () => this.turn(button.getAttribute("data-view") ?? "read"), { signal });
+    }
+    this.room.start();
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    this.room?.stop();
+    this.view?.destroy();
+  }
+
+  get mayWrite() {
+    return "mayWrite" in this.dataset;
+  }
+
+  /** The document has come: the editor opens. */
+  show() {
+    const { room } = this;
+    const place = /** @type {HTMLElement} */ (this.querySelector("[data-editor]"));
+    if (!room || this.view) return;
+    this.embeds = embeds(`/documents/${room.id}/embed`);
+    const isUnbroken = room.text.toString().split("\n").some((line) => line.length > UNBROKEN);
+    const state = EditorState.create({
+      doc: room.text.toString(),
+      extensions: [
+        EditorState.lineSeparator.of("\n"),
+        EditorState.readOnly.of(!this.mayWrite),
+        EditorView.editable.of(this.mayWrite),
+        EditorView.cspNonce.of(this.dataset.nonce ?? ""),
+        EditorView.lineWrapping,
+        EditorView.perLineTextDirection.of(true),
+        EditorView.contentAttributes.of({ "aria-label": this.dataset.label ?? "", spellcheck: "true", autocapitalize: "sentences" }),
+        LOOK,
+        isUnbroken ? [] : styling,
+        this.embeds.extension,
+        yCollab(room.text, null, { undoManager: new UndoManager(room.text) }),
+        carets(room, this.cast ?? {}),
+        keymap.of([...yUndoManagerKeymap, ...standardKeymap]),
+        EditorView.updateListener.of(({ docChanged }) => docChanged && this.count()),
+      ],
+    });
+    this.view = new EditorView({ state, parent: place });
+    room.awareness.setLocalStateField("cursor", null);
+    this.turn(this.mayWrite ? "write" : "read");
+    this.dataset.ready = "";
+  }
+
+  /** Shows one of the two ways. @param {string} way */
+  turn(way) {
+    const [editor, read] = ["[data-editor]", "[data-read]"].map((one) => /** @type {HTMLElement} */ (this.querySelector(one)));
+    editor.hidden = way !== "write";
+    read.hidden = way === "write";
+    for (const button of this.querySelectorAll("[data-view]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-view") === way));
+    if (way === "write") {
+      this.view?.requestMeasure();
+      if (this.view) this.embeds?.again(this.view);
+    } else if (this.view) void this.read(read);
+  }
+
+  /** Draws the text as it reads, as its newest revision has it. @param {HTMLElement} place */
+  async read(place) {
+    try {
+      place.innerHTML = await part(`/documents/${this.room?.id}/drawn`);
+    } catch {
+      // what was drawn before stays
+    }
+  }
+
+  count() {
+    clearTimeout(this.counting);
+    this.counting = setTimeout(() => {
+      const words = (this.room?.text.toString().match(/\S+/g) ?? []).length;
+      const place = this.querySelector("[data-words]");
+      if (place) place.textContent = tn("{n} word", "{n} words", words);
+      const age = this.querySelector("[data-age]");
+      if (age) age.textContent = t("now");
+    }, 400);
+  }
+
+  /** @param {{state: string, code: number}} said */
+  tell({ state, code }) {
+    const place = /** @type {HTMLElement | null} */ (this.querySelector("[data-state]"));
+    if (!place) return;
+    this.dataset.live = state;
+    const gone = code === 4400 ? t("The server refused what was written. Copy your text and reload the page.") : t("You can no longer write here. Reload the page.");
+    const said = { live: "", connecting: "", offline: t("Offline: what you write is kept and sent later."), gone };
+    place.textContent = said[/** @type {keyof typeof said} */ (state)] ?? "";
+  }
+
+  /** Who else is in the document. */
+  drawHere() {
+    const place = this.querySelector("[data-here]");
+    if (!place || !this.room) return;
+    /** @type {Map<string, {name: string, colour: number}>} */
+    const here = new Map();
+    for (const [client, { user }] of this.room.awareness.getStates()) {
+      if (client !== this.room.doc.clientID && user && user.id !== this.dataset.me) here.set(user.id, whoIs(user, this.cast ?? {}));
+    }
+    place.replaceChildren(
+      ...[...here.values()].map(({ name, colour }) => {
+        const one = Object.assign(document.createElement("span"), { textContent: name });
+        one.dataset.who = String(colour);
+        return one;
+      }),
+    );
+  }
+}

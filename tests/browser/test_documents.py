@@ -1,0 +1,200 @@
+"""Documents in the browser: made, written by two at once, read with what they embed, restored."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open
+from tests.browser.test_accessible import violations
+
+TEXT = "# Motive\n\nShe wanted the tower."
+
+
+def _grove(heddle: Heddle) -> str:
+    return str(heddle.get("groves")["results"][0]["id"])  # type: ignore[index]
+
+
+def _made(heddle: Heddle, title: str, text: str = TEXT) -> str:
+    made = heddle.post("documents", {"title": title, "text": text})
+    return str(made["id"])
+
+
+def _opened(page: Page) -> Page:
+    expect(page.locator("loom-document[data-ready]")).to_be_attached()
+    return page
+
+
+def _text(page: Page) -> str:
+    return str(page.evaluate("document.querySelector('loom-document').view.state.doc.toString()"))
+
+
+def _until_text(page: Page, text: str) -> None:
+    page.wait_for_function(
+        "text => document.querySelector('loom-document').view.state.doc.toString() === text",
+        arg=text,
+    )
+
+
+def test_a_document_is_made_in_the_list_and_written(visit: Open, heddle: Heddle) -> None:
+    page = visit(f"/groves/{_grove(heddle)}")
+    page.get_by_role("navigation").get_by_role("link", name="Documents").click()
+    page.get_by_label("Title").fill("Plan of the house")
+    page.get_by_role("button", name="New document").click()
+    _opened(page)
+    page.get_by_role("textbox", name="Plan of the house").click()
+    page.keyboard.type("# Rooms\nThe hall is cold.")
+    expect(page.locator("[data-words]")).to_have_text("6 words")
+    page.reload()
+    _opened(page)
+    page.get_by_role("button", name="Read").click()
+    expect(page.get_by_role("heading", name="Rooms")).to_be_visible()
+    expect(page.locator("[data-words]")).to_have_text("6 words")
+
+
+def test_two_write_at_once_and_see_each_others_carets(
+    visit: Open, heddle: Heddle, ada: Cookies
+) -> None:
+    uid = _made(heddle, "Written by two")
+    mine = _opened(visit(f"/documents/{uid}"))
+    hers = _opened(visit(f"/documents/{uid}", who=ada))
+    hers.get_by_role("textbox").click()
+    hers.keyboard.press("Control+End")
+    hers.keyboard.type(" Ada knew.")
+    _until_text(mine, f"{TEXT} Ada knew.")
+    expect(mine.locator(".other-caret-name")).to_have_text("ada")
+    expect(mine.locator("[data-here]")).to_have_text("ada")
+    mine.get_by_role("textbox").click()
+    mine.keyboard.press("Control+Home")
+    mine.keyboard.type("Notes → ")
+    _until_text(hers, f"Notes → {TEXT} Ada knew.")
+    mine.keyboard.press("Control+z")  # one's own typing alone
+    _until_text(hers, f"{TEXT} Ada knew.")
+    hers.close()
+    expect(mine.locator("[data-here] span")).to_have_count(0)
+
+
+def test_what_is_written_offline_is_merged_on_return(
+    visit: Open, heddle: Heddle, ada: Cookies
+) -> None:
+    uid = _made(heddle, "Written offline")
+    mine = _opened(visit(f"/documents/{uid}"))
+    hers = _opened(visit(f"/documents/{uid}", who=ada))
+    mine.context.set_offline(True)
+    expect(mine.locator("[data-state]")).to_contain_text("Offline")
+    mine.get_by_role("textbox").click()
+    mine.keyboard.press("Control+Home")
+    mine.keyboard.type("Mine. ")
+    hers.get_by_role("textbox").click()
+    hers.keyboard.press("Control+End")
+    hers.keyboard.type(" Hers.")
+    mine.context.set_offline(False)
+    for page in (mine, hers):
+        _until_text(page, f"Mine. {TEXT} Hers.")
+    expect(mine.locator("[data-state]")).to_be_empty()
+
+
+def test_what_is_written_offline_is_kept_for_the_next_visit(visit: Open, heddle: Heddle) -> None:
+    uid = _made(heddle, "Kept offline")
+    page = _opened(visit(f"/documents/{uid}"))
+    page.context.set_offline(True)
+    expect(page.locator("[data-state]")).to_contain_text("Offline")
+    page.get_by_role("textbox").click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("Kept. ")
+    _until_text(page, f"Kept. {TEXT}")
+    page.evaluate("window.dispatchEvent(new Event('pagehide'))")
+    page.context.set_offline(False)
+    page.reload()
+    _until_text(_opened(page), f"Kept. {TEXT}")
+
+
+def test_an_embed_is_drawn_in_its_place_at_the_current_version(visit: Open, heddle: Heddle) -> None:
+    tree = heddle.tree("The tower")
+    said: Any = heddle.line(tree, 'respond root "The **old** wall."')
+    node = said["refs"][0]
+    uid = _made(heddle, "With embeds", f"Before\n\n![[tree:{tree} node:{node}]]\n\n![[zz99]] after")
+    page = _opened(visit(f"/documents/{uid}"))
+    expect(page.locator(".document-editor .embed strong")).to_have_text("old")
+    page.get_by_role("button", name="Read").click()
+    read = page.locator("[data-read]")
+    expect(read.locator(".embed strong")).to_have_text("old")
+    expect(read.locator(".embed-chip.gone")).to_contain_text("zz99")
+    heddle.post(
+        f"trees/{tree}/commands", {"line": f'edit {node} "The <b>new</b> wall." as:version'}
+    )
+    page.reload()
+    _opened(page).get_by_role("button", name="Read").click()
+    expect(read.locator(".embed")).to_contain_text("The <b>new</b> wall.")
+
+
+def test_history_shows_what_changed_and_restores(visit: Open, heddle: Heddle) -> None:
+    uid = _made(heddle, "With history")
+    heddle.post(f"documents/{uid}/write", {"old": "tower", "new": "house"})
+    page = visit(f"/documents/{uid}/history")
+    expect(page.locator(".difference del")).to_have_text("tower")
+    expect(page.locator(".difference ins")).to_have_text("house")
+    page.locator(".revisions a").last.click()
+    page.get_by_role("button", name="Restore").click()
+    _until_text(_opened(page), TEXT)
+    page.get_by_role("link", name="History").click()
+    expect(page.locator(".revisions a").first).to_contain_text("as in 1")
+
+
+def test_markdown_files_come_in_and_go_out(visit: Open, heddle: Heddle) -> None:
+    page = visit(f"/groves/{_grove(heddle)}/documents")
+    file = {"name": "A walk.md", "mimeType": "text/markdown", "buffer": b"# A walk\n\nFar."}
+    page.get_by_label("Markdown files").set_input_files(file)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("heading", level=1).first).to_have_text("A walk")
+    with page.expect_download() as found:
+        page.get_by_role("link", name="Download .md").click()
+    assert found.value.suggested_filename == "A-walk.md"
+    assert found.value.path().read_bytes() == b"# A walk\n\nFar."
+
+
+def test_a_reader_sees_typing_and_has_no_button_for_it(
+    visit: Open, heddle: Heddle, rhea: Cookies
+) -> None:
+    uid = _made(heddle, "For readers")
+    page = _opened(visit(f"/documents/{uid}", who=rhea))
+    expect(page.get_by_role("button", name="Rename")).to_have_count(0)
+    page.get_by_role("button", name="Text").click()
+    heddle.post(f"documents/{uid}/write", {"append": "By hand."})
+    _until_text(page, f"{TEXT}\n\nBy hand.")
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_pages_fit_on_their_screens(
+    visit: Open, heddle: Heddle, size: dict[str, int], theme: str
+) -> None:
+    uid = _made(heddle, f"Fits {theme} {size['width']}", f"{TEXT}\n\n{'long' * 60}\n\n![[zz99]]")
+    heddle.post(f"documents/{uid}/write", {"append": "And more."})
+    for path in (
+        f"/documents/{uid}",
+        f"/documents/{uid}/history",
+        f"/groves/{_grove(heddle)}/documents",
+    ):
+        page = visit(path, size=size, theme=theme)
+        if re.fullmatch(r"/documents/\w+", path):
+            _opened(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], path
+
+
+@pytest.mark.parametrize(("theme", "size"), [("light", DESK), ("dark", PHONE)])
+def test_the_pages_can_be_used_by_everybody(
+    visit: Open, heddle: Heddle, theme: str, size: dict[str, int]
+) -> None:
+    uid = _made(heddle, f"For all {theme}", f"{TEXT}\n\n![[zz99]]")
+    heddle.post(f"documents/{uid}/write", {"old": "tower", "new": "house"})
+    for path in (
+        f"/documents/{uid}",
+        f"/documents/{uid}/history",
+        f"/groves/{_grove(heddle)}/documents",
+    ):
+        page = visit(path, theme=theme, size=size, bypass_csp=True)
+        if path.endswith(uid):
+            expect(_opened(page).locator(".document-editor .embed")).to_be_visible()
+        assert violations(page) == [], path

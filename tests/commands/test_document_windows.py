@@ -1,0 +1,99 @@
+"""Windows on documents: sections, ranges and parts, what is behind, and writing through them."""
+
+from collections.abc import Callable
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.models import Document, Tree, User
+from tests.commands.test_window_forms import View, other  # noqa: F401 (a fixture)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOTES = "# Notes\n\nFirst.\n\n## Motive\n\nShe was tired.\nVery.\n\n## Place\n\nA harbour."
+
+
+@pytest.fixture
+def view(actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]) -> View:
+    """The owner's view of a tree with a document."""
+    made = View(actor, tree, api(owner))
+    made.say(f'write doc:"notes" new\n{NOTES}\n←')
+    return made
+
+
+def text() -> str:
+    """The newest text of the document."""
+    document = Document.objects.get(title="notes")
+    return str(document.revisions.get(number=document.revision).content.text)
+
+
+def test_a_section_is_opened_by_its_name(view: View) -> None:
+    said = view.say('open doc:"notes" §motive keep')
+    (number,) = view.windows()
+    assert said == f'✓ opened #{number} doc:"notes" §motive lines 5–8 · keep'
+    window = view.windows()[number]
+    assert (window["kind"], window["lines"], window["revision"]) == ("document", [5, 8], 1)
+    assert window["text"] == "## Motive\n\nShe was tired.\nVery."
+    assert view.say('open doc:"notes" §motive') == said
+    assert view.refusal('open doc:"notes" §nowhere').code == "NOT_FOUND"
+    assert "lines 11–12 (clipped" in view.say('open doc:"notes" lines:11-40')
+    assert view.say(f"resize #{number} lines:3-5").startswith(f"✓ #{number} lines 3–5")
+
+
+def test_a_window_on_a_document_is_behind_until_it_is_refreshed(
+    view: View,
+    other: View,  # noqa: F811
+) -> None:
+    view.say('open doc:"notes" §motive')
+    view.say('open doc:"notes" §place live')
+    number, live = view.windows()
+    other.say('write doc:"notes" append "The end."')
+    other.say('view doc:"notes" full')
+    other.say('write doc:"notes" replace:"First." with:"One.\\nTwo."')
+    window = view.windows()[number]
+    assert (window["stale"], window["current"], window["lines"]) == (True, "revision 3", [5, 8])
+    assert view.windows()[live]["lines"] == [11, 13]
+    assert view.refusal(f'write #{number} "x"').code == "CONFLICT"
+    assert "stale, now revision 3" in view.say("memory windows")
+    view.say(f"refresh #{number}")
+    window = view.windows()[number]
+    assert (window["stale"], window["lines"], window["revision"]) == (False, [6, 9], 3)
+    assert window["text"] == "## Motive\n\nShe was tired.\nVery."
+
+
+def test_what_is_written_through_windows_has_true_line_numbers(view: View) -> None:
+    view.say('open doc:"notes" §motive')
+    view.say('open doc:"notes" §place')
+    motive, place = view.windows()
+    said = view.say(f"write #{motive}\n## Motive\n\nShe was awake.\n\nAll night.\nEvery night.\n←")
+    assert said == f'✓ wrote doc:"notes" lines 5–10, revision 2; #{motive} now 5–10'
+    assert view.windows()[place]["lines"] == [12, 14]
+    said = view.say(f"write #{place}\n## Place\n←")
+    assert said == f'✓ wrote doc:"notes" line 12, revision 3; #{place} now 12'
+    assert text().split("\n")[4:] == [
+        *("## Motive", "", "She was awake.", "", "All night.", "Every night.", "", "## Place")
+    ]
+    assert view.windows()[motive]["text"].endswith("Every night.")
+    assert not any(one["stale"] for one in view.windows().values())
+    assert view.refusal(f'edit #{motive} "x"').code == "REJECTED"
+    view.say("undo")
+    assert text().endswith("A harbour.")
+
+
+def test_a_long_document_is_opened_in_named_slices(view: View) -> None:
+    lines = "\n".join(f"row {n}" for n in range(1, 10_001))
+    view.say(f'write doc:"long" new\n{lines}\n←')
+    refused = view.refusal('open doc:"long"')
+    assert (refused.code, "10,000 lines" in refused.message) == ("LIMIT_EXCEEDED", True)
+    assert "part:1 to part:100" in refused.hint
+    view.say('open doc:"long" part:3')
+    ((number, window),) = view.windows().items()
+    assert (window["lines"], window["text"][:7]) == ([201, 300], "row 201")
+    sections = "\n".join(f"## S{n}\n" + "text\n" * 20 for n in range(1, 12))
+    view.say(f'write doc:"parts" new\n{sections}\n←')
+    assert "§s1 (1–" in view.refusal('open doc:"parts"').hint
+    assert view.say('open doc:"notes"').endswith("lines 1–12")
+    view.say(f"close #{number}")
+    view.say('open doc:"long" head:200')
+    head = max(view.windows())
+    assert view.refusal(f'write #{head} "x"').code == "REJECTED"

@@ -1,0 +1,140 @@
+"""Documents as pages: what is listed, drawn and embedded, and for whom."""
+
+from collections.abc import Callable
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from loom.access import Actor
+from loom.commands import document_actions
+from loom.commands.execute import Request, execute_line
+from loom.models import Document, Tree, User
+from loom.queries.documents import newest
+from tests.two_groves import SECRET, TwoGroves
+
+pytestmark = pytest.mark.django_db
+Page = Callable[..., str]
+
+
+def _signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture(name="page")
+def _page(owner: User) -> Page:
+    def one(address: str, *, by: User | None = None, status: int = 200) -> str:
+        answer = _signed_in(by or owner).get(address)
+        assert answer.status_code == status, answer.content
+        return answer.content.decode()
+
+    return one
+
+
+def test_the_list_has_all_documents_or_those_of_a_tree(
+    page: Page, actor: Actor, tree: Tree
+) -> None:
+    document_actions.make_document(actor, title="Far away")
+    execute_line(actor, tree, Request('write doc:"Near" new "a b c"'))
+    home = f"/groves/{actor.grove.uid}/documents"
+    assert "Far away" in page(home) and "3 words" in page(home)
+    assert "Far away" not in page(f"{home}?tree={tree.uid}")
+    assert "Near" in page(f"{home}?tree={tree.uid}")
+    assert "Near" in page(f"/documents/{Document.objects.get(title='Near').uid}")
+
+
+def test_outsiders_find_nothing(page: Page, actor: Actor, outsider: User) -> None:
+    made = document_actions.make_document(actor, title="Ours", text="Ours.")
+    for part in ("", "/drawn", "/embed?ref=a7x2", "/file", "/history"):
+        assert "Ours" not in page(f"/documents/{made.uid}{part}", by=outsider, status=404)
+    page(f"/groves/{actor.grove.uid}/documents", by=outsider, status=404)
+
+
+def test_markup_in_a_text_stays_text(page: Page, actor: Actor, tree: Tree) -> None:
+    evil = "<script>alert(1)</script> ![[<b>x</b>]] `![[in code]]`\n\n```\n![[fenced]]\n```"
+    made = document_actions.make_document(actor, title="<i>t</i>", text=evil)
+    drawn = page(f"/documents/{made.uid}")
+    assert "<script>alert" not in drawn and "<b>x</b>" not in drawn and "<i>t</i>" not in drawn
+    assert "![[fenced]]" in drawn
+
+
+def _embedding(actor: Actor, tree: Tree, ref: str) -> Document:
+    made = document_actions.make_document(actor, title="Embeds", text=f"a\n\n![[{ref}]]\n\nb")
+    execute_line(actor, tree, Request(f"link doc:{made.uid} to tree:{tree.uid}"))
+    return made
+
+
+def test_an_embed_shows_the_current_version_and_nothing_that_is_pruned(
+    page: Page, actor: Actor, tree: Tree
+) -> None:
+    node = execute_line(actor, tree, Request('respond root "The old wall."')).body["refs"][0]
+    drawn = f"/documents/{_embedding(actor, tree, node).uid}/drawn"
+    assert "The old wall." in page(drawn)
+    execute_line(actor, tree, Request(f'edit {node} "The new wall." as:version'))
+    assert "The new wall." in page(drawn) and "The old wall." not in page(drawn)
+    assert "current version" in page(drawn)
+    execute_line(actor, tree, Request(f"prune {node}"))
+    assert "wall" not in page(drawn) and "not available" in page(drawn)
+
+
+def test_an_embed_shows_nothing_of_a_grove_that_the_document_is_not_in(
+    two_groves: TwoGroves,
+) -> None:
+    left = two_groves.left.actor(two_groves.both)
+    right = two_groves.right
+    text = f"![[{two_groves.far}]] ![[{right.text.local_id}]] ![[tree:{right.tree.uid}]]"
+    made = document_actions.make_document(left, title="Embeds", text=text)
+    for user in (two_groves.both, two_groves.only_left):
+        drawn = _signed_in(user).get(f"/documents/{made.uid}").content.decode()
+        assert SECRET not in drawn and two_groves.right.tree.title not in drawn
+        asked = _signed_in(user).get(f"/documents/{made.uid}/embed", {"ref": two_groves.far})
+        assert SECRET not in asked.content.decode()
+    assert _signed_in(two_groves.only_right).get(f"/documents/{made.uid}").status_code == 404
+
+
+def test_files_come_in_as_they_are_and_bad_ones_are_refused(owner: User, actor: Actor) -> None:
+    client, home = _signed_in(owner), f"/groves/{actor.grove.uid}/documents"
+    raw = "# Ä\r\n\r\n  kept \n".encode()
+    client.post(home, {"file": [SimpleUploadedFile("Über uns.md", raw)]})
+    made = Document.objects.get()
+    assert made.title == "Über uns" and newest(made).content.text.encode() == raw
+    download = client.get(f"/documents/{made.uid}/file")
+    assert download.content == raw
+    for name, bad in (("no.md", b"\xff\xfe"), ("zero.md", b"a\0b")):
+        answer = client.post(home, {"file": [SimpleUploadedFile(name, bad)]}, follow=True)
+        assert name in answer.content.decode()
+    assert Document.objects.count() == 1
+
+
+def test_a_revision_is_restored_and_readers_restore_none(
+    owner: User, reader: User, actor: Actor
+) -> None:
+    made = document_actions.make_document(actor, title="Notes", text="One.")
+    document_actions.write_document(actor, made, text="Two.")
+    deed = f"/documents/{made.uid}/do/restore"
+    assert _signed_in(reader).post(deed, {"revision": "1"}).status_code == 403
+    _signed_in(owner).post(deed, {"revision": "1"})
+    made.refresh_from_db()
+    assert (newest(made).content.text, newest(made).restored) == ("One.", 1)
+    for bad in ("", "x", "99", "0"):
+        assert _signed_in(owner).post(deed, {"revision": bad}).status_code == 302
+
+
+def test_history_names_authors_and_shows_words_that_changed(page: Page, actor: Actor) -> None:
+    made = document_actions.make_document(actor, title="Notes", text="The old wall.")
+    document_actions.write_document(actor, made, old="old", new="new")
+    shown = page(f"/documents/{made.uid}/history")
+    assert "<del>old</del><ins>new</ins>" in shown and "Owner" in shown
+    page(f"/documents/{made.uid}/history?revision=9", status=404)
+
+
+def test_a_rename_that_is_taken_says_so(owner: User, actor: Actor) -> None:
+    made = document_actions.make_document(actor, title="One")
+    document_actions.make_document(actor, title="Two")
+    client = _signed_in(owner)
+    answer = client.post(f"/documents/{made.uid}/do/rename", {"title": "TWO"}, follow=True)
+    assert "already a document called" in answer.content.decode()
+    client.post(f"/documents/{made.uid}/do/rename", {"title": "Three"})
+    assert Document.objects.filter(title="Three").exists()
