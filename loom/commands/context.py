@@ -54,10 +54,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a line that ran answers; `body` is the JSON of docs/model.md §14.3."""
+    """What a line that ran answers; `body` is the JSON of docs/model.md §14.3, `step` its step;
+    None in a dry run."""
 
     body: dict[str, Any]
     running: bool = False
+    step: Step | None = None
 
     @property
     def reply(self) -> str:

@@ -332,7 +332,7 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
         attempt.seqs = list(writer.seqs)
         writer.flush()
     answer = step_records.done(attempt, context, reply)
-    step_records.keep(attempt.actor, attempt.tree, request, answer.body)
+    step_records.keep(attempt.actor, attempt.tree, request, answer)
     return answer
 
 

@@ -28,6 +28,7 @@ from loom.models import (
 )
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, tasks
+from loom.queries.node_bodies import with_quoted
 from loom.queries.windows import brief, opened_by
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
@@ -49,20 +50,25 @@ def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
             "This key was already used for another command.",
             hint="use a new key for a new command",
         )
-    return dict(kept.answer)
+    body = dict(kept.answer)
+    quoted = body.pop("quoted", None)
+    return {**body, "reply": with_quoted([(0, body["reply"], quoted)])[0]} if quoted else body
 
 
-def keep(actor: Actor, tree: Tree, request: Request, answer: dict[str, Any]) -> None:
-    """Keeps an answer until `delete_before` deletes it. Refusals are not kept: the line is
-    run again."""
+def keep(actor: Actor, tree: Tree, request: Request, answer: Answer) -> None:
+    """Keeps an answer, without the texts that nodes hold, until `delete_before` deletes it.
+    Refusals are not kept: the line is run again."""
     if not request.key:
         return
+    body = answer.body
+    if answer.step is not None and answer.step.quoted:
+        body = {**body, "reply": answer.step.message, "quoted": answer.step.quoted}
     Receipt.objects.create(
         participant=actor.participant,
         tree=tree,
         key=request.key,
         line_digest=digest(request.line),
-        answer=answer,
+        answer=body,
     )
 
 
@@ -109,7 +115,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
         )
     _keep_tasks(attempt, workspace, context)
     _write_line_event(attempt, workspace, last.seq)
-    return _answer(attempt, reply, position, step=last.seq)
+    return replace(_answer(attempt, reply, position, step=last.seq), step=last)
 
 
 def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step: Step) -> None:

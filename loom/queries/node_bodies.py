@@ -308,14 +308,22 @@ def _body(row: NodeRow, tree_uid: str, facts: Facts) -> Body:
 # What steps answered.
 
 
-def messages_of(steps: Iterable[Step]) -> dict[int, str]:
-    """What steps answered, by their id, with the texts that their nodes hold. One query; none
-    where no step quotes any."""
-    every = list(steps)
-    keys = {one[1] for step in every for one in step.quoted or ()}
+Quoted = Sequence[Sequence[Any]] | None
+
+
+def with_quoted(stored: Iterable[tuple[int, str, Quoted]]) -> dict[int, str]:
+    """Stored messages, each with an id and what it quotes, with the texts that nodes hold; by
+    their ids. One query; none where nothing is quoted."""
+    every = list(stored)
+    keys = {one[1] for _, _, quoted in every for one in quoted or ()}
     rows = Node.objects.filter(pk__in=keys).values_list("pk", "text") if keys else ()
     texts = dict(rows)
-    return {step.pk: put_back(step.message, step.quoted or (), texts) for step in every}
+    return {key: put_back(message, quoted or (), texts) for key, message, quoted in every}
+
+
+def messages_of(steps: Iterable[Step]) -> dict[int, str]:
+    """What steps answered, by their ids."""
+    return with_quoted((step.pk, step.message, step.quoted) for step in steps)
 
 
 def message_of(step: Step) -> str:

@@ -103,6 +103,16 @@ def test_the_same_key_and_line_answer_the_same_again(actor: Actor, tree: Tree) -
     assert Node.objects.filter(tree=tree).count() == 2
 
 
+def test_the_answer_to_a_key_names_the_texts_that_were_viewed(actor: Actor, tree: Tree) -> None:
+    ref = _respond(actor, tree, LONG)["refs"][0]
+    viewed = Request(f"view {ref} full", key="look")
+    body = execute_line(actor, tree, viewed).body
+    assert f'"{LONG}"' in body["reply"]
+    kept = Receipt.objects.get(key="look").answer
+    assert LONG[:240] not in json.dumps(kept)
+    assert execute_line(actor, tree, viewed).body == {**body, "repeated": True}
+
+
 def test_the_text_of_a_refused_line_stays_in_its_step(actor: Actor, tree: Tree) -> None:
     with pytest.raises(CommandError) as refused:
         execute_line(actor, tree, Request(f"respond zzzz\n{LONG}\n←"))
