@@ -162,7 +162,7 @@ def test_pages_show_the_other_grove_to_its_member(house: House) -> None:
 
 def _posts() -> Iterator[str]:
     """Every address of the pages that names something."""
-    uids = {"groves": "grove", "trees": "tree", "participant": "participant"}
+    uids = {"groves": "grove", "trees": "tree", "documents": "document"}
     for address, callback in _pages(get_resolver().url_patterns):
         parts = address.split("/")
         for at, part in enumerate(parts):
