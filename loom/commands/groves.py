@@ -24,6 +24,7 @@ from loom.rules.windows import demand_settings as demand_window_settings
 # sockets at once.
 
 
+NO_MODEL = "none"  # as `summary_model`: no summaries are made
 MAX_NAME = 200
 MAX_COLOURS = 1000
 SETTINGS = (
@@ -101,10 +102,10 @@ def _change_grove(change: Change, args: GroveChanges) -> Grove:
 
 
 def _demand_summariser(change: Change, uid: str) -> None:
-    """Refuses NOT_FOUND a model that is not one of the grove's."""
+    """Refuses NOT_FOUND what is neither a model of the grove nor `none`."""
     rows = Participant.objects.filter(grove=change.grove, kind="model", archived_at__isnull=True)
-    if uid and not rows.filter(uid=uid).exists():
-        raise not_found("This model", "choose one of the grove")
+    if uid not in ("", NO_MODEL) and not rows.filter(uid=uid).exists():
+        raise not_found("This model", "choose one of the grove, or none")
 
 
 def _demand_settings(given: dict[str, Any]) -> None:
@@ -127,7 +128,7 @@ def _demand_settings(given: dict[str, Any]) -> None:
         )
     if not isinstance(given.get("summary_model", ""), str):
         raise CommandError(
-            "INVALID_SYNTAX", "summary_model is the id of a model.", hint='"" for the first key'
+            "INVALID_SYNTAX", "summary_model is the id of a model.", hint='"" for the first key, none for no summaries'
         )
     demand_window_settings(given)
     colours = given.get("tag_colours", {})

@@ -16,6 +16,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import generation_lifecycle, money
 from loom.commands.execute import execute
+from loom.commands.groves import NO_MODEL
 from loom.commands.money import Wish
 from loom.commands.registry import Args, Change, action
 from loom.events.streams import enqueue
@@ -41,6 +42,8 @@ def summariser(grove: Grove) -> Participant | None:
     either, and where summaries are switched off."""
     chosen = grove.settings.get("summary_model", "")
     rows = Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True)
+    if chosen == NO_MODEL:
+        return None
     if chosen:
         return rows.filter(uid=chosen).first()
     own = ~Q(sealed_key="") | Q(uid__in=settings.ENV_KEYS)

@@ -52,6 +52,18 @@ def _made(actor: Actor, tree: Tree, node: Node) -> Generation:
     return run(one)
 
 
+def test_an_owner_may_choose_that_no_summaries_are_made(
+    actor: Actor, tree: Tree, cheap: Participant, long: Node, provider: ScriptedProvider
+) -> None:
+    cheap.sealed_key = "a key of its own"
+    cheap.save(update_fields=["sealed_key"])
+    change_grove(actor, settings={"summary_model": "none"})
+    with pytest.raises(CommandError) as caught:
+        summaries.summarise(actor, _fresh(tree), [long.pk])
+    assert caught.value.code == "UNAVAILABLE"
+    assert not provider.seen
+
+
 def test_a_summary_is_stored_once_with_its_call(
     actor: Actor, tree: Tree, cheap: Participant, long: Node, provider: ScriptedProvider
 ) -> None:
