@@ -128,7 +128,9 @@ def _demand_settings(given: dict[str, Any]) -> None:
         )
     if not isinstance(given.get("summary_model", ""), str):
         raise CommandError(
-            "INVALID_SYNTAX", "summary_model is the id of a model.", hint='"" for the first key, none for no summaries'
+            "INVALID_SYNTAX",
+            "summary_model is the id of a model.",
+            hint='"" for the first key, none for no summaries',
         )
     demand_window_settings(given)
     colours = given.get("tag_colours", {})
