@@ -25,9 +25,11 @@ def test_find_marks_its_hits_and_clear_takes_them_out(
     a = write("The needle lay there.")
     write("Nothing.")
     say('find "needle"')
-    assert outline(actor, tree) == {"depth": 2, "expanded": [], "query": "needle", "hits": [a]}
+    marked = {"expanded": [], "query": "needle", "hits": [a], "scores": {a: 1.0}}
+    assert outline(actor, tree) == {"depth": 2, **marked}
     assert say("find clear").reply == "✓ search cleared (1 marked)"
-    assert outline(actor, tree) == {"depth": 2, "expanded": [], "query": "", "hits": []}
+    nothing = {"expanded": [], "query": "", "hits": [], "scores": {}}
+    assert outline(actor, tree) == {"depth": 2, **nothing}
 
 
 def test_tree_reset_folds_and_keeps_the_marks(
@@ -36,7 +38,8 @@ def test_tree_reset_folds_and_keeps_the_marks(
     a = write("needle")
     say('find "needle"')
     assert say("tree reset depth:4").reply == "✓ outline folded to depth 4"
-    assert outline(actor, tree) == {"depth": 4, "expanded": [], "query": "needle", "hits": [a]}
+    marked = {"expanded": [], "query": "needle", "hits": [a], "scores": {a: 1.0}}
+    assert outline(actor, tree) == {"depth": 4, **marked}
     say("tree reset")
     assert outline(actor, tree)["depth"] == 2
 

@@ -130,7 +130,6 @@ def test_what_a_form_sends_is_checked(sent: dict[str, Any]) -> None:
 def test_a_command_writes_the_stream_that_it_declares(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No command of the line writes a grove yet; documents will."""
     found = registry.command_of(tag)
 
     def renamed(context: Any, args: Tag) -> Any:
@@ -139,7 +138,6 @@ def test_a_command_writes_the_stream_that_it_declares(
 
     in_grove = type(found)(**{**vars(found), "stream": "grove", "run": renamed})
     monkeypatch.setattr(registry, "find", lambda verb, form: in_grove)
-    tree.archived_at = tree.touched_at
     answer = execute_line(actor, tree, Request("tag here #x"))
     name = streams.name_of(tree.grove)
     event = Event.objects.get(stream__name=name, kind="grove.changed")

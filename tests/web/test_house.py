@@ -61,7 +61,12 @@ def test_an_owner_names_the_grove_limits_its_days_and_colours_its_tags(
     assert "This colour is not available." in text(client, here)
     client.post(here, {**form, "limit": "", "colour": ""})
     grove.refresh_from_db()
-    assert grove.settings == {"daily_budget_usd": 0, "tag_colours": {}}
+    assert grove.settings == {
+        "daily_budget_usd": 0,
+        "result_threshold": 0,
+        "summary_model": "",
+        "tag_colours": {},
+    }
 
 
 def test_a_reader_sees_the_settings_and_cannot_change_them(
