@@ -39,6 +39,7 @@ from loom.queries.links import link_bodies, links_in
 from loom.queries.lookup import pins_on
 from loom.queries.trees import tree_body
 from loom.rules import identity
+from loom.rules.errors import CommandError
 
 
 class PublicLink(BaseModel):
@@ -310,6 +311,10 @@ def summaries(request: Request, uid: str) -> Response:
     status = 200
     if request.method == "POST":
         sent = read(request, bodies.SummariesSent)
+        if not sent.nodes and not sent.tree:
+            raise CommandError(
+                "INVALID_SYNTAX", "Nothing is asked for.", hint="name nodes, or tree: true"
+            )
         nodes = [get_node(tree, one).pk for one in sent.nodes]
         summary_commands.summarise(actor, tree, nodes, whole=sent.tree)
         status = 202

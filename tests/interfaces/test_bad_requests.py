@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
 World = dict[str, str]
 TAKING = [row for row in ROWS if row.body]
-OPTIONAL = ("old", "grove", "days", "nodes")
+OPTIONAL = ("old", "grove", "days")
 FRACTIONS = ("days",)
 
 UNREADABLE = {
