@@ -162,6 +162,9 @@ class _Lines:
             types = (*part.choices, *self.known.types)
             return _one_of(types) or ("" if part.optional else "word")
         if part.kind == "ref":
+            if part.but:
+                some = _PLACES if self.is_short else _ANY_REF
+                return _refs(one for one in some if one not in part.but)
             kinds = [one for one in part.refs if one in _PLACES] if self.is_short else part.refs
             return _refs(kinds) or _refs(part.refs) or "ref"
         return {"range": _REFS["range"], "tags": '"#" word'}.get(part.kind, "text")
