@@ -25,7 +25,16 @@ ROOMS = (
 
 
 # Commands without a line, of pages and API.
-ACTIONS = ("document_actions", "groves", "participants", "saved", "tags", "trees", "turn_lifecycle")
+ACTIONS = (
+    "document_actions",
+    "groves",
+    "participants",
+    "saved",
+    "summaries",
+    "tags",
+    "trees",
+    "turn_lifecycle",
+)
 
 
 def load() -> None:

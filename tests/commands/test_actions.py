@@ -69,6 +69,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "revoke_public_link",
         "save_preset",
         "start_turn",
+        "summarise",
         "write_document",
     ]
     assert all(one.summary for one in actions().values())
