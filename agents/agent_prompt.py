@@ -322,7 +322,7 @@ def _named(asks: Request | None) -> str:
 
 
 def _commands(actor: Actor) -> tuple[Syntax, ...]:
-    allowed = (one for one in registry.every() if one.permissions <= actor.permissions)
+    allowed = (one for one in registry.listed() if one.permissions <= actor.permissions)
     return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
 
 

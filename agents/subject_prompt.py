@@ -91,7 +91,7 @@ def grammar_for(
     )
     names = others.exclude(pk=agent.pk).values_list("name", flat=True)
     known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
-    open_to = (one for one in registry.every() if one.permissions <= actor.permissions)
+    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
     forms = (one.form for one in open_to if not verbs or one.verb in verbs)
     return grammar_of(forms, known, acts=acts)
 

@@ -60,7 +60,7 @@ def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
             "arguments": one.args.model_json_schema(),
             "allowed": actor is None or one.permissions <= actor.permissions,
         }
-        for one in registry.every()
+        for one in registry.listed()
     ]
 
 
@@ -75,7 +75,7 @@ def reference() -> str:
         "`n:1≤10` has the default 1 and the maximum 10.",
     ]
     group = ""
-    for one in registry.every():
+    for one in registry.listed():
         if one.group != group:
             group = one.group
             lines += ["", f"## {group}"]
@@ -101,10 +101,10 @@ def help_(context: Context, args: Help) -> Reply:
     if verb:
         return _explained(context, verb)
     lines: list[str] = []
-    for group in dict.fromkeys(one.group for one in registry.every()):
+    for group in dict.fromkeys(one.group for one in registry.listed()):
         lines.append(group)
-        lines += [f"  {_listed(context, one)}" for one in registry.every() if one.group == group]
-    if any(lacking(one.permissions, context.actor.permissions) for one in registry.every()):
+        lines += [f"  {_listed(context, one)}" for one in registry.listed() if one.group == group]
+    if any(lacking(one.permissions, context.actor.permissions) for one in registry.listed()):
         lines.append("* you may not use it here")
     return Reply("\n".join(lines))
 
@@ -121,7 +121,7 @@ def _explained(context: Context, verb: str) -> Reply:
             "NOT_FOUND", f"There is no command {verb!r}.", hint="→ help lists them all"
         )
     lines = []
-    for one in (one for one in registry.every() if one.verb == verb):
+    for one in (one for one in registry.listed() if one.verb == verb):
         lines += [
             _listed(context, one),
             f"  {one.summary}",

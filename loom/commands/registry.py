@@ -212,6 +212,21 @@ def every() -> Iterable[Command]:
     return (one for many in _commands.values() for one in many)
 
 
+def listed() -> list[Command]:
+    """All commands as people and models read them: those for documents after the common form of
+    their verb, which the parser tries first."""
+    first: dict[str, int] = {}
+    for place, one in enumerate(every()):
+        first.setdefault(one.verb, place)
+    return sorted(every(), key=lambda one: (first[one.verb], is_for_documents(one)))
+
+
+def is_for_documents(command: Command) -> bool:
+    """Whether the first thing that a line names is a document."""
+    refs = [part.refs for part in command.form.parts if part.kind == "ref"]
+    return refs[:1] == [("document",)]
+
+
 def verbs() -> list[str]:
     """All verbs, in the order of registration."""
     return list(_commands)
