@@ -150,7 +150,7 @@ def test_the_pane_of_the_node_follows_the_position(heddle: Heddle, visit: Open) 
     one, two = (
         page.locator("article.node").nth(place).get_attribute("data-id") for place in (0, 1)
     )
-    pane = page.locator("loom-panel[data-of-node]")
+    pane = page.locator("#panel-context loom-panel[data-of-node]")
     expect(pane).to_contain_text(str(two))
     # A menu that is open there does not hold it back.
     pane.locator("details summary").first.click()

@@ -126,7 +126,7 @@ def test_what_a_person_chose_stays_chosen_wherever_they_go(
             arg=at,
         )
         expect(page.locator("[data-agents-shown]")).to_have_text("Second ×4")
-        expect(page.get_by_label("tokens")).to_have_value("33")
+        expect(page.get_by_label("tokens", exact=True)).to_have_value("33")
 
 
 def test_the_length_of_an_answer_is_shown_as_a_number(
@@ -135,15 +135,15 @@ def test_the_length_of_an_answer_is_shown_as_a_number(
     tree = heddle.tree("Length", "Marie opens the door.")
     page = live(visit(f"/trees/{tree}"))
     choose(page, Second=1)
-    expect(page.get_by_label("tokens")).to_have_attribute("placeholder", "100")
-    expect(page.get_by_label("tokens")).to_have_value("")
+    expect(page.get_by_label("tokens", exact=True)).to_have_attribute("placeholder", "100")
+    expect(page.get_by_label("tokens", exact=True)).to_have_value("")
     go(page)
     expect(page.locator(".card[data-id]")).to_have_count(1)
     assert heddle.provider.seen[-1].json["max_tokens"] == 100
     book = heddle.tree("Length of a book", "Marie opens the door.", mode="buffer")
     page.goto(f"{heddle.url}/trees/{book}")
     live(page)
-    expect(page.get_by_label("tokens")).to_have_value("80")
+    expect(page.get_by_label("tokens", exact=True)).to_have_value("80")
     go(page)
     expect(page.locator(".card[data-id]").first).to_be_visible()
     assert heddle.provider.seen[-1].json["max_tokens"] == 80
