@@ -12,7 +12,7 @@ from loom.access import Actor, may_read_call
 from loom.models import Call, Link, Mark, Node, NodeSource, Participant, Tree
 from loom.queries.links import written
 from loom.queries.node_rows import in_chunks
-from loom.rules.identity import home_of, instant
+from loom.rules.identity import home_of, instant, place_of
 from loom.transfer.heddle_shapes import FLAGS, VERSION, TreePart
 from loom.transfer.records import MAX_TEXT_BYTES
 
@@ -122,16 +122,16 @@ _COLUMNS = """id local_id slot_id slot__local_id parent_slot__local_id kind form
 def _nodes(tree: Tree, nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
     for ids in in_chunks(_sized(nodes), count=PAGE):
         sources = _sources(tree, ids)
-        rows = nodes.filter(id__in=ids).order_by("id").values(*_COLUMNS)
-        yield [_node(row, sources.get(row["id"], [])) for row in rows]
+        rows = {row["id"]: row for row in nodes.filter(id__in=ids).order_by().values(*_COLUMNS)}
+        yield [_node(rows[one], sources.get(one, [])) for one in ids]
 
 
 def _sized(nodes: "QuerySet[Node]") -> Iterator[tuple[int, int]]:
-    after = 0
-    sized = nodes.order_by("id").values_list("id", "length")
-    while page := list(sized.filter(id__gt=after)[:PAGE]):
-        yield from page
-        after = page[-1][0]
+    """The nodes in the order in which they were begun, so that siblings are in their order in the
+    file. A node comes after all that it was begun below."""
+    rows = nodes.order_by().values_list("id", "place", "length")
+    begun = sorted((place_of(key, place), key, size) for key, place, size in rows.iterator())
+    yield from ((key, size) for _, key, size in begun)
 
 
 def _node(row: Body, sources: list[Body]) -> Body:

@@ -17,6 +17,7 @@ from loom.queries import event_log, lookup
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.outline import outline
 from loom.queries.trees import skeleton
+from loom.transfer import heddle_writer
 from loom.transfer.selection import Wanted, select
 from tests.web.conftest import Visitor
 
@@ -72,6 +73,17 @@ def _ended(uid: str, text: str) -> str:
     )
     assert node is not None
     return node.local_id
+
+
+def test_an_export_in_our_own_format_keeps_the_order(
+    owner: User, grove: Grove, tree: Tree, muse: Participant
+) -> None:
+    actor = get_actor(owner, grove)
+    expected = begun(actor, tree)
+    whole = json.loads(b"".join(heddle_writer.pieces(actor, tree)))
+    listed = [one["id"] for one in whole["nodes"]]
+    assert [one for one in listed if one in expected] == expected
+    assert listed[0] == lookup.root_of(tree).local_id
 
 
 def test_siblings_are_in_one_order_everywhere(
