@@ -33,6 +33,11 @@ leaveWhenBack();
 forgetOnSignOut();
 void guardTrees();
 void showKept().then(showAges);
+// A list that is fetched again and again stays as it is where one answer is an error.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { detail } = /** @type {CustomEvent} */ (event);
+  if (detail.xhr.status >= 400 && detail.target.matches("[data-polled]")) detail.shouldSwap = false;
+});
 document.addEventListener("htmx:afterSettle", () => {
   rememberPlaces();
   showAges();

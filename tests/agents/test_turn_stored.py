@@ -44,7 +44,7 @@ def test_a_long_text_of_a_turn_costs_at_most_three_bytes_for_each_of_its_own(
         write(actor, tree, text, top)
     below = [write(actor, tree, text, top) for text in texts if kind == "views"]
     # On PostgreSQL each table and index takes a page with its first row.
-    provider.script(says(f"→ view {top}\n→ respond {top} \"A word.\"\n"), says("I see."))
+    provider.script(says(f'→ view {top}\n→ respond {top} "A word."\n'), says("I see."))
     assert went(asked(actor, tree, agent, node=top)).status == "done"
     before = sizes()["all"]
     for number, text in enumerate(texts):

@@ -143,9 +143,12 @@ def test_continue_in_the_middle_splits_there(heddle: Heddle, visit: Open, house:
     caret(page, len("The house stood"))
     book(page).press("Control+Space")
     expect(page.locator(".card")).to_have_count(2)
-    assert nodes_of(page) == ["The house stood", ""]
     expect(page.locator(".card-text").first).to_contain_text("empty.")
     expect(page.locator(".card-text").nth(1)).to_contain_text("full.")
+    page.wait_for_function(
+        "document.querySelector('loom-buffer').editor.view.state.doc.toString() === 'The house stood'"
+    )
+    assert nodes_of(page) == ["The house stood", ""]
 
 
 def test_shift_and_a_click_lead_to_the_node(heddle: Heddle, visit: Open, house: str) -> None:

@@ -110,7 +110,9 @@ def test_search_finds_and_goes_there(heddle: Heddle, visit: Open) -> None:
     page = live(visit(f"/trees/{tree}"))
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search or command").fill("father")
-    expect(page.get_by_role("listbox").get_by_role("option")).to_contain_text("summer her father")
+    # What was offered before anything was typed may still be listed for a moment.
+    found = page.get_by_role("listbox").get_by_role("option").filter(has_text="summer her father")
+    expect(found).to_have_count(1)
     page.keyboard.press("Enter")
     expect(page.locator("article.node")).to_have_count(1)
 
