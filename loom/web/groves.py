@@ -139,7 +139,8 @@ def rows(request: PersonRequest, uid: str) -> HttpResponse:
     actor, _ = access.get_grove(request.user, uid)
     listed = _listed(request, actor)
     trees = list(listed.trees[listed.offset : listed.offset + PAGE])
-    return render(request, "parts/tree_rows.html", {"trees": rows_shown(actor, trees)})
+    context = {"grove": actor.grove, "trees": rows_shown(actor, trees)}
+    return render(request, "parts/tree_rows.html", context)
 
 
 @dataclass(frozen=True)

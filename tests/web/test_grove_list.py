@@ -58,6 +58,16 @@ def test_who_has_a_tree_open_is_shown_but_not_oneself(
     assert "is here now" not in listed(visitor, owner)
 
 
+def test_the_rows_are_those_of_the_page_with_tags(
+    owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    client = visitor(owner)
+    client.post(f"/trees/{tree.uid}/about/tags", {"tags": "study"})
+    part = client.get(f"/groves/{tree.grove.uid}/rows").content.decode()
+    assert "#study" in part
+    assert part.strip() in listed(visitor, owner)
+
+
 def test_an_outsider_sees_nobody(tree: Tree, outsider: User, visitor: Visitor) -> None:
     assert visitor(outsider).get(f"/groves/{tree.grove.uid}/rows").status_code == 404
 
