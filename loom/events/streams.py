@@ -143,6 +143,28 @@ async def send_async(stream: str, message: dict[str, Any]) -> None:
         log.warning("could not ring %s: %s", stream, error)
 
 
+async def listen(
+    names: Iterable[str], hear: Callable[[dict[str, Any]], None], subscribed: asyncio.Event
+) -> None:
+    """Gives `hear` every message to these streams, until it is cancelled; joins their groups again
+    where the broker was lost. `subscribed` is set once they are joined."""
+    groups = sorted({group_of(name) for name in names})
+    while True:
+        try:
+            layer: Any = get_channel_layer()
+            channel = await layer.new_channel()
+            for group in groups:
+                await layer.group_add(group, channel)
+            subscribed.set()
+            while True:
+                hear(await layer.receive(channel))
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.warning("lost the broker for %s", groups[0], exc_info=True)
+            await asyncio.sleep(1)
+
+
 # Tasks for the worker: sent by name after commit, so that a rollback sends none.
 
 

@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from channels.layers import get_channel_layer
-
 from loom.events import streams
 from loom.live import frames, reads
 from loom.live.frames import Changed, Drawings, Entry, Here, Partial, Place, Ring
@@ -53,7 +51,7 @@ class Feed:
 
     async def open(self) -> None:
         """Joins the group first, then reads how far the log goes; nothing is missed in between."""
-        self._spawn(self._listen())
+        self._spawn(streams.listen((self.stream, self.groves), self._receive, self._subscribed))
         try:
             await asyncio.wait_for(self._subscribed.wait(), SUBSCRIBED_S)
         except TimeoutError:
@@ -178,31 +176,9 @@ class Feed:
 
     def judge(self, verdicts: dict[reads.Pass, reads.Verdict]) -> None:
         """Closes or narrows the sockets as the verdicts of `reads.verdicts_of` say."""
-        for socket in list(self.sockets):
-            verdict = verdicts.get(socket.guest.ticket)
-            if isinstance(verdict, int):
-                socket.close(verdict)
-            elif verdict is not None:
-                socket.role = verdict
+        reads.judge(list(self.sockets), verdicts)
 
     # The doorbell.
-
-    async def _listen(self) -> None:
-        """Keeps a channel subscribed to the groups of the stream and of its grove."""
-        while True:
-            try:
-                layer: Any = get_channel_layer()
-                channel = await layer.new_channel()
-                for stream in {self.stream, self.groves}:
-                    await layer.group_add(streams.group_of(stream), channel)
-                self._subscribed.set()
-                while True:
-                    self._receive(await layer.receive(channel))
-            except asyncio.CancelledError:
-                raise
-            except Exception:
-                log.warning("lost the broker for %s", self.stream, exc_info=True)
-                await asyncio.sleep(1)
 
     def _receive(self, message: dict[str, Any]) -> None:
         kind = message.get("type")

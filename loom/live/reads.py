@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
@@ -199,6 +199,26 @@ def verdicts_of(passes: set[Pass]) -> dict[Pass, Verdict]:
         return 4404 if one.tree_id and one.tree_id not in trees else _limited(role, one)
 
     return {one: verdict(one) for one in passes}
+
+
+class Judged(Protocol):
+    """A socket, or the member of a room: who holds it, and the role it has now."""
+
+    guest: Any
+    role: str
+
+    def close(self, code: int) -> None:
+        """Ends it with a code that says why."""
+
+
+def judge(held: Iterable[Judged], verdicts: dict[Pass, Verdict]) -> None:
+    """Closes or narrows each as the verdicts of `verdicts_of` say."""
+    for one in held:
+        verdict = verdicts.get(one.guest.ticket)
+        if isinstance(verdict, int):
+            one.close(verdict)
+        elif verdict is not None:
+            one.role = verdict
 
 
 def _limited(found: Verdict, one: Pass) -> Verdict:

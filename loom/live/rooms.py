@@ -12,7 +12,6 @@ from collections import deque
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
-from channels.layers import get_channel_layer
 from pycrdt import Decoder, create_awareness_message, create_update_message, write_var_uint
 
 from loom.commands import document_log
@@ -178,7 +177,7 @@ class Room:
 
     async def open(self) -> None:
         """Joins the group first, then reads the log: nothing is missed in between."""
-        self._spawn(self._listen())
+        self._spawn(streams.listen([self.stream], self._hear, self._subscribed))
         try:
             await asyncio.wait_for(self._subscribed.wait(), SUBSCRIBED_S)
         except TimeoutError:
@@ -305,22 +304,6 @@ class Room:
             except Exception:  # the database may be away; the next bell or second tries again
                 log.warning("could not read %s", self.stream, exc_info=True)
 
-    async def _listen(self) -> None:
-        """Keeps a channel subscribed to what is announced of the document."""
-        while True:
-            try:
-                layer: Any = get_channel_layer()
-                channel = await layer.new_channel()
-                await layer.group_add(streams.group_of(self.stream), channel)
-                self._subscribed.set()
-                while True:
-                    self._hear(await layer.receive(channel))
-            except asyncio.CancelledError:
-                raise
-            except Exception:
-                log.warning("lost the broker for %s", self.stream, exc_info=True)
-                await asyncio.sleep(1)
-
     def _hear(self, message: dict[str, Any]) -> None:
         if message.get("type") == "bell":
             self.ring(message["seq"])
@@ -442,12 +425,7 @@ class Rooms:
         members = [member for room in by_id.values() for member in room.members]
         passes = {member.guest.ticket for member in members}
         verdicts = await self._threads.read(reads.verdicts_of, passes) if passes else {}
-        for member in members:
-            verdict = verdicts.get(member.guest.ticket)
-            if isinstance(verdict, int):
-                member.close(verdict)
-            elif verdict is not None:
-                member.role = verdict
+        reads.judge(members, verdicts)
 
     async def close(self) -> None:
         """Closes every socket with 1012, so that clients come back at once."""
