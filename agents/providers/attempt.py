@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -210,6 +211,14 @@ class Ask:
     samplers: Mapping[str, Any] = field(default_factory=dict)
     images: Mapping[str, Picture] = field(default_factory=dict, repr=False)
     key: str = field(default="", repr=False)
+    auth: str = "bearer"  # basic: the key is name:password
+
+    @property
+    def authorization(self) -> str:
+        """What the header of that name holds."""
+        if self.auth == "basic":
+            return f"Basic {b64encode(self.key.encode()).decode()}"
+        return f"Bearer {self.key}"
 
 
 @dataclass(frozen=True)
@@ -453,12 +462,13 @@ def _holds_error(body: bytes) -> bool:
 
 
 def masked(text: str, key: str) -> str:
-    """The text with the key, as it is or percent-encoded, and its longer pieces as "…"."""
+    """The text with the key, as it is, percent-encoded or in base 64, and its longer pieces as
+    "…"."""
     if len(key) < SHORTEST_KEY:
         return text
     pieces = {
         one[at : at + PIECE]
-        for one in (key, quote(key, safe=""))
+        for one in (key, quote(key, safe=""), b64encode(key.encode()).decode().rstrip("="))
         for at in range(len(one) - PIECE + 1)
     }
     marks = bytearray(len(text))
