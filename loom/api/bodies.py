@@ -260,11 +260,12 @@ _KINDS: dict[str, Any] = {
     "boolean": bool | None,
     "object": dict[str, str] | None,
 }
-GroveSettings = create_model(
+_SETTINGS: dict[str, Any] = {name: (_KINDS[one.kind], None) for name, one in SETTINGS.items()}
+GroveSettings: type[Part] = create_model(
     "GroveSettings",
     __base__=Part,
     __doc__="Settings of a grove to change; null: back to the default.",
-    **{name: (_KINDS[one.kind], None) for name, one in SETTINGS.items()},
+    **_SETTINGS,
 )
 
 
