@@ -24,8 +24,6 @@ from agents.providers.exchange import (
 )
 from loom.rules.images import described, parted
 
-# What an adapter is asked and what it reports while an answer comes, from bytes to kept text.
-
 
 _LONE = re.compile("[\x00\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
@@ -216,9 +214,8 @@ class Ask:
     @property
     def authorization(self) -> str:
         """What the header of that name holds."""
-        if self.auth == "basic":
-            return f"Basic {b64encode(self.key.encode()).decode()}"
-        return f"Bearer {self.key}"
+        basic = b64encode(self.key.encode()).decode()
+        return f"Basic {basic}" if self.auth == "basic" else f"Bearer {self.key}"
 
 
 @dataclass(frozen=True)

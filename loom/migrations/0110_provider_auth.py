@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0096_augments"),
+        ("loom", "0097_versions_of_links"),
     ]
 
     operations = [
