@@ -24,7 +24,6 @@ from agents.providers.exchange import (
 )
 from loom.rules.images import described, parted
 
-
 _LONE = re.compile("[\x00\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
 REPLACEMENT = "\ufffd"
