@@ -42,7 +42,8 @@ PAGES = """
 /trees/{tree}/bookmarks /trees/{tree}/links/{noted} /trees/{tree}/history /trees/{tree}/nodes/{end}
 /trees/{tree}/nodes/{end}/provenance /trees/{tree}/nodes/{end}/text
 /trees/{tree}/nodes/{end}/drawn /trees/{tree}/nodes/{noted}/portal?type=supports
-/trees/{tree}/nodes/{noted}/portals /public/{secret} /public/{secret}?node={end}
+/trees/{tree}/nodes/{noted}/portals /trees/{tree}/links/{linked} /trees/{tree}/nodes/{linked}
+/trees/{tree}/nodes/{linked}/portal?type=supported_by /public/{secret} /public/{secret}?node={end}
 """.split()
 WITHOUT_TREES = """
 /signin /signin/{} /invitations/{} /offline /offline.js /healthz /settings/{}
@@ -50,6 +51,7 @@ WITHOUT_TREES = """
 /groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe
 """.split()
 ENDS = [*API, *PAGES, "/api/trees/{tree}/path?node={end}", "/api/trees/{tree}/nodes/{end}"]
+ENDS.append("/api/trees/{tree}/nodes/{linked}")
 
 
 @pytest.fixture(name="ends")
@@ -62,7 +64,7 @@ def _ends(world: dict[str, str], actor: Actor, tree: Tree) -> dict[str, str]:  #
 def lengthen(ends: dict[str, str], actor: Actor, tree: Tree, by: int) -> dict[str, str]:
     """The names again, after the path has grown by so many texts and half as many notes."""
     ids = grow(actor, tree, by)
-    return {**ends, "end": ids[-1], "near": ids[-4], "noted": ids[1]}
+    return {**ends, "end": ids[-1], "near": ids[-4], "noted": ids[1], "linked": ids[0]}
 
 
 @contextmanager
