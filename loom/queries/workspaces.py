@@ -11,7 +11,17 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
-from loom.models import Draft, Generation, Node, Step, Turn, VersionChoice, Workspace
+from loom.models import (
+    Draft,
+    Generation,
+    Node,
+    Participant,
+    Step,
+    Tree,
+    Turn,
+    VersionChoice,
+    Workspace,
+)
 from loom.queries import lookup
 from loom.queries.augments import augments_body
 from loom.queries.news import notifications_of
@@ -22,6 +32,7 @@ from loom.queries.window_contents import windows_of
 from loom.queries.windows import settings_of
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
+from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.identity import instant
 
 # A person's drafts in a tree, as the API shows them.
@@ -103,9 +114,18 @@ def turns() -> QuerySet[Turn]:
     return Turn.objects.select_related(*WITH).defer("prepared")
 
 
+def truncation_for(asker: Participant, tree: Tree) -> str:
+    """How the path is cut in requests that somebody asks for: as they chose in the tree, else as
+    the tree says. One query."""
+    rows = Workspace.objects.filter(participant=asker.pk, tree=tree.pk)
+    own = rows.values_list("settings", flat=True).first() or {}
+    return str(own.get("truncation") or tree.truncation)
+
+
 def budget_of(turn: Turn) -> Budget:
     """What the turn may use: its preset and what was granted in addition."""
-    return budgets.extended(budgets.budget_of(turn.preset), turn.more_steps)
+    of_grove = budget_in(turn.preset, turn.tree.grove.settings)
+    return budgets.extended(of_grove, turn.more_steps)
 
 
 def lines_of(turn: Turn) -> QuerySet[Step]:
