@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import chain
 
 from agents.context.values import Action, Near, Twig
-from loom.access import Actor, items_of
+from loom.access import Actor
 from loom.grammar.lines import age, excerpt
 from loom.models import Mark, Node, Step, Tree, Workspace
 from loom.queries import lookup
@@ -108,7 +108,7 @@ def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
     """The last lines that were run in a workspace, oldest first, without thoughts."""
     rows = Step.objects.filter(workspace=workspace.pk)
     steps = list(rows.exclude(canonical__startswith="→ think").order_by("-seq")[:most])
-    items = items_of(steps)
+    items = lookup.items_of(steps)
     every = chain.from_iterable(items.values())
     keys = {key for one in every if (key := identity.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))

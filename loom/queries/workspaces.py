@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from loom.access import Actor, items_of
+from loom.access import Actor
 from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
 from loom.models import (
     Draft,
@@ -22,6 +22,7 @@ from loom.models import (
     VersionChoice,
     Workspace,
 )
+from loom.queries import lookup
 from loom.queries.augments import augments_body
 from loom.queries.news import notifications_of
 from loom.queries.outline import outline_of
@@ -136,7 +137,8 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
     """The texts that stored lines only name, by the id of the step: those of the nodes that
     the steps touched, found by their digests. Two queries; none where no line names one."""
     named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
-    items = chain.from_iterable(items_of(step for step, _ in named).values()) if named else ()
+    touched = lookup.items_of(step for step, _ in named) if named else {}
+    items = chain.from_iterable(touched.values())
     keys = [key for item in items if (key := identity.node_id(item)) is not None]
     if not keys:
         return {}
