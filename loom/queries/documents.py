@@ -22,6 +22,7 @@ from loom.models import (
     DocumentView,
     Link,
     Node,
+    NodeSource,
     Revision,
     Tree,
     Workspace,
@@ -33,6 +34,7 @@ from loom.rules.errors import not_found
 from loom.rules.lore import FENCE, Entry, entry_of
 from loom.rules.shared_text import SharedText
 
+MOST_SUGGESTED = 50
 MOST_PARTS = 30  # of a long document that a refusal names
 CHUNK = 500  # updates that are read at once
 WITHHELD = "(left out of what models are sent)"
@@ -224,6 +226,18 @@ def difference(before: str, after: str) -> list[Piece]:
 
 def _piece(kind: str, text: str) -> list[Piece]:
     return [Piece(kind, text)] if text else []
+
+
+# What is suggested for a document.
+
+
+def open_suggestions(actor: Actor, document: Document) -> list[Node]:
+    """The suggestions for a document that nobody has decided, oldest first, from trees that the
+    actor sees. Two queries."""
+    rows = NodeSource.objects.filter(item=identity.of_document(document.pk), role="primary")
+    found = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", form="diff")
+    found = found.filter(resolved_at=None, pruned=False, tree__in=access.trees_for(actor))
+    return list(found.select_related("author", "tree").order_by("created_at")[:MOST_SUGGESTED])
 
 
 # What a document is linked to.

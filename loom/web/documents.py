@@ -25,7 +25,7 @@ from loom.access import Actor, documents_for, linked_to
 from loom.commands import document_actions
 from loom.commands.execute import Request, execute_line
 from loom.grammar.refs import Ref, parse_ref
-from loom.grammar.tokens import ParseError
+from loom.grammar.tokens import ParseError, quote
 from loom.models import Document, Node, Tree
 from loom.queries import documents as queries
 from loom.queries import lookup
@@ -146,11 +146,34 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
         "body": drawn(actor, document, text),
         "trees": list(queries.trees_linked(actor, document)),
         "others": _others(actor, document),
+        "suggestions": _suggested(actor, document, text),
+        "text": text,
         "may_write": WRITE_DOCUMENTS in actor.permissions,
         "me": actor.participant.uid,
         "cast": json.dumps({one.uid: [one.colour, one.name] for one in cast.values()}),
     }
     return render(request, "pages/document.html", context)
+
+
+@dataclass(frozen=True)
+class Suggested:
+    """A suggestion that nobody has decided, with the pieces in which it differs from the text."""
+
+    id: str
+    tree: str
+    by: str
+    at: str
+    pieces: list[tuple[str, str]]
+
+
+def _suggested(actor: Actor, document: Document, text: str) -> list[Suggested]:
+    shown = []
+    for one in queries.open_suggestions(actor, document):
+        pieces = queries.difference(text, one.text)
+        near = [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)]
+        at = instant(one.created_at)
+        shown.append(Suggested(one.local_id, one.tree.uid, one.author.name, at, near))
+    return shown
 
 
 def _others(actor: Actor, document: Document) -> list[Tree]:
@@ -228,11 +251,36 @@ def _unlink(request: PersonRequest, actor: Actor, document: Document) -> None:
     execute_line(actor, tree, Request(f"unlink doc:{document.uid} to tree:{tree.uid}"))
 
 
+def _suggest(request: PersonRequest, actor: Actor, document: Document) -> None:
+    tree = queries.trees_linked(actor, document).filter(archived_at=None).first()
+    if tree is None:
+        raise CommandError("REJECTED", "The document is linked to no tree.", hint="Link it first.")
+    text = text_of(request, "text").replace("\r\n", "\n")
+    block = f"\n{text}\n←" if "←" not in text.split("\n") else f" {quote(text)}"
+    execute_line(actor, tree, Request(f"suggest doc:{document.uid}{block}"))
+
+
+def _decide(request: PersonRequest, actor: Actor, verb: str) -> None:
+    _, tree = access.get_tree(request.user, text_of(request, "tree"))
+    execute_line(actor, tree, Request(f"{verb} {word_of(request, 'node')}"))
+
+
+def _accept(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _decide(request, actor, "accept")
+
+
+def _reject(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _decide(request, actor, "reject")
+
+
 _DEEDS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
     "rename": _rename,
     "restore": _restore,
     "link": _link,
     "unlink": _unlink,
+    "suggest": _suggest,
+    "accept": _accept,
+    "reject": _reject,
 }
 
 
