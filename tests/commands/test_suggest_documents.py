@@ -1,5 +1,7 @@
 """Suggestions about documents: made by whoever may read them, decided by their writers."""
 
+from collections.abc import Callable
+
 import pytest
 from django.test import Client
 
@@ -9,6 +11,8 @@ from loom.models import Document, Event, Node, Participant, Tree, User
 from loom.queries import documents as queries
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
+
+Write = Callable[..., str]
 
 TEXT = "# Marie\\n\\nShe is a clockmaker.\\n\\n# Thomas\\n\\nHe waits."
 
@@ -99,3 +103,32 @@ def test_an_agent_without_the_right_to_write_documents_cannot_decide(
     with pytest.raises(CommandError) as found:
         execute_line(acting_as(actor, muse), tree, Request(f"accept {note}"))
     assert found.value.code == "PERMISSION_DENIED"
+
+
+# -- what a document embeds is linked to it
+
+
+def test_an_embed_counts_as_a_link_on_both_sides(
+    say: Say, write: Write, tree: Tree, actor: Actor, client: Client, muse: Participant
+) -> None:
+    node, other = write("Who is Marie?"), write("Somebody else.")
+    made = say(f'write doc:"Notes" new "See ![[{node}]] and ![[zz99]]."')
+    paper = str(made.body["refs"][0]).removeprefix("doc:")
+    assert '──[mentioned_by]──→ doc:"Notes"' in say(f"list {node} links").reply
+    assert "mentioned_by 1" in say(f"list {node}").reply
+    assert 'doc:"Notes"' in say(f"list {node} mentioned_by").reply
+    assert "Notes" not in say(f"list {other} links").reply
+    assert f"──[mentions]──→ [{node}]" in say('list doc:"Notes" links').reply
+    version = str(say(f'edit {node} "Who was Marie?" as:version').body["refs"][0])
+    assert "mentioned_by" in say(f"list {version} links").reply
+    client.force_login(actor.user)
+    shown = client.get(f"/trees/{tree.uid}/nodes/{node}/links").content.decode()
+    assert f"/documents/{paper}" in shown and "mentioned by" in shown
+    links = client.get(f"/api/documents/{paper}").json()["links"]
+    assert ("mentions", f"tree:{tree.uid} node:{node}") in [
+        (one["type"], one["to"]) for one in links
+    ]
+    muse.permissions = ["loom_aware"]
+    muse.save()
+    answer = execute_line(acting_as(actor, muse), tree, Request(f"list {node} links"))
+    assert "Notes" not in answer.reply
