@@ -122,7 +122,7 @@ def test_an_embed_counts_as_a_link_on_both_sides(
     version = str(say(f'edit {node} "Who was Marie?" as:version').body["refs"][0])
     assert "mentioned_by" in say(f"list {version} links").reply
     client.force_login(actor.user)
-    shown = client.get(f"/trees/{tree.uid}/nodes/{node}/links").content.decode()
+    shown = client.get(f"/trees/{tree.uid}/links/{node}").content.decode()
     assert f"/documents/{paper}" in shown and "mentioned by" in shown
     links = client.get(f"/api/documents/{paper}").json()["links"]
     assert ("mentions", f"tree:{tree.uid} node:{node}") in [
