@@ -27,7 +27,7 @@ from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language
-from agents.subject_path import pieces_of, reader_of, steering_of, summarised
+from agents.subject_path import asker_of, pieces_of, steering_of, summarised
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
@@ -181,10 +181,12 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
         samplers={name: value for name, value in settings_.items() if name in PROBED},
         key="" if is_shown else key_of(participant),
     )
-    reading = _reading(generation, provider, then)
+    asker = asker_of(generation)
+    reading = _reading(generation, asker, provider, then)
     allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
-    sees = (reader_of(generation), generation.tree) if images.sees(participant) else None
+    reader = access.acting_as(asker, participant)
+    sees = (reader, generation.tree) if images.sees(participant) else None
     made = Order(provider, reading, ask, hashed, left_out=left, allow=allow, sees=sees)
     try:
         return _order(made, reading)
@@ -418,7 +420,7 @@ def configuration_of(participant: Participant, strategy: str | None) -> str:
     )
 
 
-def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
+def _reading(generation: Generation, asker: Actor, provider: Provider, then: str) -> Reading:
     participant, tree = generation.participant, generation.tree
     mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"
     endpoint: Endpoint = "completion" if participant.endpoint == "completion" else "chat"
@@ -427,7 +429,7 @@ def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
     return Reading(
         mode=mode,
         endpoint=endpoint,
-        path=(*pieces_of(generation), *([Piece(0, then, is_human=True)] if then else [])),
+        path=(*pieces_of(generation, asker), *([Piece(0, then, is_human=True)] if then else [])),
         persona=participant.persona,
         system_context=tree.system_context,
         truncation=tree.truncation,
@@ -436,5 +438,5 @@ def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
         prefill="prefill" in participant.capabilities,
         way=way_of(participant.capabilities),
         counted=count_small if provider.context else count,
-        steering=steering_of(generation),
+        steering=steering_of(asker, tree),
     )
