@@ -9,7 +9,7 @@ from agents.context.agent_request import first_sentence
 from agents.context.subject_request import JOINT, Messages, Piece, Steering, summary_messages
 from loom import access
 from loom.access import Actor
-from loom.models import ORDINAL_BITS, Generation, Tree
+from loom.models import ORDINAL_BITS, Generation, Tree, Workspace
 from loom.queries.documents import lore_of
 from loom.queries.lookup import below_pruned, path_of
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
@@ -34,10 +34,11 @@ def steering_of(asker: Actor, tree: Tree) -> Steering:
     )
 
 
-def pieces_of(generation: Generation, asker: Actor) -> tuple[Piece, ...]:
-    """The path to the generation's point as the asker reads it, without what is never sent:
-    empty, excluded and pruned nodes, and what is not text."""
-    workspace = access.known_workspace_of(generation.asked_by, generation.tree)
+def pieces_of(
+    generation: Generation, asker: Actor, workspace: Workspace | None
+) -> tuple[Piece, ...]:
+    """The path to the generation's point as the asker reads it in their workspace, without what is
+    never sent: empty, excluded and pruned nodes, and what is not text."""
     rows = path_of(asker, generation.tree, workspace, generation.point)
     sent = sent_of(rows)
     reader = access.acting_as(asker, generation.participant)

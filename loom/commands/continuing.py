@@ -20,6 +20,7 @@ from loom.queries import lookup
 from loom.queries.usage import path_tokens, prices_of
 from loom.rules import samplers
 from loom.rules.errors import CommandError, not_found
+from loom.rules.grove_settings import number_of
 from loom.rules.permissions import GENERATE, LOOM
 
 MAX_TOKENS = 8192
@@ -50,6 +51,11 @@ def continue_(context: Context, args: Continue) -> Reply:
     point = get_own_node(context, args.ref)
     demand_text_node(point, "continued")
     demand_visible(point)
+    most = number_of(context.tree.grove.settings, "continue_max")
+    if args.n > most:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"n is at most {most} in this grove.", hint=f"n:{most}"
+        )
     agents = get_agents(context, args.using) if args.using else [_usual_agent(context)]
     if any(agent.pk == context.actor.participant.pk for agent in agents):
         raise CommandError(

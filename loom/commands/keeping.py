@@ -30,9 +30,9 @@ from loom.grammar.refs import Ref, Slice, print_ref, print_slice
 from loom.grammar.slices import Cut, get
 from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
-from loom.queries import lookup, node_context, windows
+from loom.queries import lookup, windows
 from loom.queries.documents import parts_named, text_of
-from loom.queries.links import documents_seen
+from loom.queries.links import documents_seen, links_of
 from loom.queries.windows import (
     Source,
     followed,
@@ -254,7 +254,7 @@ def _along(context: Context, window: Window, args: Open) -> list[Window]:
     if node is None:
         raise _not_so(window, "only a text has links to follow")
     opened: list[Window] = []
-    for link in node_context.links_of(context.actor, node):
+    for link in links_of(context.actor, node):
         far = link.node
         if link.type != kind or far is None or not far.text or len(opened) >= MOST_WITH:
             continue

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from config.celery import app
 from loom.models import Event, Grove, Node, Stream, Tree, Workspace
-from loom.models.base import Given, Prepared
+from loom.models.base import Given, Prepared, insert_rows
 from loom.rules.errors import CommandError
 
 log = logging.getLogger("heddle.announce")
@@ -380,13 +380,14 @@ class Writer:
         self.seqs = [one for one in self.seqs if one <= seq]
         self.stream.head = seq
 
-    def flush(self) -> None:
-        """Writes the events and the new head; announces after commit."""
-        pass
-
-        if self._pending:
+    def flush(self, *, many: bool = False) -> None:
+        """Writes the events and the new head; announces after commit. `many` is for hundreds of
+        events, outside of dry runs."""
+        if many:
+            insert_rows(self._pending)
+        elif self._pending:
             Event.objects.bulk_create(self._pending, batch_size=500)
-            self._pending = []
+        self._pending = []
         self.stream.save(update_fields=["head", "items", "leaves", "deepest"])
         if self.seqs:
             announce(self.stream.name, self.stream.head)

@@ -9,9 +9,21 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from loom.access import Actor, items_of
+from loom import access
+from loom.access import Actor
 from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
-from loom.models import Draft, Generation, Node, Step, Tree, Turn, VersionChoice, Workspace
+from loom.models import (
+    Draft,
+    Generation,
+    Node,
+    Participant,
+    Step,
+    Tree,
+    Turn,
+    VersionChoice,
+    Workspace,
+)
+from loom.queries import lookup
 from loom.queries.augments import augments_body
 from loom.queries.news import notifications_of
 from loom.queries.outline import outline_of
@@ -21,6 +33,7 @@ from loom.queries.window_contents import windows_of
 from loom.queries.windows import settings_of
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
+from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.identity import instant
 
 # A person's drafts in a tree, as the API shows them.
@@ -102,9 +115,21 @@ def turns() -> QuerySet[Turn]:
     return Turn.objects.select_related(*WITH).defer("prepared")
 
 
+def truncation_for(asker: Participant, tree: Tree) -> str:
+    """How the path is cut in requests that somebody asks for: as they chose in the tree, else as
+    the tree says. One query."""
+    return truncation_in(access.known_workspace_of(asker, tree), tree)
+
+
+def truncation_in(own: Workspace | None, tree: Tree) -> str:
+    """The same for who asks from a workspace of theirs (None: they have none); no query."""
+    return str((own.settings if own else {}).get("truncation") or tree.truncation)
+
+
 def budget_of(turn: Turn) -> Budget:
     """What the turn may use: its preset and what was granted in addition."""
-    return budgets.extended(budgets.budget_of(turn.preset), turn.more_steps)
+    of_grove = budget_in(turn.preset, turn.tree.grove.settings)
+    return budgets.extended(of_grove, turn.more_steps)
 
 
 def lines_of(*turns: Turn) -> QuerySet[Step]:
@@ -130,7 +155,8 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
     """The texts that stored lines only name, by the id of the step: those of the nodes that
     the steps touched, found by their digests. Two queries; none where no line names one."""
     named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
-    items = chain.from_iterable(items_of(step for step, _ in named).values()) if named else ()
+    touched = lookup.items_of(step for step, _ in named) if named else {}
+    items = chain.from_iterable(touched.values())
     keys = [key for item in items if (key := identity.node_id(item)) is not None]
     if not keys:
         return {}

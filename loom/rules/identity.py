@@ -163,9 +163,12 @@ def arrow(name: str) -> str:
 # Hashes of nodes and configurations (docs/model.md §11), and whose each character of a text is.
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical(value: Any) -> bytes:
     """UTF-8 JSON with sorted keys, no blanks, no ASCII escaping. See docs/model.md §11."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return _CANONICAL.encode(value).encode()
 
 
 def sha256(value: Any) -> str:

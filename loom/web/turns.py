@@ -24,6 +24,7 @@ from loom.grammar.batches import prose_of, segments_of, with_ids
 from loom.grammar.lines import read, without_name
 from loom.grammar.tokens import ParseError
 from loom.models import OPEN_TURN, Generation, Node, Step, Stream, Tree, Turn, Workspace
+from loom.queries import lookup
 from loom.queries.node_bodies import messages_of
 from loom.queries.workspaces import (
     budget_of,
@@ -288,7 +289,7 @@ def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
         return NOTHING
     views = _views_of(turns)  # before what is read: no event is missed
     lines = list(lines_of(*turns))
-    items = access.items_of(lines)
+    items = lookup.items_of(lines)
     if actor is not None:
         closed = closed_steps(actor, lines)
     else:

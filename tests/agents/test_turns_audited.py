@@ -136,7 +136,7 @@ def test_what_hangs_below_a_pruned_node_is_sent_to_no_subject_either(
     assert above is not None and above.parent_slot is not None
     execute_line(actor, tree, Request(f"prune {above.parent_slot.local_id}"))
     asked = Generation.objects.get(participant=model)
-    pieces = pieces_of(asked, asker_of(asked))
+    pieces = pieces_of(asked, asker_of(asked), None)
     assert [piece.text for piece in pieces] == ["Who is Marie?"]
 
 
