@@ -346,7 +346,8 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
 def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
     """Writes the event that a line of a turn was answered; a step changes no tree."""
     if attempt.request.turn:
-        _write_view_event(attempt, workspace, "view.changed", {"step": seq})
+        said = {"step": seq, "turn": attempt.request.turn}
+        _write_view_event(attempt, workspace, "view.changed", said)
 
 
 def _write_view_event(

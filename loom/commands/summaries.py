@@ -19,7 +19,7 @@ from loom.commands.execute import execute
 from loom.commands.groves import NO_MODEL
 from loom.commands.money import Wish
 from loom.commands.registry import Args, Change, action
-from loom.events.streams import enqueue
+from loom.events.streams import hand_over
 from loom.models import SUMMARY, Generation, Grove, Node, Participant, Tree
 from loom.models.base import new_uid
 from loom.queries import lookup
@@ -146,7 +146,7 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
         for point in points
     ]
     Generation.objects.bulk_create(made)
-    enqueue("agents.tasks.run_generation", [made[0].uid], queue="continue")
+    hand_over(lane)
     return made
 
 
