@@ -28,7 +28,7 @@ from agents.context.values import (
 )
 from agents.images import said
 from loom import access
-from loom.access import Actor, items_of
+from loom.access import Actor
 from loom.commands import node_writer, registry
 from loom.commands.view import LISTS
 from loom.events import streams
@@ -148,7 +148,7 @@ def actions(workspace: Workspace) -> tuple[Action, ...]:
     """The last lines that were run in a workspace, oldest first, without thoughts."""
     rows = Step.objects.filter(workspace=workspace.pk)
     steps = list(rows.exclude(canonical__startswith="→ think").order_by("-seq")[:ACTIONS])
-    items = items_of(steps)
+    items = lookup.items_of(steps)
     every = chain.from_iterable(items.values())
     keys = {key for one in every if (key := identity.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))

@@ -99,6 +99,13 @@ def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
     return _actor_of(member, getattr(user, "scope", "owner"))
 
 
+def get_actors(user: User, groves: Iterable[Grove]) -> list[Actor]:
+    """`user` as a member of each of the groves that is theirs, in order of joining; one query."""
+    rows = Membership.objects.select_related("participant", "user", "grove").order_by("pk")
+    found = rows.filter(user=user, grove__in=groves)
+    return [_actor_of(one, getattr(user, "scope", "owner")) for one in found]
+
+
 def acting_in(turn: Turn) -> Actor:
     """The agent of a turn, with what both it and its inviter may do at this moment.
 
@@ -421,15 +428,6 @@ def may_read_turn(actor: Actor, turn: Turn) -> bool:
     return not closed_steps(actor, Step.objects.filter(turn_uid=turn.uid).defer("line"))
 
 
-def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
-    """The ids of the items that each step touched, in order, by the step's row id; one query."""
-    found: dict[int, list[int]] = {step.pk: [] for step in steps}
-    rows = StepItem.objects.filter(step__in=found).order_by("step_id", "place")
-    for step, item in rows.values_list("step_id", "item_id"):
-        found[step].append(item)
-    return found
-
-
 def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
     """The row ids of those steps whose texts the actor may not see, by the rule for calls:
     steps of others that touched an item in a tree the actor may not see. Three queries."""
@@ -437,7 +435,10 @@ def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
         return set()
     own = actor.participant.pk
     others = [step for step in steps if own not in (step.actor_id, step.on_behalf_of_id)]
-    homes = {key: set(map(home_of, items)) for key, items in items_of(others).items()}
+    homes: dict[int, set[int]] = {step.pk: set() for step in others}
+    touched = StepItem.objects.filter(step__in=homes).order_by()
+    for step, item in touched.values_list("step_id", "item_id"):
+        homes[step].add(home_of(item))
     every = set().union(*homes.values())
     if not every:
         return set()
@@ -462,8 +463,7 @@ def get_image(user: User, sha256: str) -> Image:
 
 
 def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:
-    """A workspace: a person's own, or an agent's of the user's groves. Else NOT_FOUND. Of one that
-    nobody has written in yet nothing is stored."""
+    """A workspace, perhaps not stored yet: a person's own, or an agent's of the user's groves."""
     rows = Workspace.objects.select_related("tree__grove", "participant", "position")
     rows = rows.filter(tree__erasing_at__isnull=True)
     rows = rows.filter(Q(participant__user=user) | Q(participant__kind="model"))

@@ -1,5 +1,6 @@
 """Groves over the API: their members and invitations, and search over their trees."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
@@ -18,7 +19,17 @@ from loom.api import bodies, responses
 from loom.api.auth import demand_scope, user_of
 from loom.api.bodies import read
 from loom.api.nodes import MOST as ALL
-from loom.api.nodes import PAGES, USUAL, a_number, a_truth, events_of, number, paged, truth
+from loom.api.nodes import (
+    PAGES,
+    USUAL,
+    a_number,
+    a_truth,
+    events_of,
+    number,
+    paged,
+    paged_at_once,
+    truth,
+)
 from loom.api.schema import operation
 from loom.commands import groves as invites
 from loom.commands import groves as verbs
@@ -27,7 +38,7 @@ from loom.commands import tags as tag_commands
 from loom.events import streams
 from loom.queries.event_log import MAX_EVENTS
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_since
-from loom.queries.trees import grove_body, tags_in
+from loom.queries.trees import grove_bodies, grove_body, tags_in
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
 
@@ -55,9 +66,9 @@ def groves(request: Request) -> Response:
     if request.method == "POST":
         demand_scope(request, "owner")
         made = verbs.make_grove(user, read(request, bodies.GroveSent).name)
-        return Response(grove_body(access.get_actor(user, made), made), status=201)
+        return Response(grove_body(access.get_actor(user, made)), status=201)
     rows = access.visible_groves(user)
-    return paged(request, rows, lambda grove: grove_body(access.get_actor(user, grove), grove))
+    return paged_at_once(request, rows, lambda page: grove_bodies(access.get_actors(user, page)))
 
 
 @operation("GET", "groves one", "A grove", answers=responses.Grove)
@@ -71,11 +82,12 @@ def groves(request: Request) -> Response:
 @api_view(["GET", "PATCH"])
 def grove(request: Request, uid: str) -> Response:
     """A grove; changing it is for owners."""
-    actor, found = access.get_grove(user_of(request), uid)
+    actor, _ = access.get_grove(user_of(request), uid)
     if request.method == "PATCH":
         access.demand_role(actor, "owner")
-        found = verbs.change_grove(actor, **read(request, bodies.GroveChanged).sent)
-    return Response(grove_body(actor, found))
+        sent = read(request, bodies.GroveChanged).sent
+        actor = replace(actor, grove=verbs.change_grove(actor, **sent))
+    return Response(grove_body(actor))
 
 
 @operation(

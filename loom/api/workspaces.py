@@ -369,7 +369,7 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
     if not views:
         return []
     closed = access.closed_steps(actor, [step for step, _ in views])
-    items = access.items_of(step for step, _ in views)
+    items = lookup.items_of(step for step, _ in views)
     names = written(chain.from_iterable(items.values()), views[0][1].tree_id)
     answers = messages_of(step for step, _ in views)
     bodies = [

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from loom.access import items_of, may_reach
+from loom.access import may_reach
 from loom.commands.context import Context, Reply, get_node, get_own_node, touched, tree_of
 from loom.commands.node_writer import demand_visible
 from loom.commands.registry import Args, RefField, Written, command
@@ -352,7 +352,7 @@ def _taken_back(context: Context, step: Step) -> str:
         for one in opened:
             close_window(context, one)
         return f"closed {numbered([one.number for one in opened])}" if opened else ""
-    for key in filter(None, map(identity.node_id, items_of([step])[step.pk])):
+    for key in filter(None, map(identity.node_id, lookup.items_of([step])[step.pk])):
         node = lookup.by_id(key)
         fold(context, node)
         return f"[{node.local_id}]"
@@ -382,7 +382,7 @@ def _before(context: Context, step: Step) -> Node | None:
     this tree."""
     moves = context.workspace.steps.filter(outcome="ok", seq__lt=step.seq)
     moves = moves.filter(canonical__startswith=SWITCHED).order_by("-seq")
-    for items in items_of(list(moves[:1])).values():
+    for items in lookup.items_of(list(moves[:1])).values():
         for key in filter(None, map(identity.node_id, items)):
             node = lookup.by_id(key)
             if node.local_id == step.position:

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loom", "0096_augments")]
+    dependencies = [("loom", "0097_versions_of_links")]
 
     operations = [
         migrations.AddField(

@@ -242,7 +242,7 @@ class LinkSeen:
 
 def links_of_document(actor: Actor, document: Document, here: Tree | None) -> list[LinkSeen]:
     """The links of a document, oldest first; ends that the actor may not see are left out. At
-    most six queries."""
+    most seven queries."""
     own = identity.of_document(document.pk)
     rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
     found = [
@@ -259,6 +259,7 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
     papers = documents_for(actor, here).in_bulk(
         [key for one in ends if (key := identity.document_id(one)) is not None]
     )
+    gone = withheld(actor, [key for key, one in nodes.items() if one.tree_id in trees])
     seen = []
     for link, far in found:
         kind = link.type if link.source_id == own else identity.reverse_of(link.type)
@@ -269,8 +270,8 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
         elif tree is not None and node is not None:
             away = "" if here is not None and tree.pk == here.pk else f"tree:{tree.uid} node:"
             place = f' in tree:"{tree.title}"' if away else ""
-            is_gone = bool(withheld(actor, [node.pk]))
-            said = f"[{node.local_id}]{place} {WITHHELD if is_gone else excerpt(node.text, 12)}"
+            words = WITHHELD if node.pk in gone else excerpt(node.text, 12)
+            said = f"[{node.local_id}]{place} {words}"
             seen.append(LinkSeen(kind, f"{away}{node.local_id}", said, link.uid))
         elif tree is not None:
             seen.append(LinkSeen(kind, f"tree:{tree.uid}", f'tree:"{tree.title}"', link.uid))

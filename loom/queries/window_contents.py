@@ -132,7 +132,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     how many there are; a branch that is live, and a tree, have some of their own."""
     found = by_number(rows)
     steps = [one.step for one in found if one.step is not None]
-    touched = access.items_of(steps)
+    touched = lookup.items_of(steps)
     items = {one.number: _items(one, touched) for one in found}
     every = set().union(*items.values())
     closed = access.closed_steps(actor, steps)

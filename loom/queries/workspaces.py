@@ -9,10 +9,10 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from loom.access import Actor, items_of
+from loom.access import Actor
 from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
 from loom.models import Draft, Generation, Node, Step, Turn, VersionChoice, Workspace
-from loom.queries import tasks
+from loom.queries import lookup, tasks
 from loom.queries.augments import augments_body, loaded_in
 from loom.queries.news import notifications_of
 from loom.queries.outline import outline_of, outline_text
@@ -137,7 +137,8 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
     """The texts that stored lines only name, by the id of the step: those of the nodes that
     the steps touched, found by their digests. Two queries; none where no line names one."""
     named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
-    items = chain.from_iterable(items_of(step for step, _ in named).values()) if named else ()
+    touched = lookup.items_of(step for step, _ in named) if named else {}
+    items = chain.from_iterable(touched.values())
     keys = [key for item in items if (key := identity.node_id(item)) is not None]
     if not keys:
         return {}
