@@ -35,7 +35,7 @@ from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.documents import parts_named, text_of
-from loom.queries.links import documents_seen, links_of
+from loom.queries.links import documents_seen
 from loom.queries.windows import (
     Source,
     followed,
@@ -250,22 +250,7 @@ def _along(context: Context, window: Window, args: Open) -> list[Window]:
     node = node_of(window)
     if node is None:
         raise _not_so(window, "only a text has links to follow")
-<<<<<<< HEAD
     return open_linked(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)
-=======
-    opened: list[Window] = []
-    for link in links_of(context.actor, node):
-        far = link.node
-        if link.type != kind or far is None or not far.text or len(opened) >= MOST_WITH:
-            continue
-        if may_reach(context.actor, far.tree_id, here=context.tree):
-            lines = Lines(1, total_of(far.text))
-            made = place_window(context, source_of(far), lines, keep=args.keep)
-            if made._state.adding and made != window:
-                made.via, made.parent_number = kind, window.number
-            opened.append(made)
-    return opened
->>>>>>> main
 
 
 def _with(context: Context, kind: str, along: Sequence[Window]) -> str:

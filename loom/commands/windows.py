@@ -7,8 +7,9 @@ from loom.commands.context import Context, get_document
 from loom.events import streams
 from loom.grammar.refs import Ref
 from loom.models import Node, Participant, Window, Workspace
-from loom.queries import lookup, node_context, windows
+from loom.queries import lookup, windows
 from loom.queries.documents import text_of
+from loom.queries.links import Seen, links_of
 from loom.queries.news import EVICTED
 from loom.queries.window_contents import contents_of
 from loom.queries.windows import (
@@ -289,7 +290,7 @@ def open_linked(
     """Windows on what is linked to a node by one type, opened from the window `parent` (0: from
     none). LIMIT_EXCEEDED where they would lie too deep."""
     opened: list[Window] = []
-    for link in node_context.links_of(context.actor, node):
+    for link in links_of(context.actor, node):
         source = _linked(context, link) if link.type == kind else None
         if source is None or len(opened) >= most:
             continue
@@ -301,7 +302,7 @@ def open_linked(
     return opened
 
 
-def _linked(context: Context, link: node_context.Seen) -> Source | None:
+def _linked(context: Context, link: Seen) -> Source | None:
     """What a link leads to, where that has a text that a window can show whole."""
     if link.document_uid and READ_DOCUMENTS in context.actor.permissions:
         shown = text_of(get_document(context, Ref("document", id=link.document_uid)))
