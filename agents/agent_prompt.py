@@ -40,7 +40,7 @@ from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.news import notifications_of
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.outline import outline, outline_of, unfolded
+from loom.queries.outline import LINES, outline_left, outline_of
 from loom.queries.trees import size_of
 from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
 from loom.rules import budgets, identity
@@ -49,9 +49,9 @@ from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.grove_settings import number_of
 from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE, LOOM, in_order
+from loom.rules.windows import refs_named
 
 SAID = 30  # words of a summary there
-HITS = 5  # of a search, to which it is unfolded
 WORDS = 8  # of a node there, and of a text in the news
 AGENTS = 20  # that INSTRUCTIONS name
 STASHES = 30  # that MEMORY names
@@ -68,21 +68,12 @@ def demand_turn(actor: Actor) -> None:
 
 
 def twigs(
-    actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow], *, limit: int = 30
+    actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow], *, limit: int = LINES
 ) -> tuple[Twig, ...]:
     """The outline of a tree as far as the workspace unfolds it, and from there down to the end
     of `path`, the position, with its siblings; and to the best hits of the last search."""
     state = outline_of(workspace)
-    root = lookup.root_of(tree)
-    drawn = outline(actor, tree, workspace, root, depth=state["depth"], limit=limit)
-    lines = unfolded(drawn.lines, path, workspace)
-    for hit in state["hits"][:HITS]:
-        node = (
-            lookup.find_node(tree, hit) if hit not in {one.row.local_id for one in lines} else None
-        )
-        if node is not None and node.kind == "text":
-            above = path_of(actor, tree, workspace, node)
-            lines = unfolded(lines, above, workspace, alone=True)
+    lines = outline_left(actor, tree, workspace, path, limit=limit)
     here = path[-1].slot_id if path else 0
     hits = {hit: state["scores"].get(hit, 1.0) for hit in state["hits"]}
     withheld = withheld_from_models(line.row.id for line in lines)
@@ -319,7 +310,11 @@ def _request(turn: Turn | None) -> Request | None:
 
 
 def _named(asks: Request | None) -> str:
-    return f"[{asks.local_id}] from {asks.author}" if asks else ""
+    if asks is None:
+        return ""
+    refs = ", ".join(refs_named(asks.text))
+    names = f" · names {refs}" if refs else ""
+    return f"[{asks.local_id}] from {asks.author}{names}"
 
 
 def _commands(actor: Actor) -> tuple[Syntax, ...]:
@@ -418,7 +413,7 @@ def _windows(place: Place) -> dict[str, Any]:
     room = place.actor.participant.context_limit * place.number("windows_share") // 100
     panes: list[Pane] = []
     for shown in reversed(window_contents.contents_of(place.actor, place.workspace, rows)):
-        room -= count("\n".join(row.text for row in shown.rows))
+        room -= shown.tokens
         lines = shown.rows if room >= 0 else None
         panes.insert(0, Pane(lines=lines, **window_contents.facts_of(shown)))
     return {"panes": tuple(panes)}
