@@ -44,6 +44,7 @@ from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.grove_settings import number_of
 from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE, LOOM, in_order
+from loom.rules.windows import refs_named
 
 AGENTS = 20  # that INSTRUCTIONS name
 STASHES = 30  # that MEMORY names
@@ -209,7 +210,11 @@ def _request(turn: Turn | None) -> Request | None:
 
 
 def _named(asks: Request | None) -> str:
-    return f"[{asks.local_id}] from {asks.author}" if asks else ""
+    if asks is None:
+        return ""
+    refs = ", ".join(refs_named(asks.text))
+    names = f" · names {refs}" if refs else ""
+    return f"[{asks.local_id}] from {asks.author}{names}"
 
 
 def _commands(actor: Actor) -> tuple[Syntax, ...]:
@@ -327,7 +332,7 @@ def _windows(place: Place) -> dict[str, Any]:
     room = place.actor.participant.context_limit * place.number("windows_share") // 100
     panes: list[Pane] = []
     for shown in reversed(window_contents.contents_of(place.actor, place.workspace, rows)):
-        room -= count("\n".join(row.text for row in shown.rows))
+        room -= shown.tokens
         lines = shown.rows if room >= 0 else None
         panes.insert(0, Pane(lines=lines, **window_contents.facts_of(shown)))
     return {"panes": tuple(panes)}

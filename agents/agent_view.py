@@ -9,33 +9,23 @@ from loom.access import Actor
 from loom.grammar.lines import age, excerpt
 from loom.models import Mark, Node, Step, Tree, Workspace
 from loom.queries import lookup
-from loom.queries.lookup import path_of, withheld_from_models
+from loom.queries.lookup import withheld_from_models
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow
-from loom.queries.outline import outline, outline_of, unfolded
+from loom.queries.outline import LINES, outline_left, outline_of
 from loom.rules import identity
 
 SAID = 30  # words of a summary there
-HITS = 5  # of a search, to which it is unfolded
 WORDS = 8  # of a node there, and of a text in the news
 
 
 def twigs(
-    actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow], *, limit: int = 30
+    actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow], *, limit: int = LINES
 ) -> tuple[Twig, ...]:
     """The outline of a tree as far as the workspace unfolds it, and from there down to the end
     of `path`, the position, with its siblings; and to the best hits of the last search."""
     state = outline_of(workspace)
-    root = lookup.root_of(tree)
-    drawn = outline(actor, tree, workspace, root, depth=state["depth"], limit=limit)
-    lines = unfolded(drawn.lines, path, workspace)
-    for hit in state["hits"][:HITS]:
-        node = (
-            lookup.find_node(tree, hit) if hit not in {one.row.local_id for one in lines} else None
-        )
-        if node is not None and node.kind == "text":
-            above = path_of(actor, tree, workspace, node)
-            lines = unfolded(lines, above, workspace, alone=True)
+    lines = outline_left(actor, tree, workspace, path, limit=limit)
     here = path[-1].slot_id if path else 0
     hits = {hit: state["scores"].get(hit, 1.0) for hit in state["hits"]}
     withheld = withheld_from_models(line.row.id for line in lines)

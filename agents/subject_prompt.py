@@ -27,7 +27,7 @@ from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language
-from agents.subject_path import pieces_of, reader_of, steering_of, summarised
+from agents.subject_path import asker_of, pieces_of, steering_of, summarised
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
@@ -39,7 +39,7 @@ from loom.grammar.gbnf import Known, grammar_of
 from loom.grammar.lines import Line
 from loom.models import SUMMARY, Generation, Grove, Participant, Tree, Turn
 from loom.queries.lookup import withheld_from_models
-from loom.queries.workspaces import budget_of, truncation_for
+from loom.queries.workspaces import budget_of, truncation_in
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.grove_settings import number_of
@@ -183,10 +183,12 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
         key="" if is_shown else key_of(participant),
         auth=participant.auth,
     )
-    reading = _reading(generation, provider, then)
+    asker = asker_of(generation)
+    reading = _reading(generation, asker, provider, then)
     allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
-    sees = (reader_of(generation), generation.tree) if images.sees(participant) else None
+    reader = access.acting_as(asker, participant)
+    sees = (reader, generation.tree) if images.sees(participant) else None
     made = Order(provider, reading, ask, hashed, left_out=left, allow=allow, sees=sees)
     try:
         return _order(made, reading)
@@ -422,8 +424,9 @@ def configuration_of(participant: Participant, strategy: str | None) -> str:
     )
 
 
-def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
+def _reading(generation: Generation, asker: Actor, provider: Provider, then: str) -> Reading:
     participant, tree = generation.participant, generation.tree
+    workspace = access.known_workspace_of(generation.asked_by, tree)
     mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"
     endpoint: Endpoint = "completion" if participant.endpoint == "completion" else "chat"
     if provider.completes:
@@ -431,15 +434,18 @@ def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
     return Reading(
         mode=mode,
         endpoint=endpoint,
-        path=(*pieces_of(generation), *([Piece(0, then, is_human=True)] if then else [])),
+        path=(
+            *pieces_of(generation, asker, workspace),
+            *([Piece(0, then, is_human=True)] if then else []),
+        ),
         persona=participant.persona,
         system_context=tree.system_context,
-        truncation=truncation_for(generation.asked_by, tree),
+        truncation=truncation_in(workspace, tree),
         kept=number_of(tree.grove.settings, "truncation_kept"),
         limit=limit_of(provider, participant, tree.grove),
         window=provider.window,
         prefill="prefill" in participant.capabilities,
         way=way_of(participant.capabilities),
         counted=count_small if provider.context else count,
-        steering=steering_of(generation),
+        steering=steering_of(asker, tree),
     )

@@ -287,6 +287,7 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
         turn_uid=attempt.request.turn,
         position=attempt.position[:8],
         turn_place=attempt.request.place,
+        loop=attempt.request.loop or None,
         line=attempt.as_given,
         canonical=attempt.canonical,
         because=attempt.line.because if attempt.line else "",
@@ -346,7 +347,8 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
 def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
     """Writes the event that a line of a turn was answered; a step changes no tree."""
     if attempt.request.turn:
-        _write_view_event(attempt, workspace, "view.changed", {"step": seq})
+        said = {"step": seq, "turn": attempt.request.turn}
+        _write_view_event(attempt, workspace, "view.changed", said)
 
 
 def _write_view_event(

@@ -20,7 +20,7 @@ from loom.commands.execute import execute
 from loom.commands.groves import NO_MODEL
 from loom.commands.money import Wish
 from loom.commands.registry import Args, Change, action
-from loom.events.streams import enqueue
+from loom.events.streams import hand_over
 from loom.models import SUMMARY, Document, Generation, Grove, Node, Participant, Tree
 from loom.models.base import new_uid
 from loom.queries import lookup
@@ -156,7 +156,7 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
         for point, settings, tokens in wanted
     ]
     Generation.objects.bulk_create(made)
-    enqueue("agents.tasks.run_generation", [made[0].uid], queue="continue")
+    hand_over(lane)
     return made
 
 

@@ -34,6 +34,7 @@ from loom.queries.windows import (
     with_lines,
 )
 from loom.rules import identity
+from loom.rules.framing import count
 from loom.rules.identity import instant
 from loom.rules.permissions import CROSS_TREE
 from loom.rules.windows import Lines, Row, owned, rows_of, total_of
@@ -67,6 +68,11 @@ class Shown(NamedTuple):
     def text(self) -> str:
         """The lines that the window owns."""
         return "\n".join(owned(self.rows))
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens its lines have."""
+        return count("\n".join(row.text for row in self.rows))
 
     @property
     def size(self) -> int:
