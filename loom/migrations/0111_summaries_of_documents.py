@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loom", "0110_provider_auth"),
+        ("loom", "0115_step_loop"),
     ]
 
     operations = [
