@@ -181,7 +181,8 @@ WORDS = {
 @dataclass(frozen=True)
 class TurnShown:
     """One turn. `state` is a word for its status, `budget` the line of what it used; `error`
-    says what went wrong and what to do; `node` is its answer, `asked` what it was asked;
+    says what went wrong and what to do; it `wants` so many steps more;
+    `node` is its answer, `asked` what it was asked;
     `view` the workspace that reports its lines, and the last event there that is drawn."""
 
     id: str
@@ -202,7 +203,10 @@ class TurnShown:
     node: str
     answer: str
     stands: str
+    wants: int
+    why: str
     may_stop: bool
+    may_extend: bool
     may_undo: bool
     view: str
     view_seq: int
@@ -276,6 +280,9 @@ def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
         stands=turn.answers_below.local_id,
+        wants=int((turn.extension or {}).get("steps", 0)) if is_open else 0,
+        why=str((turn.extension or {}).get("why", "")),
+        may_extend=is_open and (is_mine or actor.is_owner),
         may_stop=is_open and GENERATE in actor.permissions and not turn.stop_asked,
         may_undo=not is_open and WRITE in actor.permissions and (is_mine or actor.is_owner),
         view=view.uid,
