@@ -12,6 +12,7 @@ from loom.access import Actor
 from loom.commands.context import Context, Reply, get_node, touched, tree_of
 from loom.commands.lenses import aimed, shown_part
 from loom.commands.registry import Args, RefField, Written, command
+from loom.events.streams import enqueue
 from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref
 from loom.models import Node, Participant, Tree
@@ -55,7 +56,7 @@ def mark_of(node: Node) -> str:
 
 def line_of(node: Node, now: datetime, *, withheld: Collection[int] = ()) -> str:
     """One line of a list: id, author, age, first words; no words of those in `withheld`."""
-    words = WITHHELD if node.pk in withheld else excerpt(node.text)
+    words = WITHHELD if node.pk in withheld else excerpt(node.summary or node.text)
     head = f"  [{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
     return f"{head}{mark_of(node)} · {words}"
 
@@ -196,7 +197,16 @@ def _viewed(context: Context, args: View) -> Reply:
         lines.append(f"[{node.local_id}] is now [{current.local_id}]")
     lines.append(_foot(context, node))
     refs = (lookup.node_ref(node, context.tree.pk),)
+    if context.writer is None and not (args.length or args.form or args.ref.slice):
+        _want_summary(context, node)
     return Reply("\n".join(lines), refs=refs, items=touched(node), quotes=(node,))
+
+
+def _want_summary(context: Context, node: Node) -> None:
+    """Has the summary that a node lacks made, for the next time."""
+    if not node.summary and excerpt(node.text).endswith('…"'):
+        named_ = [node.tree.uid, context.actor.person.pk, [node.pk], False]
+        enqueue("agents.tasks.summarise", named_, queue="continue")
 
 
 def _text(context: Context, node: Node, args: View) -> str:
@@ -213,7 +223,7 @@ def _whole(node: Node, args: View) -> str:
         return node.text
     if args.form == "diff":
         return _diff(node)
-    return f'"{node.text}"' if args.length == "full" else excerpt(node.text)
+    return f'"{node.text}"' if args.length == "full" else excerpt(node.summary or node.text)
 
 
 def _diff(node: Node) -> str:

@@ -56,6 +56,7 @@ class Row:
     words: int
     age: str
     at: str
+    summary: str
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -87,7 +88,7 @@ def _tree_of(request: PersonRequest, uid: str, actor: Actor) -> Tree | None:
 
 def _row(one: Document) -> Row:
     at = instant(one.touched_at)
-    return Row(one.uid, one.title, one.kind, one.words, age_of(one.touched_at), at)
+    return Row(one.uid, one.title, one.kind, one.words, age_of(one.touched_at), at, one.summary)
 
 
 def _made(request: PersonRequest, actor: Actor) -> HttpResponse:

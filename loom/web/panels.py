@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.access import Actor
+from loom.commands.summaries import last_failure
 from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
 from loom.queries.links import Portal, Seen, links_of, portals_of
@@ -167,6 +168,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "versions": versions,
         "generation": generation,
         "call": call_of(node),
+        "failed": last_failure(node),
         "tree": tree,
         "can": access.abilities(actor, tree),
     }

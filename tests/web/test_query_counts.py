@@ -39,7 +39,7 @@ PARTS = {
     "the past": ("/past?seq=9", 10),
     "history": ("/history", 9),
     "search": ("/search?q=text", 13),
-    "about": ("/about", 6),
+    "about": ("/about", 7),
     "share": ("/share", 5),
     "export": ("/export?node={at}", 24),
     "above": ("/above?node={at}&before={above}", 11),
