@@ -1,5 +1,5 @@
 # One image for every process of a shared installation; docker-compose.yml says which is which.
-FROM python:3.11.10-slim-bookworm AS build
+FROM python:3.11.10-slim-bookworm@sha256:840e180ebcc6e5c8efab209c43f5e40fd2af98cb49db5c7103c90539c56bb30e AS build
 WORKDIR /heddle
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 COPY requirements.txt requirements-model.txt ./
@@ -12,7 +12,7 @@ COPY script ./script
 COPY static ./static
 RUN script/bootstrap && rm -rf node_modules
 
-FROM python:3.11.10-slim-bookworm
+FROM python:3.11.10-slim-bookworm@sha256:840e180ebcc6e5c8efab209c43f5e40fd2af98cb49db5c7103c90539c56bb30e
 # pg_dump and psql, for backups: prepare makes one before it changes tables.
 RUN apt-get update -qq \
  && apt-get install -y -qq --no-install-recommends postgresql-client >/dev/null \

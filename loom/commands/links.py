@@ -7,7 +7,7 @@ from django.db.models import Q
 from loom.commands.context import Context, Op, Reply, get_document, get_node, tree_of
 from loom.commands.node_writer import make_items
 from loom.commands.registry import Args, RefField, Written, command
-from loom.models import Link, Tree
+from loom.models import Document, Link, Tree
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
@@ -86,6 +86,8 @@ def link_body(link: Link, source: str, target: str) -> dict[str, object]:
         "target": target,
         "note": link.note,
         "confidence": link.confidence,
+        "source_version": link.source_version,
+        "target_version": link.target_version,
         "by": link.by.uid,
     }
 
@@ -180,13 +182,18 @@ def join(
     note: str = "",
     confidence: float | None = None,
 ) -> Link:
-    """Stores a link between two items."""
+    """Stores a link between two items, with the revisions of those that are documents."""
     make_items([source, target])
+    papers = [key for one in (source, target) if (key := identity.document_id(one)) is not None]
+    rows = Document.objects.filter(pk__in=papers).values_list("pk", "revision") if papers else ()
+    versions = {identity.of_document(key): str(revision) for key, revision in rows}
     return Link.objects.create(
         tree=context.tree,
         type=kind,
         source_id=source,
         target_id=target,
+        source_version=versions.get(source, ""),
+        target_version=versions.get(target, ""),
         note=note,
         confidence=confidence,
         by=context.actor.participant,

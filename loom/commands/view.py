@@ -16,6 +16,7 @@ from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup, node_context
+from loom.queries.links import Seen, links_of
 from loom.queries.lookup import NodeRow, path_of, withheld
 from loom.queries.trees import tree_body
 from loom.queries.windows import WITHHELD
@@ -78,7 +79,7 @@ def is_stretch(ref: Ref) -> bool:
 def view_tree(context: Context, ref: Ref) -> Reply:
     """A tree's title, size and what it is about."""
     tree = tree_of(context, ref)
-    body = tree_body(context.actor, tree, None)
+    body = tree_body(tree, None)
     lines = [
         f'tree:"{tree.title}" ({tree.mode} mode)',
         f"{counted(body['node_count'], 'node')} · "
@@ -423,7 +424,7 @@ def _selected(context: Context, node: Node, kind: str) -> Node:
 
 def _of_tree(context: Context, tree: Tree, kind: str) -> Reply:
     if not kind:
-        types = Counter(one.type for one in node_context.links_of(context.actor, tree))
+        types = Counter(one.type for one in links_of(context.actor, tree))
         parts = [f"{name} {number}" for name, number in types.most_common()]
         said = f"{_named(tree)} links: {' · '.join(parts) or 'none'}"
         return Reply(said, refs=(f"tree:{tree.uid}",), items=touched(tree))
@@ -441,15 +442,16 @@ def _named(item: Node | Tree) -> str:
 
 
 def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
-    seen = node_context.links_of(context.actor, item)
+    seen = links_of(context.actor, item)
     if kind != "links":
         seen = [one for one in seen if one.type == kind]
     name = "links" if kind == "links" else f"[{kind}] links"
     head = counted(len(seen), name.removesuffix("s")) if seen else f"no {name}"
     lines = [f"{_named(item)} → {head}{':' if seen else ''}"]
     refs = []
+    gone = withheld(context.actor, [one.node.pk for one in seen[:MAX_LINES] if one.node])
     for one in seen[:MAX_LINES]:
-        lines.append(f"  {identity.arrow(one.type)} {_end(context, one)}")
+        lines.append(f"  {identity.arrow(one.type)} {_end(context, one, gone)}")
         if one.node:
             refs.append(lookup.node_ref(one.node, context.tree.pk))
         elif not one.is_broken:
@@ -457,18 +459,18 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
 
 
-def _end(context: Context, seen: node_context.Seen) -> str:
+def _end(context: Context, seen: Seen, gone: Collection[int]) -> str:
     if seen.node is None:
         return seen.tree_title if seen.is_broken else seen.whole[1]
     home = seen.node.tree
     where = "" if home == context.tree else f' in tree:"{home.title or home.uid}"'
-    is_gone = withheld(context.actor, [seen.node.pk])
-    return f"[{seen.node.local_id}]{where} {WITHHELD if is_gone else excerpt(seen.node.text)}"
+    said = WITHHELD if seen.node.pk in gone else excerpt(seen.node.text)
+    return f"[{seen.node.local_id}]{where} {said}"
 
 
 def _affordances(context: Context, node: Node) -> Reply:
     counts = node_context.counts_of(context.actor, node)
-    types = Counter(one.type for one in node_context.links_of(context.actor, node))
+    types = Counter(one.type for one in links_of(context.actor, node))
     parts = [f"{name} {number}" for name, number in types.most_common()]
     derived = (
         ("continues", counts.continuations),

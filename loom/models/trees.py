@@ -163,12 +163,15 @@ class NodeSource(models.Model):
 
 class Link(PublicIdentity):
     """A typed link between two items, kept in the tree of its source; of a document in the tree
-    where it was made."""
+    where it was made. The versions are the revisions of documents as they were linked; "" of
+    nodes, which never change, and of trees."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="links")
     type = models.CharField(max_length=40, default="related")
     source = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
     target = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
+    source_version = models.CharField(max_length=64, blank=True)
+    target_version = models.CharField(max_length=64, blank=True)
     note = models.TextField(blank=True)
     confidence = models.FloatField(null=True)
     by = models.ForeignKey(Participant, models.PROTECT)

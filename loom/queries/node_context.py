@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
-from loom.access import Actor, documents_for, trees_for
-from loom.models import Link, Node, NodeSource, Tree, Workspace
+from loom.access import Actor, trees_for
+from loom.models import Node, NodeSource, Tree, Workspace
 from loom.queries import lookup
-from loom.queries.links import ERASED, erased_among
+from loom.queries.links import links_of
 from loom.queries.lookup import selected_versions
 from loom.queries.node_rows import fetch, listed
 from loom.rules import identity
@@ -130,74 +130,6 @@ def siblings_of(node: Node) -> QuerySet[Node]:
     if node.parent_slot_id is None:
         return lookup.rows().none()
     return lookup.slots_below(node.parent_slot_id).exclude(pk=node.slot_id)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A link from one item's side: its type as read from there, and the other end."""
-
-    type: str
-    node: Node | None
-    tree_title: str
-    note: str
-    tree_uid: str = ""
-    document_uid: str = ""  # where the other end is a document, whose title `tree_title` has
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether the other end was erased."""
-        return not self.tree_uid and not self.document_uid
-
-    @property
-    def whole(self) -> tuple[str, str]:
-        """The other end, if it is a tree or a document: as lines name it by id, and by title."""
-        kind = "doc" if self.document_uid else "tree"
-        return f"{kind}:{self.document_uid or self.tree_uid}", f'{kind}:"{self.tree_title}"'
-
-    @property
-    def shown(self) -> str:
-        """The type in words."""
-        return self.type.replace("_", " ")
-
-
-def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
-    """The links of a node or tree from its side, oldest first; ends the actor may not see
-    left out."""
-    is_tree = isinstance(item, Tree)
-    own = identity.of_tree(item.pk) if is_tree else identity.of_node(item.pk)
-    rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
-    rows = rows.filter(tree__in=trees_for(actor))
-    seen = []
-    for link in rows:
-        outward = link.source_id == own
-        kind = link.type if outward else identity.reverse_of(link.type)
-        far = link.target_id if outward else link.source_id
-        paper = identity.document_id(far)
-        if paper is not None:
-            home = item if isinstance(item, Tree) else item.tree
-            for one in documents_for(actor, home).filter(pk=paper):
-                seen.append(Seen(kind, None, one.title, link.note, document_uid=one.uid))
-            continue
-        end = _end(actor, far)
-        if end is not None:
-            seen.append(Seen(kind, end[0], end[1], link.note, end[2]))
-    return seen
-
-
-def _end(actor: Actor, item: int) -> tuple[Node | None, str, str] | None:
-    """(node, "", its tree's id) or (None, a tree's title, its id) of an item, the id being
-    "" where that was erased; None where it may not be seen."""
-    trees = trees_for(actor)
-    node_id = identity.node_id(item)
-    if node_id is not None:
-        node = lookup.rows().filter(pk=node_id, tree__in=trees).first()
-        return (node, "", node.tree.uid) if node else _broken(item)
-    tree = trees.filter(pk=identity.tree_id(item) or 0).first()
-    return (None, tree.title, tree.uid) if tree else _broken(item)
-
-
-def _broken(item: int) -> tuple[None, str, str] | None:
-    return (None, ERASED, "") if erased_among({identity.home_of(item)}) else None
 
 
 # What is around nodes: siblings, versions, notes, marks and links.

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,9 @@ from loom import access
 from loom.access import Actor
 from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
-from loom.queries.links import Portal, portals_of
+from loom.queries.links import Portal, Seen, links_of, portals_of
 from loom.queries.lookup import selected_versions
-from loom.queries.node_context import Margin, Seen, Spot, links_of
+from loom.queries.node_context import Margin, Spot
 from loom.queries.provenance import call_of, provenance_of
 from loom.rules.errors import not_found
 from loom.rules.samplers import written
@@ -61,7 +62,7 @@ def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     kind = request.GET.get("type", "")
     ends = [one for one in links_of(actor, node) if one.type == kind and not one.is_broken]
     context = {
-        "ends": [_end(actor, tree, one) for one in ends[:MOST]],
+        "ends": _ends(actor, tree, ends[:MOST]),
         "rest": max(0, len(ends) - MOST),
     }
     return render(request, "parts/portal.html", context)
@@ -81,7 +82,12 @@ def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     )
 
 
-def _end(actor: Actor, tree: Tree, seen: Seen) -> EndShown:
+def _ends(actor: Actor, tree: Tree, seen: Sequence[Seen]) -> list[EndShown]:
+    portals = portals_of(actor, [one.node.pk for one in seen if one.node])
+    return [_end(tree, one, portals) for one in seen]
+
+
+def _end(tree: Tree, seen: Seen, portals: Mapping[int, tuple[Portal, ...]]) -> EndShown:
     if seen.node is None:
         empty, of = markdown.plain(""), (seen.note, seen.tree_uid, seen.tree_title)
         return EndShown("", "", empty, *of, (), False, False, seen.document_uid)
@@ -94,7 +100,7 @@ def _end(actor: Actor, tree: Tree, seen: Seen) -> EndShown:
         note=seen.note,
         tree=node.tree.uid,
         tree_title=(node.tree.title or node.tree.uid) if elsewhere else "",
-        portals=portals_of(actor, [node.pk]).get(node.pk, ()),
+        portals=portals.get(node.pk, ()),
         is_cut=node.length > MAX_SHOWN,
         is_pruned=node.slot.pruned or node.version_pruned,
     )

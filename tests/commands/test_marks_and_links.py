@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from loom.models import Link, Mark, Node, User
+from loom.access import Actor
+from loom.models import Link, Mark, Node, Tree, User
+from loom.queries.links import link_bodies, links_in, links_of
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
@@ -129,3 +131,24 @@ def test_the_links_of_a_tree_are_listed_like_those_of_a_node(say: Say, write: Wr
     with pytest.raises(CommandError) as refused:
         say(f"list {tree} continuations")
     assert refused.value.code == "INVALID_SYNTAX"
+
+
+def test_a_link_to_a_document_keeps_the_revision_it_was_made_at(
+    say: Say, write: Write, actor: Actor, tree: Tree
+) -> None:
+    a = write("a")
+    say('write doc:"Plan" new "first"')
+    say(f'link {a} to doc:"Plan" as:supports')
+    link = Link.objects.get(type="supports")
+    assert (link.source_version, link.target_version) == ("", "1")
+    node = Node.objects.get(tree=tree, local_id=a)
+    (seen,) = links_of(actor, node)
+    assert seen.revisions == (1, 1) and not seen.has_changed
+    say('write doc:"Plan" append "second"')
+    (seen,) = links_of(actor, node)
+    assert seen.revisions == (1, 2) and seen.has_changed
+    say(f'unlink {a} to doc:"Plan"')
+    say(f'link doc:"Plan" to {a} as:supports')
+    (link,) = links_in(actor, tree, node)
+    (body,) = link_bodies([link], tree)
+    assert (body["source_version"], body["target_version"]) == ("2", "")

@@ -143,6 +143,8 @@ def stored(tree: Tree) -> Replayed:
             "target": _shown(link.target_id),
             "note": link.note,
             "confidence": link.confidence,
+            "source_version": link.source_version,
+            "target_version": link.target_version,
             "by": link.by.uid,
         }
     for row in Generation.objects.filter(tree=tree):
