@@ -13,9 +13,9 @@ from pydantic_core import to_json
 
 from loom import access
 from loom.models import Mark, Node, Participant, Tree, Workspace
-from loom.queries.lookup import PathText, texts_of_path
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import pieces_of, rows_of, with_origins, writers_of
+from loom.queries.path_page import PathText, texts_of_path
 from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
 from loom.rules.identity import Pieces, looks_like_id
