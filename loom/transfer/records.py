@@ -211,7 +211,7 @@ class Report:
         came += [f"{name.capitalize()}: {n:,}." for name, n in facts.items()]
         keys = [name for name in self.dropped if is_secret_name(name)]
         others = {name: n for name, n in self.dropped.items() if name not in keys and n}
-        phrases = [f"{n:,} {name}" for name, n in others.items() if " " in name]
+        phrases = [f"{name} ({n:,})" for name, n in others.items() if " " in name]
         large = [f"{name} ({n:,})" for name, n in others.items() if " " not in name]
         left_out = [f"Keys and passwords are never kept: {', '.join(keys[:40])}."] if keys else []
         left_out += [f"Left out: {', '.join(phrases[:40])}."] if phrases else []
