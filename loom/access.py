@@ -37,7 +37,7 @@ from loom.models import (
 )
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, home_of, of_workspace, workspace_parts
+from loom.rules.identity import digest, home_of, ids_in, of_workspace, workspace_parts
 from loom.rules.permissions import (
     CROSS_TREE,
     GENERATE,
@@ -97,6 +97,13 @@ def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
     if member is None:
         raise not_found("This")
     return _actor_of(member, getattr(user, "scope", "owner"))
+
+
+def get_actors(user: User, groves: Iterable[Grove]) -> list[Actor]:
+    """`user` as a member of each of the groves that is theirs, in order of joining; one query."""
+    rows = Membership.objects.select_related("participant", "user", "grove").order_by("pk")
+    found = rows.filter(user=user, grove__in=groves)
+    return [_actor_of(one, getattr(user, "scope", "owner")) for one in found]
 
 
 def acting_in(turn: Turn) -> Actor:
@@ -227,7 +234,7 @@ def _member_of(user: User, tree: Any) -> Actor:
     member = getattr(tree, "member", None)
     if member is None or not user.is_active:
         raise not_found("This tree")
-    member.grove, member.user = tree.grove, user
+    member.grove, member.participant.grove, member.user = tree.grove, tree.grove, user
     return _actor_of(member, getattr(user, "scope", "owner"))
 
 
@@ -292,9 +299,9 @@ def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
 
     The actor is nobody: of no grove's members, without a permission, and without rows of their own.
     """
-    rows = PublicLink.objects.select_related("tree__grove").filter(digest=digest(secret))
+    rows = PublicLink.objects.select_related("tree__grove").filter(tree__erasing_at__isnull=True)
     open_now = rows.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
-    link = open_now.filter(tree__erasing_at__isnull=True).first()
+    link = open_now.filter(digest=digest(secret)).first()
     if link is None:
         raise not_found(
             "This link", "It was revoked or has expired; ask the person who gave it to you."
@@ -387,9 +394,9 @@ def documents_for(actor: Actor, tree: Tree | None = None) -> QuerySet[Document]:
     return linked_to(tree, found) if tree is not None else found.none()
 
 
-def linked_to(tree: Tree, rows: QuerySet[Document]) -> QuerySet[Document]:
-    """Those of the documents that are linked to the tree or to a node of it, either way."""
-    first, last = tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1
+def linked_to(tree: Tree | tuple[Any, Any], rows: QuerySet[Document]) -> QuerySet[Document]:
+    """Those of the documents that are linked to the tree (or `ids_in` it) or to a node of it."""
+    first, last = ids_in(tree.pk) if isinstance(tree, Tree) else tree
     links, own = Link.objects.filter(removed_at__isnull=True), Value(0) - OuterRef("pk")
     there = links.filter(source=own, target__gte=first, target__lte=last)
     back = links.filter(target=own, source__gte=first, source__lte=last)
@@ -421,15 +428,6 @@ def may_read_turn(actor: Actor, turn: Turn) -> bool:
     return not closed_steps(actor, Step.objects.filter(turn_uid=turn.uid).defer("line"))
 
 
-def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
-    """The ids of the items that each step touched, in order, by the step's row id; one query."""
-    found: dict[int, list[int]] = {step.pk: [] for step in steps}
-    rows = StepItem.objects.filter(step__in=found).order_by("step_id", "place")
-    for step, item in rows.values_list("step_id", "item_id"):
-        found[step].append(item)
-    return found
-
-
 def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
     """The row ids of those steps whose texts the actor may not see, by the rule for calls:
     steps of others that touched an item in a tree the actor may not see. Three queries."""
@@ -437,7 +435,10 @@ def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
         return set()
     own = actor.participant.pk
     others = [step for step in steps if own not in (step.actor_id, step.on_behalf_of_id)]
-    homes = {key: set(map(home_of, items)) for key, items in items_of(others).items()}
+    homes: dict[int, set[int]] = {step.pk: set() for step in others}
+    touched = StepItem.objects.filter(step__in=homes).order_by()
+    for step, item in touched.values_list("step_id", "item_id"):
+        homes[step].add(home_of(item))
     every = set().union(*homes.values())
     if not every:
         return set()
@@ -462,8 +463,7 @@ def get_image(user: User, sha256: str) -> Image:
 
 
 def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:
-    """A workspace: a person's own, or an agent's of the user's groves. Else NOT_FOUND. Of one that
-    nobody has written in yet nothing is stored."""
+    """A workspace, perhaps not stored yet: a person's own, or an agent's of the user's groves."""
     rows = Workspace.objects.select_related("tree__grove", "participant", "position")
     rows = rows.filter(tree__erasing_at__isnull=True)
     rows = rows.filter(Q(participant__user=user) | Q(participant__kind="model"))

@@ -16,7 +16,7 @@ from loom.api.nodes import PAGES, paged
 from loom.api.schema import operation
 from loom.commands import people
 from loom.models import ApiKey, User, UserSession
-from loom.queries.trees import browsers_of, grove_body
+from loom.queries.trees import browsers_of, grove_bodies
 from loom.rules import preferences
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
@@ -34,7 +34,7 @@ def me(request: Request) -> Response:
             "name": str(user),
             "theme": user.theme,
             "has_password": user.has_usable_password(),
-            "groves": [grove_body(access.get_actor(user, one), one) for one in groves],
+            "groves": grove_bodies(access.get_actors(user, groves)),
         }
     )
 

@@ -1,5 +1,6 @@
 """Groves over the API: their members and invitations, and search over their trees."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
@@ -7,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,7 +19,17 @@ from loom.api import bodies, responses
 from loom.api.auth import demand_scope, user_of
 from loom.api.bodies import read
 from loom.api.nodes import MOST as ALL
-from loom.api.nodes import PAGES, USUAL, a_number, a_truth, events_of, number, paged, truth
+from loom.api.nodes import (
+    PAGES,
+    USUAL,
+    a_number,
+    a_truth,
+    events_of,
+    number,
+    paged,
+    paged_at_once,
+    truth,
+)
 from loom.api.schema import operation
 from loom.commands import groves as invites
 from loom.commands import groves as verbs
@@ -27,8 +38,9 @@ from loom.commands import tags as tag_commands
 from loom.events import streams
 from loom.queries.event_log import MAX_EVENTS
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_since
-from loom.queries.trees import grove_body, tags_in
+from loom.queries.trees import grove_bodies, grove_body, tags_in
 from loom.rules.errors import CommandError
+from loom.rules.grove_settings import schema, values_of
 from loom.rules.identity import instant
 
 CURSOR = (
@@ -55,9 +67,9 @@ def groves(request: Request) -> Response:
     if request.method == "POST":
         demand_scope(request, "owner")
         made = verbs.make_grove(user, read(request, bodies.GroveSent).name)
-        return Response(grove_body(access.get_actor(user, made), made), status=201)
+        return Response(grove_body(access.get_actor(user, made)), status=201)
     rows = access.visible_groves(user)
-    return paged(request, rows, lambda grove: grove_body(access.get_actor(user, grove), grove))
+    return paged_at_once(request, rows, lambda page: grove_bodies(access.get_actors(user, page)))
 
 
 @operation("GET", "groves one", "A grove", answers=responses.Grove)
@@ -71,11 +83,39 @@ def groves(request: Request) -> Response:
 @api_view(["GET", "PATCH"])
 def grove(request: Request, uid: str) -> Response:
     """A grove; changing it is for owners."""
+    actor, _ = access.get_grove(user_of(request), uid)
+    if request.method == "PATCH":
+        access.demand_role(actor, "owner")
+        sent = read(request, bodies.GroveChanged).sent
+        actor = replace(actor, grove=verbs.change_grove(actor, **sent))
+    return Response(grove_body(actor))
+
+
+class SettingsBody(BaseModel):
+    """All settings of a grove with their values, and the JSON schema of what they may be."""
+
+    values: dict[str, Any]
+    schema_: dict[str, Any] = Field(alias="schema")
+
+
+@operation("GET", "groves settings", "The settings of a grove", answers=SettingsBody)
+@operation(
+    "PATCH",
+    "groves settings_change",
+    "Change settings of a grove, for owners",
+    body=bodies.GroveSettings,
+    answers=SettingsBody,
+)
+@api_view(["GET", "PATCH"])
+def settings(request: Request, uid: str) -> Response:
+    """All settings with their values, defaults, bounds and what they say; PATCH takes those to
+    change, null for the default."""
     actor, found = access.get_grove(user_of(request), uid)
     if request.method == "PATCH":
         access.demand_role(actor, "owner")
-        found = verbs.change_grove(actor, **read(request, bodies.GroveChanged).sent)
-    return Response(grove_body(actor, found))
+        sent = read(request, bodies.GroveSettings).sent
+        found = verbs.change_grove(actor, settings=sent)
+    return Response({"values": values_of(found.settings), "schema": schema()})
 
 
 @operation(
@@ -234,28 +274,34 @@ _KIND = OpenApiParameter("kind", OpenApiTypes.STR, enum=list(get_args(saving.Kin
 @operation(
     "GET",
     "saved list",
-    "Searches or presets that you or the grove keep",
+    "Searches, presets or arrangements of windows that you or the grove keep",
     answers=responses.Page[SavedOne],
     asks=(_KIND, *PAGES),
 )
 @operation(
     "POST",
     "saved keep",
-    "Keep a search or a preset under a name",
+    "Keep a search, a preset or an arrangement of windows under a name",
     body=bodies.SavedSent,
     answers=SavedOne,
     status=201,
 )
 @operation(
+    "PATCH", "saved rename", "Rename what you keep", body=bodies.SavedRenamed, answers=SavedOne
+)
+@operation(
     "DELETE", "saved remove", "Remove what is kept", body=bodies.SavedNamed, answers=responses.Gone
 )
-@api_view(["GET", "POST", "DELETE"])
+@api_view(["GET", "POST", "PATCH", "DELETE"])
 def saved(request: Request, uid: str) -> Response:
     """What the caller keeps by name, and the presets of the grove."""
     actor, _ = access.get_grove(user_of(request), uid)
     if request.method == "GET":
         kind = _one_of(request.query_params.get("kind", ""), get_args(saving.Kind), "kind")
         return paged(request, saving.saved_by(actor, kind), saving.body_of)  # type: ignore[arg-type]
+    if request.method == "PATCH":
+        renamed = read(request, bodies.SavedRenamed)
+        return Response(saving.body_of(saving.rename(actor, renamed.id, renamed.name)))
     if request.method == "DELETE":
         saving.remove(actor, read(request, bodies.SavedNamed).id)
         return Response({"ok": True})

@@ -1,6 +1,6 @@
 """Reading a tree over the API: nodes, paths, the skeleton, events and verification."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -302,7 +302,16 @@ def paged(
     request: Request, rows: "QuerySet[Any]", body: Callable[[Any], dict[str, Any]]
 ) -> Response:
     """One page of the rows, each as `body` shows it."""
+    return paged_at_once(request, rows, lambda page: [body(row) for row in page])
+
+
+def paged_at_once(
+    request: Request,
+    rows: "QuerySet[Any]",
+    bodies: Callable[[Sequence[Any]], list[dict[str, Any]]],
+) -> Response:
+    """One page of the rows, as `bodies` shows all of them."""
     limit = number(request, "limit", default=USUAL, least=1, most=MOST)
     offset = number(request, "offset", default=0)
-    page = [body(row) for row in rows[offset : offset + limit]]
+    page = bodies(list(rows[offset : offset + limit]))
     return Response({"count": rows.count(), "results": page})

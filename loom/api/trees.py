@@ -1,5 +1,7 @@
 """Trees over the API: list, make, change, archive, erase; their links and public links."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -25,6 +27,7 @@ from loom.api.nodes import (
     needed,
     number,
     paged,
+    paged_at_once,
     truth,
     word,
 )
@@ -37,7 +40,7 @@ from loom.models import Tree, User, Workspace
 from loom.queries import lookup
 from loom.queries.links import link_bodies, links_in
 from loom.queries.lookup import pins_on
-from loom.queries.trees import tree_body
+from loom.queries.trees import tree_bodies, tree_body
 from loom.rules import identity
 from loom.rules.errors import CommandError
 
@@ -198,14 +201,13 @@ def _type(name: str) -> dict[str, Any]:
 
 
 def _body(actor: Actor, tree: Tree) -> dict[str, Any]:
-    return tree_body(actor, tree, access.workspace_of(actor.participant, tree))
+    return tree_body(tree, access.workspace_of(actor.participant, tree))
 
 
-def _line(user: User, tree: Tree) -> dict[str, Any]:
-    """A tree in a list: listing makes no workspaces."""
-    actor = access.get_actor(user, tree.grove)
-    own = Workspace.objects.filter(participant=actor.participant, tree=tree)
-    return tree_body(actor, tree, own.select_related("position", "tree").first())
+def _lines(user: User, trees: Sequence[Tree]) -> list[dict[str, Any]]:
+    """Trees in a list: listing makes no workspaces."""
+    own = Workspace.objects.filter(participant__user=user, tree__in=list(trees))
+    return tree_bodies(trees, {one.tree_id: one for one in own})
 
 
 @operation(
@@ -227,7 +229,7 @@ def trees(request: Request) -> Response:
     """Lists trees; or makes one with its empty root."""
     user = user_of(request)
     if request.method == "GET":
-        return paged(request, _listed(request, user), lambda tree: _line(user, tree))
+        return paged_at_once(request, _listed(request, user), partial(_lines, user))
     body = read(request, bodies.TreeSent)
     grove = access.get_grove(user, body.grove)[1] if body.grove else access.first_grove(user)
     actor = access.get_actor(user, grove)

@@ -79,7 +79,7 @@ def is_stretch(ref: Ref) -> bool:
 def view_tree(context: Context, ref: Ref) -> Reply:
     """A tree's title, size and what it is about."""
     tree = tree_of(context, ref)
-    body = tree_body(context.actor, tree, None)
+    body = tree_body(tree, None)
     lines = [
         f'tree:"{tree.title}" ({tree.mode} mode)',
         f"{counted(body['node_count'], 'node')} · "

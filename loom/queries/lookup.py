@@ -13,6 +13,8 @@ from loom.models import (
     ORDINAL_BITS,
     BranchSettings,
     Node,
+    Step,
+    StepItem,
     Tree,
     VersionChoice,
     Workspace,
@@ -318,13 +320,29 @@ def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:
     asked = set(slots)
     if not asked or not has_pruned(tree_id):
         return set()
-    above: dict[int, int | None] = {}
-    pruned: set[int] = set()
-    for slot, parent, flag in fetch(_ABOVE.format(slots=listed(asked))):
-        above[slot] = parent
-        if flag:
-            pruned.add(slot)
+    above, pruned = _walked_up(asked)
     return _marked(asked, above, pruned)
+
+
+def hidden_among(slots: Mapping[int, int]) -> set[int]:
+    """Those of the slots, given with the row ids of their trees, that are pruned or below a pruned
+    one. Two queries, whatever the number of trees."""
+    if not slots:
+        return set()
+    sql = f"""SELECT DISTINCT tree_id FROM loom_node
+        WHERE tree_id IN ({listed(set(slots.values()))}) AND pruned"""
+    trees = {row[0] for row in fetch(sql)}
+    asked = {slot for slot, tree in slots.items() if tree in trees}
+    if not asked:
+        return set()
+    above, pruned = _walked_up(asked)
+    return _marked(asked, above, pruned) | (asked & pruned)
+
+
+def _walked_up(slots: set[int]) -> tuple[dict[int, int | None], set[int]]:
+    """The parents of the slots and of all above them, and those that are pruned; one query."""
+    rows = fetch(_ABOVE.format(slots=listed(slots)))
+    return {slot: parent for slot, parent, _ in rows}, {slot for slot, _, flag in rows if flag}
 
 
 def _marked(asked: set[int], above: dict[int, int | None], pruned: set[int]) -> set[int]:
@@ -341,6 +359,15 @@ def _marked(asked: set[int], above: dict[int, int | None], pruned: set[int]) -> 
             hidden[one] = verdict
             verdict = verdict or one in pruned
     return {slot for slot in asked if hidden[slot]}
+
+
+def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
+    """The ids of the items that each step touched, in order, by the step's row id; one query."""
+    found: dict[int, list[int]] = {step.pk: [] for step in steps}
+    rows = StepItem.objects.filter(step__in=found).order_by("step_id", "place")
+    for step, item in rows.values_list("step_id", "item_id"):
+        found[step].append(item)
+    return found
 
 
 # The path from the root to a node, as one participant reads it.
@@ -438,16 +465,15 @@ def _end(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
 # Settings that are pinned to a branch: what is asked with at a slot and below it.
 
 
+_PINS = Prepared(lambda: BranchSettings.objects.filter(tree=Given("tree")).select_related("slot"))
+
+
 def pins_on(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> list[BranchSettings]:
     """The pins at a node and above it, the topmost first; one query where the tree has none, else
     two."""
-    pins = {
-        one.slot_id: one
-        for one in BranchSettings.objects.filter(tree=tree).select_related("slot")
-        if one.settings
-    }
+    pins = {one.slot_id: one for one in _PINS.all(tree=tree.pk) if one.settings}
     if not pins:
         return []
     path = path_ids(actor, tree, workspace, node)

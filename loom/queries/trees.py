@@ -1,6 +1,6 @@
 """Groves and trees as a whole: their bodies and sizes, marks, and the skeleton without texts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.contrib.sessions.models import Session
@@ -33,19 +33,31 @@ def browsers_of(user: User) -> "QuerySet[UserSession]":
     return UserSession.objects.filter(user=user, session_key__in=alive).order_by("-seen_at", "-id")
 
 
-def grove_body(actor: Actor, grove: Grove) -> dict[str, Any]:
-    """A grove as the API shows it to a member."""
-    heads = Stream.objects.filter(name=f"grove:{grove.uid}").values_list("head", flat=True)
-    return {
-        "id": grove.uid,
-        "name": grove.name,
-        "settings": grove.settings,
-        "role": actor.role,
-        "participant": actor.participant.uid,
-        "members": Membership.objects.filter(grove=grove).count(),
-        "seq": heads.first() or 0,
-        "created_at": instant(grove.created_at),
-    }
+def grove_body(actor: Actor) -> dict[str, Any]:
+    """The actor's grove as the API shows it to a member."""
+    return grove_bodies([actor])[0]
+
+
+def grove_bodies(actors: Sequence[Actor]) -> list[dict[str, Any]]:
+    """The groves of the actors, each as the API shows it to a member. Two queries."""
+    groves = [actor.grove for actor in actors]
+    names = [f"grove:{grove.uid}" for grove in groves]
+    heads = dict(Stream.objects.filter(name__in=names).values_list("name", "head"))
+    members = Membership.objects.filter(grove__in=groves).order_by().values_list("grove")
+    many = dict(members.annotate(Count("id")))
+    return [
+        {
+            "id": actor.grove.uid,
+            "name": actor.grove.name,
+            "settings": actor.grove.settings,
+            "role": actor.role,
+            "participant": actor.participant.uid,
+            "members": many[actor.grove.pk],
+            "seq": heads.get(name, 0),
+            "created_at": instant(actor.grove.created_at),
+        }
+        for actor, name in zip(actors, names, strict=True)
+    ]
 
 
 # A tree as the API shows it (docs/model.md §14.3.7), and its size.
@@ -81,7 +93,10 @@ class Size(NamedTuple):
 
 def size_of(actor: Actor, tree: Tree) -> Size:
     """The size of the tree, as its stream stores it; one query, however large the tree is."""
-    stream = Stream.objects.get(name=f"tree:{tree.uid}")
+    return _size(tree, Stream.objects.get(name=f"tree:{tree.uid}"))
+
+
+def _size(tree: Tree, stream: Stream) -> Size:
     if (
         stream.leaves is None or stream.deepest is None
     ):  # grown by an import that is not done, or before this was kept
@@ -149,33 +164,51 @@ def _deepest_beside(slot: Node, deepest: int, gone: set[int]) -> int:
         last, deepest = rows[-1]
 
 
-def tree_body(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
+def tree_body(tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
     """The tree for a reader; `workspace` is the caller's own (None: they have none yet)."""
-    size = size_of(actor, tree)
-    return {
-        "id": tree.uid,
-        "grove": tree.grove.uid,
-        "title": tree.title,
-        "mode": tree.mode,
-        "description": tree.description,
-        "system_context": tree.system_context,
-        "summary": tree.summary,
-        "truncation": tree.truncation,
-        "memory": tree.memory,
-        "author_note": tree.author_note,
-        "note_depth": tree.note_depth,
-        "lore_scan": tree.lore_scan,
-        "lore_budget": tree.lore_budget,
-        "root": lookup.root_of(tree).local_id,
-        "node_count": size.nodes,
-        "branch_count": size.branches,
-        "depth": size.depth,
-        "seq": head_of(tree),
-        "created_at": instant(tree.created_at),
-        "archived_at": instant(tree.archived_at) if tree.archived_at else None,
-        "tags": list(tags_on(actor, [tree]).get(tree.pk, ())),
-        "workspace": workspace_part(tree, workspace),
-    }
+    return tree_bodies([tree], {tree.pk: workspace} if workspace else {})[0]
+
+
+def tree_bodies(trees: Sequence[Tree], own: Mapping[int, Workspace]) -> list[dict[str, Any]]:
+    """The trees for a reader; `own` are the caller's workspaces by the tree's row id. Six queries
+    at most, and two for each position that is hidden."""
+    names = [f"tree:{tree.uid}" for tree in trees]
+    streams = {one.name: one for one in Stream.objects.filter(name__in=names)}
+    keys = [(tree.pk << ORDINAL_BITS) + 1 for tree in trees]
+    roots = dict(Node.objects.filter(pk__in=keys).values_list("tree_id", "local_id"))
+    tags, places = tags_on(trees), _positions(trees, own)
+    bodies = []
+    for tree, name in zip(trees, names, strict=True):
+        size = _size(tree, streams[name])
+        bodies.append(
+            {
+                "id": tree.uid,
+                "grove": tree.grove.uid,
+                "title": tree.title,
+                "mode": tree.mode,
+                "description": tree.description,
+                "system_context": tree.system_context,
+                "summary": tree.summary,
+                "truncation": tree.truncation,
+                "memory": tree.memory,
+                "author_note": tree.author_note,
+                "note_depth": tree.note_depth,
+                "lore_scan": tree.lore_scan,
+                "lore_budget": tree.lore_budget,
+                "root": roots[tree.pk],
+                "node_count": size.nodes,
+                "branch_count": size.branches,
+                "depth": size.depth,
+                "seq": streams[name].head,
+                "created_at": instant(tree.created_at),
+                "archived_at": instant(tree.archived_at) if tree.archived_at else None,
+                "tags": list(tags.get(tree.pk, ())),
+                "workspace": {"id": own[tree.pk].uid, "position": places[tree.pk]}
+                if tree.pk in own
+                else None,
+            }
+        )
+    return bodies
 
 
 def head_of(tree: Tree) -> int:
@@ -184,17 +217,24 @@ def head_of(tree: Tree) -> int:
     return heads.first() or 0
 
 
-def workspace_part(tree: Tree, workspace: Workspace | None) -> dict[str, Any] | None:
-    """Id and position of a workspace; the position is the nearest node that is not hidden."""
-    if workspace is None:
-        return None
-    return {"id": workspace.uid, "position": position_of(tree, workspace)}
-
-
 def position_of(tree: Tree, workspace: Workspace) -> str:
-    """The position of the workspace: a local id, with its tree if that is another one."""
-    position = lookup.rows().get(pk=workspace.position_id)
-    return lookup.node_ref(lookup.visible_at_or_above(position, workspace), tree.pk)
+    """The position of the workspace: a local id, with its tree if that is another one. It is the
+    nearest node that is not hidden."""
+    return _positions([tree], {tree.pk: workspace})[tree.pk]
+
+
+def _positions(trees: Sequence[Tree], own: Mapping[int, Workspace]) -> dict[int, str]:
+    """The positions of workspaces, by the row id of their tree."""
+    nodes = lookup.rows().in_bulk([one.position_id for one in own.values()])
+    hidden = lookup.hidden_among({one.slot_id: one.tree_id for one in nodes.values()})
+    found = {}
+    for tree in trees:
+        if tree.pk in own:
+            node = nodes[own[tree.pk].position_id]
+            if node.slot_id in hidden:
+                node = lookup.visible_at_or_above(node, own[tree.pk])
+            found[tree.pk] = lookup.node_ref(node, tree.pk)
+    return found
 
 
 # The bookmarks and tags of a whole tree.
@@ -220,7 +260,7 @@ def tags_in(actor: Actor) -> list[dict[str, Any]]:
     ]
 
 
-def tags_on(actor: Actor, trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
+def tags_on(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
     """The tags on these trees themselves, by name; by the tree's row id. One query."""
     items = [identity.of_tree(tree.pk) for tree in trees]
     marks = Mark.objects.filter(item__in=items, kind="tag", removed_at__isnull=True)

@@ -34,6 +34,7 @@ from loom.queries.windows import (
     with_lines,
 )
 from loom.rules import identity
+from loom.rules.framing import count
 from loom.rules.identity import instant
 from loom.rules.permissions import CROSS_TREE
 from loom.rules.windows import Lines, Row, owned, rows_of, total_of
@@ -67,6 +68,11 @@ class Shown(NamedTuple):
     def text(self) -> str:
         """The lines that the window owns."""
         return "\n".join(owned(self.rows))
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens its lines have."""
+        return count("\n".join(row.text for row in self.rows))
 
     @property
     def size(self) -> int:
@@ -126,7 +132,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     how many there are; a branch that is live, and a tree, have some of their own."""
     found = by_number(rows)
     steps = [one.step for one in found if one.step is not None]
-    touched = access.items_of(steps)
+    touched = lookup.items_of(steps)
     items = {one.number: _items(one, touched) for one in found}
     every = set().union(*items.values())
     closed = access.closed_steps(actor, steps)
@@ -355,11 +361,15 @@ def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[Row, ...]
 
 
 def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
-    """The bodies of the windows that are not closed: all visible and the newest hidden ones."""
+    """The bodies of the windows that are not closed: all visible and the newest hidden ones; first
+    those that were put in an order, in that order."""
     rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
     hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
     every = [*visible(workspace), *hidden]
-    return [window_body(one) for one in contents_of(actor, workspace, every)]
+    order = {number: at for at, number in enumerate(workspace.settings.get("order", ()))}
+    found = contents_of(actor, workspace, every)
+    found.sort(key=lambda one: order.get(one.window.number, len(order)))
+    return [window_body(one) for one in found]
 
 
 def window_body(shown: Shown) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Workspaces and turns as the API shows them: position, versions, drafts, rounds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -9,18 +9,32 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from loom.access import Actor, items_of
+from loom import access
+from loom.access import Actor
 from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
-from loom.models import Draft, Generation, Node, Step, Turn, VersionChoice, Workspace
-from loom.queries.augments import augments_body
+from loom.models import (
+    Draft,
+    Generation,
+    Node,
+    Participant,
+    Step,
+    Tree,
+    Turn,
+    VersionChoice,
+    Workspace,
+)
+from loom.queries import lookup, tasks
+from loom.queries.augments import augments_body, loaded_in
 from loom.queries.news import notifications_of
-from loom.queries.outline import outline_of
+from loom.queries.outline import outline_of, outline_text
 from loom.queries.tasks import tasks_of
 from loom.queries.trees import position_of
-from loom.queries.window_contents import windows_of
-from loom.queries.windows import settings_of
+from loom.queries.window_contents import contents_of, windows_of
+from loom.queries.windows import deepest_in, settings_of, visible
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
+from loom.rules.framing import count
+from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.identity import instant
 
 # A person's drafts in a tree, as the API shows them.
@@ -59,7 +73,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "position": position_of(workspace.tree, workspace),
         "versions": versions_of(workspace),
         "revision": workspace.revision,
-        "status": status_of(workspace),
+        "status": status_of(actor, workspace),
         "windows": windows_of(actor, workspace),
         "tasks": tasks_of(workspace),
         "augments": augments_body(workspace),
@@ -70,9 +84,28 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     }
 
 
-def status_of(workspace: Workspace) -> dict[str, int]:
-    """The last step seen, and how many there are."""
-    return {"checkpoint": workspace.checkpoint, "steps": workspace.steps_made}
+def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
+    """The last step seen, how many there are, and how many tokens the view takes, as far as the
+    actor may see it: in all and by section; the turn that goes on, and what it has used."""
+    windows = contents_of(actor, workspace, visible(workspace))
+    todos = [line for task in tasks.current(workspace) for line in tasks.lines_of(task)]
+    sections = {
+        "AUGMENTS": sum(count(one.text) for one in loaded_in(workspace).texts),
+        "OUTLINE": count(outline_text(actor, workspace)),
+        "WINDOWS": sum(one.tokens for one in windows),
+        "TODOS": count("\n".join(todos)),
+    }
+    turn = turns().filter(
+        participant=workspace.participant_id, tree=workspace.tree_id, ended_at__isnull=True
+    )
+    now = turn.last()
+    seen = {
+        "checkpoint": workspace.checkpoint,
+        "steps": workspace.steps_made,
+        "turn": now.uid if now else None,
+        "budget": budgets.shown(budget_of(now), spent_of(now, timezone.now())) if now else "",
+    }
+    return {**seen, "tokens": sum(sections.values()), "sections": sections}
 
 
 def versions_of(workspace: Workspace) -> dict[str, str]:
@@ -102,21 +135,48 @@ def turns() -> QuerySet[Turn]:
     return Turn.objects.select_related(*WITH).defer("prepared")
 
 
+def truncation_for(asker: Participant, tree: Tree) -> str:
+    """How the path is cut in requests that somebody asks for: as they chose in the tree, else as
+    the tree says. One query."""
+    return truncation_in(access.known_workspace_of(asker, tree), tree)
+
+
+def truncation_in(own: Workspace | None, tree: Tree) -> str:
+    """The same for who asks from a workspace of theirs (None: they have none); no query."""
+    return str((own.settings if own else {}).get("truncation") or tree.truncation)
+
+
 def budget_of(turn: Turn) -> Budget:
     """What the turn may use: its preset and what was granted in addition."""
-    return budgets.extended(budgets.budget_of(turn.preset), turn.more_steps)
+    of_grove = budget_in(turn.preset, turn.tree.grove.settings)
+    return budgets.extended(of_grove, turn.more_steps)
 
 
-def lines_of(turn: Turn) -> QuerySet[Step]:
-    """The steps of the turn's lines, in order; one per line, also if it made several."""
-    return Step.objects.filter(turn_uid=turn.uid).exclude(turn_place="").order_by("id")
+def lines_of(*turns: Turn) -> QuerySet[Step]:
+    """The steps of the lines of turns, in order; one per line, also if it made several."""
+    named = [one.uid for one in turns]
+    return Step.objects.filter(turn_uid__in=named).exclude(turn_place="").order_by("id")
+
+
+def led_out(steps: Sequence[Step], tree: Tree, items: Mapping[int, list[int]]) -> set[int]:
+    """The row ids of those steps in a tree that touched an item of another grove (`items` as
+    `items_of` returns them): not every member may see their texts. One query, none where all
+    items are of that tree."""
+    homes = {step.pk: set(map(identity.home_of, items[step.pk])) for step in steps}
+    every = set().union(*homes.values()) - {tree.pk}
+    if not every:
+        return set()
+    away = Tree.objects.filter(pk__in=every).exclude(grove=tree.grove_id)
+    trees = set(away.values_list("pk", flat=True))
+    return {key for key, touched in homes.items() if touched & trees}
 
 
 def texts_of(steps: Sequence[Step]) -> dict[int, str]:
     """The texts that stored lines only name, by the id of the step: those of the nodes that
     the steps touched, found by their digests. Two queries; none where no line names one."""
     named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
-    items = chain.from_iterable(items_of(step for step, _ in named).values()) if named else ()
+    touched = lookup.items_of(step for step, _ in named) if named else {}
+    items = chain.from_iterable(touched.values())
     keys = [key for item in items if (key := identity.node_id(item)) is not None]
     if not keys:
         return {}
@@ -158,13 +218,29 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
         .aggregate(steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True))
     )
     end = turn.ended_at or now
+    view = Workspace.objects.filter(participant=turn.participant_id, tree=turn.tree_id).first()
     return Spent(
         steps=used["steps"],
+        depth=deepest_in(view) if view is not None else 0,
         items=used["items"],
         rounds=len(turn.rounds),
         milliseconds=int((end - turn.created_at).total_seconds() * 1000),
         tokens=turn.tokens,
         steps_today=_steps_today(turn, now),
+    )
+
+
+def spent_in(
+    turn: Turn, now: datetime, steps: Iterable[Step], items: Mapping[int, list[int]]
+) -> Spent:
+    """The same from the turn's lines and their items, as far as pages show it; no query."""
+    used = [step for step in steps if step.outcome == "ok"]
+    return Spent(
+        steps=len(used),
+        items=len(set(chain.from_iterable(items[step.pk] for step in used))),
+        rounds=len(turn.rounds),
+        milliseconds=int(((turn.ended_at or now) - turn.created_at).total_seconds() * 1000),
+        tokens=turn.tokens,
     )
 
 

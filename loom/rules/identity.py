@@ -118,6 +118,11 @@ def home_of(item: int) -> int:
     return max(item, 0) >> ORDINAL_BITS
 
 
+def ids_in(tree_id: int) -> tuple[int, int]:
+    """The first and the last id that a tree and its nodes have."""
+    return of_tree(tree_id), of_tree(tree_id + 1) - 1
+
+
 # The stored link types and their reverses (docs/model.md §8). Reverses are computed, never
 # stored.
 

@@ -3,11 +3,14 @@
 import json
 import re
 import secrets
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -21,7 +24,7 @@ from loom import access
 from loom.access import Actor, documents_for, linked_to
 from loom.commands import document_actions
 from loom.commands.execute import Request, execute_line
-from loom.grammar.refs import parse_ref
+from loom.grammar.refs import Ref, parse_ref
 from loom.grammar.tokens import ParseError
 from loom.models import Document, Node, Tree
 from loom.queries import documents as queries
@@ -172,7 +175,7 @@ def embedded(request: PersonRequest, uid: str) -> HttpResponse:
     """What `?ref=` of an embed shows to who looks."""
     actor, document = access.get_document(request.user, uid)
     ref = request.GET.get("ref", "")[:300]
-    return HttpResponse(_card(_embed(actor, document, ref)))
+    return HttpResponse(_card(embeds(actor, document, [ref])[ref]))
 
 
 @require_GET
@@ -318,9 +321,9 @@ def drawn(actor: Actor, document: Document, text: str) -> SafeString:
             continue
         kept.append(line)
     page = str(markdown.rendered("\n".join(kept)))
+    shown_by = embeds(actor, document, list(found.values())[:MOST_EMBEDDED])
     for token, ref in found.items():
-        number = int(token.rpartition("x")[2])
-        shown = _embed(actor, document, ref) if number < MOST_EMBEDDED else Embed(ref)
+        shown = shown_by.get(ref, Embed(ref))
         page = page.replace(f"<p>{token}</p>", _card(shown)).replace(token, _chip(shown))
     return mark_safe(page)  # noqa: S308 (rendered by the allow-list, and cards that are escaped)
 
@@ -336,34 +339,89 @@ def _marked(line: str, mark: str, found: dict[str, str]) -> str:
     return f"\n{pieces[1]}\n" if alone else "".join(pieces)
 
 
-def _embed(actor: Actor, document: Document, written: str) -> Embed:
-    """What is embedded, for who looks: of a node the current version. Nothing where it is not
-    there, hidden, or may not be seen."""
-    try:
-        ref = parse_ref(written)
-    except ParseError:
-        return Embed(written)
-    trees = access.trees_for(actor).filter(grove=document.grove)
-    if ref.kind == "tree":
-        named = {"uid": ref.tree_id} if ref.tree_id else {"title__iexact": ref.tree_name}
-        return Embed(written, tree=trees.filter(**named).first())
-    if ref.kind != "node":
-        return Embed(written)
-    if ref.tree_id or ref.tree_name:
-        named = {"uid": ref.tree_id} if ref.tree_id else {"title__iexact": ref.tree_name}
-        trees = trees.filter(**named)
-    rows = lookup.rows().filter(local_id=ref.id, tree__in=trees).select_related("tree")
-    near = rows.filter(tree__in=queries.trees_linked(actor, document)).first()
-    found = [near] if near is not None else list(rows[:2])
-    if len(found) != 1 or found[0] is None:
-        return Embed(written)
-    return _of_node(written, found[0])
+def embeds(actor: Actor, document: Document, written: Sequence[str]) -> dict[str, Embed]:
+    """What is embedded, for who looks, by how it is written: of a node the current version.
+    Nothing where it is not there, hidden, or may not be seen. At most eight queries."""
+    refs = {}
+    for one in written:
+        with suppress(ParseError):
+            refs[one] = parse_ref(one)
+    trees = _trees_named(actor, document, refs.values())
+    keys = _nodes_named(actor, document, refs, trees)
+    nodes = _current(set(keys.values()))
+    shown = {one: Embed(one) for one in written}
+    for one, ref in refs.items():
+        if ref.kind == "tree":
+            shown[one] = Embed(one, tree=trees.get(_tree_named(ref)))
+        elif keys.get(one) in nodes:
+            shown[one] = _of_node(one, *nodes[keys[one]])
+    return shown
 
 
-def _of_node(written: str, node: Node) -> Embed:
-    current = lookup.newest_version(node)
-    current.tree = node.tree
-    if lookup.hidden_by(current) is not None or not current.text:
+def _trees(actor: Actor, document: Document) -> "QuerySet[Tree]":
+    return access.trees_for(actor).filter(grove=document.grove)
+
+
+def _tree_named(ref: Ref) -> str:
+    return ref.tree_id or ref.tree_name.casefold()
+
+
+def _trees_named(actor: Actor, document: Document, refs: Iterable[Ref]) -> dict[str, Tree]:
+    """The trees that the references name, by id or title whatever its case; one query."""
+    named = Q()
+    for ref in refs:
+        if ref.tree_id:
+            named |= Q(uid=ref.tree_id)
+        elif ref.tree_name:
+            named |= Q(title__iexact=ref.tree_name)
+    if not named:
+        return {}
+    rows = _trees(actor, document).filter(named).order_by("-id")
+    return {name: one for one in rows for name in (one.uid, one.title.casefold())}
+
+
+def _nodes_named(
+    actor: Actor, document: Document, refs: dict[str, Ref], trees: dict[str, Tree]
+) -> dict[str, int]:
+    """The row ids of the nodes that are meant: in a tree that is linked to the document, or the
+    only one of that name. Two queries."""
+    meant = {one: ref for one, ref in refs.items() if ref.kind == "node"}
+    if not meant:
+        return {}
+    near = set(queries.trees_linked(actor, document).values_list("pk", flat=True))
+    ids = {ref.id for ref in meant.values()}
+    rows = Node.objects.filter(local_id__in=ids, tree__in=_trees(actor, document)).order_by("id")
+    there: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for key, local_id, home in rows.values_list("pk", "local_id", "tree"):
+        there[local_id].append((key, home))
+    found = {}
+    for one, ref in meant.items():
+        tree = trees.get(_tree_named(ref))
+        if tree is None and _tree_named(ref):
+            continue
+        known = [(key, home) for key, home in there[ref.id] if tree is None or home == tree.pk]
+        close = [key for key, home in known if home in near]
+        if close or len(known) == 1:
+            found[one] = close[0] if close else known[0][0]
+    return found
+
+
+def _current(keys: set[int]) -> dict[int, tuple[Node, Node]]:
+    """Nodes by row id, each with the newest version of its slot that is not pruned; those that
+    are hidden are left out. Five queries."""
+    nodes = lookup.rows().select_related("tree").in_bulk(list(keys))
+    slots = {one.slot_id: one.tree_id for one in nodes.values()}
+    newest = lookup.selected_versions(slots.keys() - lookup.hidden_among(slots), None)
+    rows = lookup.rows().select_related("tree").in_bulk([key for key, _ in newest.values()])
+    return {
+        key: (node, rows[newest[node.slot_id][0]])
+        for key, node in nodes.items()
+        if node.slot_id in newest
+    }
+
+
+def _of_node(written: str, node: Node, current: Node) -> Embed:
+    if not current.text:
         return Embed(written)
     body = markdown.rendered(current.text[:EMBEDDED])
     return Embed(written, current, node.tree, body, current.pk == node.pk)

@@ -71,7 +71,7 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
     counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
     openings = [(tree.pk << ORDINAL_BITS) + 2 for tree in trees]
     firsts = dict(Node.objects.filter(pk__in=openings).values_list("tree_id", "text"))
-    tags = tag_queries.tags_on(actor, trees)
+    tags = tag_queries.tags_on(trees)
     here = viewers_by_tree(actor, trees)
     fresh = counts_of(actor, trees)
     return [
@@ -93,7 +93,7 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
 
 def tags_on(actor: Actor, tree: Tree) -> tuple[str, ...]:
     """The tags on the tree itself, by name."""
-    return tag_queries.tags_on(actor, [tree]).get(tree.pk, ())
+    return tag_queries.tags_on([tree]).get(tree.pk, ())
 
 
 def viewers_by_tree(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:

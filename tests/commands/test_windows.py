@@ -10,9 +10,11 @@ from rest_framework.test import APIClient
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
+from loom.commands.groves import change_grove
 from loom.commands.trees import erase_rows
 from loom.models import Event, Node, Tree, User, Window
 from loom.rules.errors import CommandError
+from tests.commands.conftest import untold
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "\n".join(f"line {n}" for n in range(1, 21))
@@ -21,7 +23,7 @@ Say = Callable[[str], str]
 
 @pytest.fixture
 def say(actor: Actor, tree: Tree) -> Say:
-    return lambda line: execute_line(actor, tree, Request(line)).reply
+    return lambda line: untold(execute_line(actor, tree, Request(line)).reply)
 
 
 @pytest.fixture
@@ -159,9 +161,10 @@ def test_a_window_needs_one_node_with_text(say: Say, node: str) -> None:
 
 
 def test_there_are_only_so_many_visible_windows(
-    say: Say, node: str, monkeypatch: pytest.MonkeyPatch
+    say: Say, node: str, actor: Actor, tree: Tree
 ) -> None:
-    monkeypatch.setattr("loom.commands.windows.MOST_VISIBLE", 2)
+    change_grove(actor, settings={"windows_visible": 2})
+    tree.grove.refresh_from_db()
     say(f"open {node} lines:1")
     say(f"open {node} lines:3")
     full = refusal(say, f"open {node} lines:5")

@@ -29,6 +29,8 @@ POST   groves                          201 201 201 201 401  {"name": "Another"}
 GET    groves/{grove}                  200 200 200 404 401
 PATCH  groves/{grove}                  200 403 403 404 401  {"name": "Renamed"}
 GET    groves/{grove}/events           200 200 200 404 401
+GET    groves/{grove}/settings         200 200 200 404 401
+PATCH  groves/{grove}/settings         200 403 403 404 401  {"trace_actions": 3}
 GET    groves/{grove}/search?q=opening 200 200 200 404 401
 GET    groves/{grove}/tags             200 200 200 404 401
 PATCH  groves/{grove}/tags             200 200 403 404 401  {"tag": "kept", "name": "first"}
@@ -36,6 +38,7 @@ DELETE groves/{grove}/tags             200 403 403 404 401  {"tag": "kept"}
 GET    groves/{grove}/saved?kind=search 200 200 200 404 401
 POST   groves/{grove}/saved 201 201 201 404 401 {"kind":"search","name":"a","body":{"q":"a"}}
 DELETE groves/{grove}/saved            404 404 404 404 401  {"id": "none"}
+PATCH  groves/{grove}/saved            404 404 404 404 401  {"id": "none", "name": "x"}
 GET    groves/{grove}/members          200 200 200 404 401
 POST   groves/{grove}/members          201 403 403 404 401  {"user": "outsider", "role": "reader"}
 PATCH  groves/{grove}/members          200 403 403 404 401  {"user": "reader", "role": "writer"}
@@ -45,6 +48,7 @@ POST   groves/{grove}/invitations      201 403 403 404 401  {"role": "reader"}
 DELETE groves/{grove}/invitations      200 403 403 404 401  {"id": "{invitation}"}
 GET    participants?grove={grove}      200 200 200 404 401
 POST   participants?grove={grove}      201 403 403 404 401  {"name": "New", "model_ref": "local:a"}
+GET    participants/templates          200 200 200 200 401
 GET    participants/{participant}      200 200 200 404 401
 GET    participants/{participant}/instructions 200 200 200 404 401
 PATCH  participants/{participant}      200 403 403 404 401  {"name": "Other"}
@@ -181,6 +185,9 @@ LINES = {
     "tree": ["tree"],
     "find": ['find "opening"'],
     "switch": ["switch to {node}"],
+    "expand": ["expand related of {node}", "expand root"],
+    "collapse": ["collapse {node}"],
+    "back": ["back"],
     "continue": ["continue from {node}"],
     "respond": ['respond {node} "more"'],
     "edit": ['edit {node} "else"', 'edit {node} replace:"opening" with:"end"'],

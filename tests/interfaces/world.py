@@ -87,7 +87,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
             grove=grove, participant=actor.participant, name=f"a{tail}.json", file="nowhere"
         ).uid,
         "image": images.keep(actor, tree, small(len(word))).sha256,
-        **_runs(tree, muse, actor.participant, node, tail),
+        **run_turn(tree, muse, actor.participant, node, tail),
     }
 
 
@@ -123,7 +123,7 @@ def _session(owner: User, uid: str) -> str:
     return row.uid
 
 
-def _runs(
+def run_turn(
     tree: Tree, muse: Participant, by: Participant, local_id: str, tail: str
 ) -> dict[str, str]:
     call = Call.objects.create(

@@ -46,7 +46,7 @@ def test_the_body_of_a_tree_is_that_of_the_contract(actor: Actor, tree: Tree) ->
     workspace = node_writer.workspace_of(actor.participant, tree)
     workspace.position = a
     workspace.save()
-    body = tree_body(actor, tree, workspace)
+    body = tree_body(tree, workspace)
     assert set(body) >= set(
         """id grove title mode description system_context summary truncation root node_count
         branch_count depth seq archived_at workspace""".split()
@@ -55,7 +55,7 @@ def test_the_body_of_a_tree_is_that_of_the_contract(actor: Actor, tree: Tree) ->
     assert (body["node_count"], body["branch_count"], body["depth"]) == (2, 1, 1)
     assert body["seq"] == 3
     assert body["archived_at"] is None
-    assert tree_body(actor, tree, None)["workspace"] is None
+    assert tree_body(tree, None)["workspace"] is None
 
 
 def test_a_position_that_was_hidden_is_told_as_the_nearest_seen(actor: Actor, tree: Tree) -> None:
@@ -64,7 +64,7 @@ def test_a_position_that_was_hidden_is_told_as_the_nearest_seen(actor: Actor, tr
     workspace.position = b
     workspace.save()
     flag(b, pruned=True)
-    assert tree_body(actor, tree, workspace)["workspace"]["position"] == a.local_id
+    assert tree_body(tree, workspace)["workspace"]["position"] == a.local_id
 
 
 def test_the_size_is_kept_as_a_tree_grows_and_is_what_a_pass_over_it_finds(

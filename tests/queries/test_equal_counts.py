@@ -14,10 +14,17 @@ from django.urls.resolvers import URLPattern, URLResolver
 from rest_framework.test import APIClient
 
 from loom.access import Actor
+from loom.commands.document_actions import write_document
+from loom.commands.execute import Request, execute_line
+from loom.commands.groves import make_grove, make_invitation
+from loom.commands.node_writer import make_tree
+from loom.commands.participants import Changes, make_participant
+from loom.commands.people import make_key
 from loom.commands.trees import make_public_link
-from loom.models import Tree, User, Workspace
+from loom.models import Document, Participant, Tree, User, Workspace
+from loom.transfer import images
 from tests.interfaces.matrix import ROWS
-from tests.interfaces.world import world  # noqa: F401 (a fixture)
+from tests.interfaces.world import run_turn, small, world  # noqa: F401 (world is a fixture)
 from tests.web.test_query_counts import PAGES as COUNTED_PAGES
 from tests.web.test_query_counts import PARTS as COUNTED_PARTS
 from tests.web.test_query_counts import grow
@@ -99,6 +106,64 @@ def test_no_address_makes_more_queries_in_a_larger_tree(
     few = counts(client, lengthen(ends, actor, tree, 6))
     many = counts(client, lengthen(ends, actor, tree, 150))
     assert {one: (few[one], many[one]) for one in ENDS if many[one] != few[one]} == {}
+
+
+def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> None:
+    """Once for each number: one more of everything that a page or an answer may list."""
+
+    def say(line: str) -> str:
+        refs = execute_line(actor, tree, Request(line)).body["refs"]
+        return str(refs[0]) if refs else ""
+
+    notes = Document.objects.get(uid=ends["document"])
+    for one in numbers:
+        text = say(f'respond {ends["node"]} "more {one}"')
+        note = say(f'annotate {ends["noted"]} "note {one}"')
+        made = say(f'write doc:"D{one}" new "a text ![[{text}]]"')
+        elsewhere = make_tree(actor, title=f"Tree {one}")
+        for line in (
+            f'annotate {note} "a reply"',
+            f'suggest {ends["node"]} "an opening {one}"',
+            f'respond {ends["end"]} "made" from:{ends["node"]},{text}',
+            f"link {ends['end']} to {text} as:supports",
+            f"link tree:{tree.uid} to {text} as:supports",
+            f"link {ends['node']} to tree:{elsewhere.uid}",
+            f'link doc:"Notes" to {text}',
+            f'link doc:"Notes" to {made}',
+            f"bookmark {text}",
+            f"tag {text} #t{one}",
+            f"tag {made} #t{one}",
+            f"open {text} keep",
+            f"open {made} keep",
+            f'stash "s{one}" "a text"',
+            f'todo add "task {one}"',
+            f'augment store group/a{one} "a text"',
+            f"augment load group/a{one}",
+        ):
+            say(line)
+        write_document(actor, notes, append=f"Line {one} ![[{text}]].")
+        make_key(actor.user, f"key {one}")
+        make_invitation(actor, role="reader", days=1, uses=1)
+        make_public_link(actor, tree, days=1)
+        images.keep(actor, tree, small(one))
+        model = {"name": f"Model {one}", "model_ref": "local:m"}
+        make_participant(actor, Changes(fields=model))
+        make_grove(actor.user, f"Grove {one}")
+        muse = Participant.objects.get(uid=ends["participant"])
+        run_turn(tree, muse, actor.participant, ends["node"], "")
+
+
+def test_no_address_makes_more_queries_where_there_is_more_of_everything(
+    ends: dict[str, str], actor: Actor, owner: User, tree: Tree
+) -> None:
+    client = APIClient()
+    client.force_login(owner)
+    names = lengthen(ends, actor, tree, 6)
+    fatten(actor, tree, names, range(2))
+    few = counts(client, names)
+    fatten(actor, tree, names, range(2, 9))
+    many = counts(client, names)
+    assert {one: (few[one], many[one]) for one in ENDS if many[one] > few[one]} == {}
 
 
 def test_reading_writes_nothing_not_even_on_the_first_visit(
