@@ -235,7 +235,10 @@ def rest_of(
 
 def without_steps(text: str) -> tuple[str, list[str], list[str]]:
     """(the text, its thinking, its steps of tools): Open WebUI writes both into the text."""
-    texts, thinking, steps, at = [], [], [], 0
+    texts: list[str] = []
+    thinking: list[str] = []
+    steps: list[str] = []
+    at = 0
     for found in _STEP.finditer(text):
         end = text.find("</details>", found.end())
         if end < 0:
