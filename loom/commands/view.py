@@ -17,6 +17,7 @@ from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup, node_context
+from loom.queries.documents import mentioning
 from loom.queries.links import Seen, links_of
 from loom.queries.lookup import NodeRow, path_of, withheld
 from loom.queries.trees import tree_body
@@ -408,7 +409,8 @@ def list_(context: Context, args: List) -> Reply:
 
 
 def _link_words() -> set[str]:
-    return set(identity.STORED) | {identity.reverse_of(name) for name in identity.STORED}
+    stored = set(identity.STORED) | {identity.reverse_of(name) for name in identity.STORED}
+    return stored | {"mentioned_by"}
 
 
 def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply:
@@ -453,6 +455,7 @@ def _named(item: Node | Tree) -> str:
 
 def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
     seen = links_of(context.actor, item)
+    seen += mentioning(context.actor, item) if isinstance(item, Node) else []
     if kind != "links":
         seen = [one for one in seen if one.type == kind]
     name = "links" if kind == "links" else f"[{kind}] links"
@@ -480,7 +483,8 @@ def _end(context: Context, seen: Seen, gone: Collection[int]) -> str:
 
 def _affordances(context: Context, node: Node) -> Reply:
     counts = node_context.counts_of(context.actor, node)
-    types = Counter(one.type for one in links_of(context.actor, node))
+    found = [*links_of(context.actor, node), *mentioning(context.actor, node)]
+    types = Counter(one.type for one in found)
     parts = [f"{name} {number}" for name, number in types.most_common()]
     derived = (
         ("continues", counts.continuations),

@@ -18,6 +18,7 @@ from loom.access import Actor
 from loom.commands.summaries import last_failure
 from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
+from loom.queries.documents import mentioning
 from loom.queries.links import Portal, Seen, links_of, portals_of
 from loom.queries.lookup import selected_versions
 from loom.queries.node_context import Margin, Spot
@@ -185,7 +186,7 @@ def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     context = {
         "node": node,
         "is_root": node.parent_slot_id is None,
-        "links": links_of(actor, node),
+        "links": [*links_of(actor, node), *mentioning(actor, node)],
         "can": access.abilities(actor, tree),
     }
     return render(request, "parts/links.html", context)

@@ -49,7 +49,7 @@ PARTS = {
     "tags": ("/tags", 4),
     "path of the past": ("/past/path?seq=9&node={first}", 18),
     "portal": ("/nodes/{linked}/portal?type=supports", 11),
-    "its links": ("/links/{linked}", 7),
+    "its links": ("/links/{linked}", 9),
     "links out": ("/nodes/{linked}/portals", 7),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
