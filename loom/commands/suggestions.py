@@ -243,7 +243,7 @@ def _about_document(context: Context, node: Node) -> tuple[Document, int] | None
     found = rows.values_list("item", "version_seen").first()
     if found is None:
         return None
-    key = identity.document_id(found[0])
+    key = identity.document_id(found[0]) or 0
     readable = documents_for(context.actor, context.tree).filter(pk=key)
     document = readable.select_related("grove").first()
     if document is None:
