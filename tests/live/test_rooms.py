@@ -198,7 +198,7 @@ async def test_once_all_have_left_the_document_is_summarised_for_who_wrote(
 ) -> None:
     asked: list[tuple[str, Any]] = []
     monkeypatch.setattr(
-        document_log.streams, "enqueue", lambda name, args, **_: asked.append((name, args))
+        "loom.events.streams.enqueue", lambda name, args, **_: asked.append((name, args))
     )
     ada, rhea = await join(owner), await join(reader)
     await until(lambda: str(ada.text))
