@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import takewhile
@@ -29,10 +30,12 @@ from loom.grammar.tokens import ParseError
 from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.queries import lookup
 from loom.queries.node_bodies import message_of
+from loom.queries.windows import settings_of
 from loom.queries.workspaces import budget_of, spent_of
 from loom.rules import budgets
-from loom.rules.budgets import Past
+from loom.rules.budgets import Past, Said
 from loom.rules.errors import CommandError
+from loom.rules.windows import refs_named
 
 MOST_EVENTS = 1_000
 OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
@@ -47,11 +50,13 @@ HALTED = CommandError(
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a line may run: why not, what to warn of, and where the agent goes back to."""
+    """Whether a line may run: why not, what to warn of, where the agent goes back to, and what
+    it repeats."""
 
     refused: CommandError | None = None
     warning: str = ""
     goes_back_to: str = ""
+    loop: str = ""
 
 
 def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verdict:
@@ -83,8 +88,9 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
     found = budgets.look(past, now)
     if found.deed in ("refuse", "halt"):
         found = replace(found, result=_result(steps, found.earlier))
-        return Verdict(found.refusal, goes_back_to=found.position)
-    return Verdict(warning=found.warning)
+        return Verdict(found.refusal, goes_back_to=found.position, loop=found.status)
+    loop = found.status if found.deed == "warn" else ""
+    return Verdict(warning=found.warning, loop=loop)
 
 
 def _result(steps: Sequence[Step], seq: int) -> str:
@@ -130,6 +136,22 @@ def _version(others: Sequence[datetime], at: datetime) -> tuple[tuple[str, str],
     return (("tree", str(bisect_right(others, at))),)
 
 
+def open_named(turn: Turn) -> None:
+    """Opens what the request of a turn names, where the setting `auto_open` says so, as far as the
+    agent may see it and there is room. Does nothing where it was done before."""
+    workspace = node_writer.workspace_of(turn.participant, turn.tree)
+    if turn.input_node is None or not settings_of(workspace)["auto_open"]:
+        return
+    actor = access.acting_in(turn)
+    for number, ref in enumerate(refs_named(turn.input_node.text), 1):
+        place, line = f"0.{number}", f"→ open {ref}"
+        if turn_lifecycle.step_at(turn, place) is not None:
+            continue
+        with suppress(CommandError):
+            execute_line(actor, turn.tree, Request(line, dry_run=True), workspace)
+            execute_line(actor, turn.tree, Request(line, turn=turn.uid, place=place), workspace)
+
+
 def next_line(turn: Turn, said: Reply) -> bool:
     """Runs the next line of the round, or takes what a line was waiting for; stores it.
     False while it waits."""
@@ -141,7 +163,7 @@ def next_line(turn: Turn, said: Reply) -> bool:
             return False
         replies[-1] = {**replies[-1], "reply": _ended(turn.waits_for)}
         return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
-    record, waits_for = _said(turn, said.commands[len(replies)], len(replies) + 1)
+    record, waits_for = _said(turn, said, len(replies) + 1)
     return turn_lifecycle.keep(turn, replies=[*replies, record], waits_for=waits_for)
 
 
@@ -149,14 +171,15 @@ def _ended(uids: list[str]) -> str:
     return outcome_of(uids)[1].text
 
 
-def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[str]]:
+def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[str]]:
     """The reply to a line, and the generations it waits for. The reply to a line that ran
     before a worker was lost is taken from its step; it is not run again."""
+    said = reply.commands[number - 1]
     place = f"{turn.round}.{number}"
     step = turn_lifecycle.step_at(turn, place)
     warning = ""
     if step is None:
-        warning = _run(turn, said, place)
+        warning = _run(turn, said, place, _semantic(turn, reply))
         step = turn_lifecycle.step_at(turn, place)
     if step is None:
         raise turn_lifecycle.LostError
@@ -164,21 +187,29 @@ def _said(turn: Turn, said: Command, number: int) -> tuple[dict[str, Any], list[
     return _record(said, step, warning or said.note), waits_for
 
 
-def _run(turn: Turn, said: Command, place: str) -> str:
-    """Runs a line; its warning. Afterwards its step is there, whatever came of it.
+def _semantic(turn: Turn, reply: Reply) -> str:
+    """`semantic` where the prose of a round is that of earlier ones, else ""."""
+    rounds = [Said(one["prose"], one["changed"]) for one in turn.rounds]
+    return budgets.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
+
+
+def _run(turn: Turn, said: Command, place: str, loop: str) -> str:
+    """Runs a line, which may be part of a `loop`; its warning. Afterwards its step is there,
+    whatever came of it.
 
     Raises CommandError where the person who asked for the turn is not a member any more:
     there is nobody to act for, and no step is written.
     """
     actor = access.acting_in(turn)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
-    request = Request(said.text.strip(), turn=turn.uid, place=place)
     verdict = Verdict()
     try:
         if said.bad is None:
             verdict = guard(turn, actor, workspace, said)
         if verdict.goes_back_to:
             _go_back(turn, verdict.goes_back_to)
+        loop = verdict.loop or loop
+        request = Request(said.text.strip(), turn=turn.uid, place=place, loop=loop)
         execute_line(actor, turn.tree, request, workspace, refusal=_refusal(said, verdict))
     except CommandError:
         pass  # its step says so

@@ -1,6 +1,7 @@
 """Moves a turn from one stored state to the next until it waits or ends (docs/model.md §7)."""
 
 import logging
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -9,7 +10,7 @@ from agents.context.truncation import TooLong
 from agents.providers.exchange import Broken
 from agents.reply import Reply, asks_again, read_reply
 from agents.subject_prompt import language, prepared_round, too_long
-from agents.turn_lines import next_line
+from agents.turn_lines import next_line, open_named
 from loom import access
 from loom.commands import generation_lifecycle, turn_lifecycle
 from loom.grammar.batches import with_ids
@@ -67,6 +68,8 @@ def _advance(turn: Turn) -> bool:
         return _stop(turn)
     match turn.status:
         case "queued" | "leased":
+            with suppress(CommandError):  # who may not go on is refused with the first round
+                open_named(turn)
             return turn_lifecycle.keep(turn, status="assembling", round=1)
         case "assembling":
             return _assemble(turn)

@@ -6,13 +6,14 @@ Counts are estimates of about four characters a token. See docs/model.md §6.3.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from loom.rules.images import SIGN, TOKENS, hashes_in
+from loom.rules import framing
 
 KEPT_AT_THE_END = 4  # nodes that truncateMiddle never leaves out
 GAP = "gap"  # the role of the part that stands for what was left out
 MARKER = "[…]"
 
 Counted = Callable[[str], int]
+count = framing.count
 
 
 class TooLong(ValueError):
@@ -50,12 +51,6 @@ class Fitted:
 
     parts: tuple[Part, ...]
     note: str = ""
-
-
-def count(text: str) -> int:
-    """About how many tokens a text has, for most models: a quarter of its characters, and of
-    each image what one has at most."""
-    return -(-len(text) // 4) + (TOKENS * len(hashes_in(text)) if SIGN in text else 0)
 
 
 def count_small(text: str) -> int:

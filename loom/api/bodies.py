@@ -310,13 +310,21 @@ class TagNamed(Body):
 
 
 class SavedSent(Body):
-    """What is kept under a name: a search (`q`, `type`, `tag`, …), or a preset (`top_p`, `stop`,
-    …); a `shared` preset is everybody's in the grove."""
+    """What is kept under a name: a search (`q`, `type`, `tag`, …), a preset (`top_p`, `stop`, …),
+    or an arrangement of windows (`lines` that open them); a `shared` preset is everybody's in the
+    grove."""
 
     kind: saved.Kind
     name: str = Field(min_length=1, max_length=saved.MAX_NAME)
     body: dict[str, Any]
     shared: bool = False
+
+
+class SavedRenamed(Body):
+    """What is kept, by its id, and its new name."""
+
+    id: str
+    name: str = Field(min_length=1, max_length=saved.MAX_NAME)
 
 
 class SavedNamed(Body):
@@ -333,10 +341,12 @@ class SettingsPinned(Body):
 
 
 class SummariesSent(Body):
-    """Of what summaries are wanted: nodes by their ids, and with `tree` a new one of the tree."""
+    """Of what summaries are wanted: nodes by their ids, and with `tree` a new one of the tree.
+    `again`: also where there is one, or one has failed."""
 
     nodes: list[Annotated[str, Field(max_length=8)]] = Field(default_factory=list, max_length=100)
     tree: bool = False
+    again: bool = False
 
 
 class MemberNamed(Body):

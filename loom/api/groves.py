@@ -274,28 +274,34 @@ _KIND = OpenApiParameter("kind", OpenApiTypes.STR, enum=list(get_args(saving.Kin
 @operation(
     "GET",
     "saved list",
-    "Searches or presets that you or the grove keep",
+    "Searches, presets or arrangements of windows that you or the grove keep",
     answers=responses.Page[SavedOne],
     asks=(_KIND, *PAGES),
 )
 @operation(
     "POST",
     "saved keep",
-    "Keep a search or a preset under a name",
+    "Keep a search, a preset or an arrangement of windows under a name",
     body=bodies.SavedSent,
     answers=SavedOne,
     status=201,
 )
 @operation(
+    "PATCH", "saved rename", "Rename what you keep", body=bodies.SavedRenamed, answers=SavedOne
+)
+@operation(
     "DELETE", "saved remove", "Remove what is kept", body=bodies.SavedNamed, answers=responses.Gone
 )
-@api_view(["GET", "POST", "DELETE"])
+@api_view(["GET", "POST", "PATCH", "DELETE"])
 def saved(request: Request, uid: str) -> Response:
     """What the caller keeps by name, and the presets of the grove."""
     actor, _ = access.get_grove(user_of(request), uid)
     if request.method == "GET":
         kind = _one_of(request.query_params.get("kind", ""), get_args(saving.Kind), "kind")
         return paged(request, saving.saved_by(actor, kind), saving.body_of)  # type: ignore[arg-type]
+    if request.method == "PATCH":
+        renamed = read(request, bodies.SavedRenamed)
+        return Response(saving.body_of(saving.rename(actor, renamed.id, renamed.name)))
     if request.method == "DELETE":
         saving.remove(actor, read(request, bodies.SavedNamed).id)
         return Response({"ok": True})

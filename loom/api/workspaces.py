@@ -21,6 +21,7 @@ from loom.commands import drafts as draft_commands
 from loom.commands import step_records
 from loom.events import streams
 from loom.models import Node, Step
+from loom.models import Workspace as Stored
 from loom.queries import lookup
 from loom.queries.augments import augments_body
 from loom.queries.links import written
@@ -83,20 +84,28 @@ def draft(request: Request, uid: str, slot: str) -> Response:
 
 
 class Outline(BaseModel):
-    """How an outline is folded; `hits` of the last `query` are local ids."""
+    """How an outline is folded: to a depth, but for what was expanded or collapsed; `hits` of the
+    last `query` and those `found` before are local ids, too."""
 
     depth: int
     expanded: list[str]
+    collapsed: list[str]
+    found: list[str]
     query: str
     hits: list[str]
     scores: dict[str, float]
 
 
 class Status(BaseModel):
-    """`checkpoint` is the last step seen."""
+    """`checkpoint` is the last step seen; `tokens` of what the view adds to a request, in all and
+    by section; `turn` that goes on, with its `budget` as STATUS shows it."""
 
     checkpoint: int
     steps: int
+    turn: str | None
+    budget: str
+    tokens: int
+    sections: dict[str, int]
 
 
 class Notification(BaseModel):
@@ -106,7 +115,7 @@ class Notification(BaseModel):
 
 
 class Workspace(BaseModel):
-    """Somebody's own view of a tree."""
+    """Somebody's own view of a tree; `seq` is the last event of its stream."""
 
     id: str
     participant: str
@@ -122,11 +131,13 @@ class Workspace(BaseModel):
     notifications: list[Notification]
     drafts: list[dict[str, Any]]
     settings: dict[str, Any]
+    seq: int
 
 
 class StepBody(BaseModel):
     """Who tried what, with what outcome: `ok` or the code of its refusal. `message` is the
-    reply; `place` is the line's in its turn: `2.1` is the first of the second round. Not
+    reply; `place` is the line's in its turn: `2.1` is the first of the second round;
+    `loop_status` says whether it repeats what was done there before. Not
     `open`: its texts are not for the reader, who may not see what it touched."""
 
     seq: int
@@ -141,6 +152,7 @@ class StepBody(BaseModel):
     items: list[str]
     link_type: str
     outcome: str
+    loop_status: Literal["ok", "exact", "structural", "semantic"]
     message: str
     hint: str
     stream: str
@@ -174,7 +186,13 @@ def workspaces(request: Request) -> Response:
     """The caller's own workspace, or that of a model of the grove."""
     actor, tree = access.get_tree(user_of(request), needed(request, "tree"))
     whose = access.workspace_owner(actor, word(request, "participant") or actor.participant.uid)
-    return Response(workspace_body(actor, access.workspace_of(whose, tree)))
+    return Response(_body(actor, access.workspace_of(whose, tree)))
+
+
+def _body(actor: Actor, found: Stored) -> dict[str, Any]:
+    """A workspace with the last event that the body knows."""
+    seq = streams.head(streams.name_of(found))
+    return {**workspace_body(actor, found), "seq": seq}
 
 
 @operation("GET", "workspaces one", "A workspace", answers=Workspace)
@@ -194,7 +212,7 @@ def workspace(request: Request, uid: str) -> Response:
         demand_scope(request, "write")
         sent = read(request, bodies.WorkspaceChanged)
         found = step_records.set_settings(actor, found, sent.settings)
-    return Response(workspace_body(actor, found))
+    return Response(_body(actor, found))
 
 
 @operation("GET", "workspaces outline", "How the outline is folded", answers=Outline)
@@ -210,8 +228,9 @@ class Window(BaseModel):
     there are `count`; `before` and `after` are shown around them (`pad`). `as`: a difference or
     prose; `live`: it follows the current version; `read_only`: nothing can be written through it.
     `query` and `score` of a search's hit; `via` a link type, from the window `parent`. Not
-    `open`: its text is not for the reader. `stale`: what it shows has changed, and `current` is
-    the version that has replaced the `revision`th, which it shows."""
+    `open`: its text is not for the reader. `opens` is a line that opens it again. `stale`: what it
+    shows has changed, and `current` is the version that has replaced the `revision`th, which it
+    shows."""
 
     number: int
     kind: Literal["node", "search", "document", "branch", "range", "tree", "result", "stash"]
@@ -235,6 +254,7 @@ class Window(BaseModel):
     via: str | None
     parent: int | None
     open: bool
+    opens: str
     stale: bool
     current: str | None
     revision: int | None
@@ -325,9 +345,9 @@ def augments(request: Request, uid: str) -> Response:
 @operation("GET", "workspaces status", "How far a workspace has come", answers=Status)
 @api_view(["GET"])
 def status(request: Request, uid: str) -> Response:
-    """The last step seen, and how many were made."""
-    _, found = access.get_workspace(user_of(request), uid)
-    return Response(status_of(found))
+    """The last step seen, how many were made, and how many tokens the view takes."""
+    actor, found = access.get_workspace(user_of(request), uid)
+    return Response(status_of(actor, found))
 
 
 @operation(
@@ -380,6 +400,7 @@ def _step(step: Step, workspace: str, items: list[str], answer: str) -> dict[str
         "items": items,
         "link_type": step.link_type,
         "outcome": step.outcome,
+        "loop_status": step.loop or "ok",
         "message": answer,
         "hint": step.hint,
         "stream": step.stream,

@@ -25,6 +25,7 @@ from loom.queries.augments import (
 from loom.queries.documents import title_key
 from loom.rules import documents
 from loom.rules.errors import CommandError, not_found
+from loom.rules.framing import count
 from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
@@ -129,7 +130,7 @@ def _load(context: Context, before: Loaded, found: list[Augment], *, pins: bool)
         more = f" (requires {', '.join(needed)})" if needed else ""
         lines.append(f"✓ {'pinned' if pins else 'loaded'} {one.name}{more}")
         lines += [f"  ! {said}" for said in _warnings(one, before.every)]
-    return Reply("\n".join(lines))
+    return Reply("\n".join([*lines, _weighed(before, texts)]))
 
 
 def _warnings(one: Augment, every: Sequence[Augment]) -> list[str]:
@@ -156,7 +157,13 @@ def _unload(context: Context, before: Loaded, found: list[Augment], *, whole: bo
             needing = [name for name in by if name != one.name]
             why = f"needed by {', '.join(needing)}" if needing else "pinned"
             lines.append(f"  kept: {one.name} ({why})")
-    return Reply("\n".join(lines))
+    return Reply("\n".join([*lines, _weighed(before, still)]))
+
+
+def _weighed(before: Loaded, now: Sequence[Augment]) -> str:
+    """`  +312 tokens · augments 1,204 tokens`: what a line has changed of what is loaded."""
+    old, new = (sum(count(one.text) for one in some) for some in (before.texts, now))
+    return f"  {new - old:+,} tokens · augments {new:,} tokens"
 
 
 def _set(context: Context, chosen: Sequence[Augment], pinned: Sequence[Augment]) -> None:

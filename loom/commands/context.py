@@ -41,7 +41,8 @@ from loom.rules.permissions import CROSS_TREE
 class Request:
     """One line and how it was sent (docs/model.md §14.3): `at` is what `here` means, `key` makes a
     repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of
-    which turn it is: the step of a place is taken once, and with it all that the line does."""
+    which turn it is: the step of a place is taken once, and with it all that the line does.
+    `loop` says what it repeats there: exact, structural, semantic, or "" for nothing."""
 
     line: str
     key: str = ""
@@ -50,6 +51,7 @@ class Request:
     origin: str = ""
     turn: str = ""
     place: str = ""
+    loop: str = ""
 
 
 @dataclass(frozen=True)
@@ -232,12 +234,7 @@ def item_of(one: Node | Tree | Document) -> int:
 
 
 MOST_TREES = 10  # that the refusal of an unknown id names
-LATER = {
-    "focus": "Windows",
-    "trail": "Trails",
-    "augment": "Augments",
-    "pipe": "Pipes",
-}
+LATER = {"trail": "Trails", "pipe": "Pipes"}
 
 
 def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
@@ -252,24 +249,8 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
         )
     if ref.kind == "window":
         return _node_shown(context, ref, slices=slices)
-    if ref.kind == "document":
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"{print_ref(ref)} is a document; this command takes a node.",
-            hint=f"→ view {print_ref(ref)}",
-        )
-    if ref.kind in ("task", "stash"):
-        raise CommandError(
-            "REJECTED",
-            f"{print_ref(ref)} shows no node.",
-            hint="name a node, such as a7x2 or here",
-        )
-    if ref.kind in LATER:
-        raise CommandError(
-            "UNAVAILABLE",
-            f"{LATER[ref.kind]} are not supported yet.",
-            hint="name a node, such as a7x2 or here",
-        )
+    if ref.kind in ("document", "task", "stash", "augment", "focus", *LATER):
+        raise _no_node(ref)
     if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
         return get_node(context, replace(ref, kind=WORDS[ref.id], id=""))
     if ref.kind == "here":
@@ -286,6 +267,25 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
         f"{print_ref(ref)} is not a node.",
         hint="name a node, such as a7x2 or here",
     )
+
+
+def _no_node(ref: Ref) -> CommandError:
+    """Why a ref of another kind does not name a node."""
+    said, node = print_ref(ref), "name a node, such as a7x2 or here"
+    if ref.kind == "document":
+        message = f"{said} is a document; this command takes a node."
+        return CommandError("INVALID_SYNTAX", message, hint=f"→ view {said}")
+    if ref.kind in ("task", "stash"):
+        return CommandError("REJECTED", f"{said} shows no node.", hint=node)
+    if ref.kind == "augment":
+        named = print_ref(Ref("document", name=ref.name or ref.id))
+        message = f"{said} is a document here; only the lines of augment name it so."
+        return CommandError("INVALID_SYNTAX", message, hint=f"name it {named}")
+    if ref.kind == "focus":
+        message = "focus is what the last expand opened; this command takes a node."
+        hint = "→ expand TYPE of focus, or name one of its windows, such as #4"
+        return CommandError("INVALID_SYNTAX", message, hint=hint)
+    return CommandError("UNAVAILABLE", f"{LATER[ref.kind]} are not supported yet.", hint=node)
 
 
 def get_document(context: Context, ref: Ref) -> Document:

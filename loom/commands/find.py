@@ -1,12 +1,13 @@
 """Finding one's way: the outline of a tree, and search."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
 
 from loom.access import demand, documents_for, linked_to
 from loom.commands.context import Context, Reply, get_document, get_node, touched, tree_of
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted
-from loom.commands.windows import place_window, title_of, within_limit
+from loom.commands.windows import place_window, title_of, weighed, within_limit
 from loom.events.streams import enqueue
 from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, parse_ref
@@ -16,7 +17,7 @@ from loom.queries.documents import Shown, matching, text_of
 from loom.queries.lookup import withheld
 from loom.queries.node_rows import NodeRow
 from loom.queries.outline import drawn, outline, outline_of
-from loom.queries.windows import source_of
+from loom.queries.windows import Source, source_of
 from loom.rules.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.rules.windows import Lines, total_of
 
@@ -129,9 +130,8 @@ def _in_document(context: Context, ref: Ref, args: FindArgs) -> Reply:
     """The lines of one document that have the words."""
     demand(context.actor, {READ_DOCUMENTS}, "find in a document")
     document = get_document(context, ref)
-    wanted = args.query.casefold().strip()
-    texts = text_of(document).text.split("\n")
-    found = [number for number, line in enumerate(texts, 1) if wanted in line.casefold()]
+    text = text_of(document).text
+    texts, found = text.split("\n"), _lines_with(text, args.query)
     lines = [f"{counted(len(found), 'line')} with {excerpt(args.query)}"]
     for number in found[: args.max]:
         lines.append(f"● lines:{number} {excerpt(texts[number - 1])}")
@@ -164,23 +164,79 @@ def open_query(context: Context, args: OpenQuery) -> Reply:
 
 def _opened(context: Context, args: FindArgs) -> Reply:
     """Windows on lines around the hits; one that shows such a line already is made larger."""
-    found = _without_request(context, _found(context, args))
-    _mark(context, args.query, found)
-    hits = [(hit.node, hit) for hit in found.hits if hit.node is not None]
-    nodes = {one.pk: one for one in lookup.rows().filter(pk__in=[row.id for row, _ in hits])}
+    if isinstance(args.where, Ref) and args.where.kind == "document":
+        hits, total = _places_in(context, args.where, args)
+    else:
+        found = _without_request(context, _found(context, args))
+        _mark(context, args.query, found)
+        nodes = [hit for hit in found.hits if hit.node is not None]
+        papers = _papers(context, args)
+        hits = sorted([*_places(context, nodes), *papers], key=lambda one: -one.score)[: args.max]
+        total = found.total + len(papers)
     opened: dict[int, tuple[Window, float]] = {}
-    for row, hit in hits:
-        line = row.text.count("\n", 0, hit.at) + 1
-        first, last = line - args.context, line + args.context
-        lines = Lines(max(first, 1), min(last, total_of(row.text)))
-        window = place_window(context, source_of(nodes[row.id]), lines, hit=(args.query, hit.score))
+    for hit in hits:
+        first, last = hit.line - args.context, hit.line + args.context
+        lines = Lines(max(first, 1), min(last, total_of(hit.source.text)))
+        window = place_window(context, hit.source, lines, hit=(args.query, hit.score))
         opened.setdefault(window.number, (window, hit.score))
-    said = [f"✓ opened {len(hits)} of {counted(found.total, 'hit')} for {excerpt(args.query)}"]
+        if hit.source.item < 0:
+            context.seen[-hit.source.item] = int(hit.source.version)
+    said = [f"✓ opened {len(hits)} of {counted(total, 'hit')} for {excerpt(args.query)}"]
     said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
     limited = within_limit(context, [one for one, _ in opened.values()])
-    refs = tuple(_ref(context.tree, hit) for _, hit in hits)
-    items = touched(*(nodes[row.id] for row, _ in hits))
-    return Reply("\n".join(said) + limited, refs=refs, items=items)
+    items = tuple(dict.fromkeys(hit.source.item for hit in hits))
+    text = "\n".join(said) + limited + weighed(context)
+    return Reply(text, refs=tuple(hit.ref for hit in hits), items=items)
+
+
+class _Place(NamedTuple):
+    """A hit that can be opened: a text, the line of it, how good it is, and how it is named."""
+
+    source: Source
+    line: int
+    score: float
+    ref: str
+
+
+def _places(context: Context, hits: Sequence[search.Hit]) -> list[_Place]:
+    """The hits in nodes; one query."""
+    keys = [hit.node.id for hit in hits if hit.node is not None]
+    nodes = {one.pk: one for one in lookup.rows().filter(pk__in=keys)}
+    return [
+        _Place(
+            source_of(nodes[hit.node.id]),
+            hit.node.text.count("\n", 0, hit.at) + 1,
+            hit.score,
+            _ref(context.tree, hit),
+        )
+        for hit in hits
+        if hit.node is not None
+    ]
+
+
+def _papers(context: Context, args: FindArgs) -> list[_Place]:
+    """The first hit in each document that has the words."""
+    return [
+        _Place(source_of(one.revision), line, 1.0, f"doc:{one.document.uid}")
+        for one in _documents(context, args)
+        for line in _lines_with(one.text, args.query)[:1]
+    ]
+
+
+def _places_in(context: Context, ref: Ref, args: FindArgs) -> tuple[list[_Place], int]:
+    """The lines of one document that have the words, and how many there are."""
+    demand(context.actor, {READ_DOCUMENTS}, "find in a document")
+    document = get_document(context, ref)
+    shown = text_of(document)
+    lines, source = _lines_with(shown.text, args.query), source_of(shown.revision)
+    hits = [_Place(source, one, 1.0, f"doc:{document.uid}") for one in lines[: args.max]]
+    return hits, len(lines)
+
+
+def _lines_with(text: str, query: str) -> list[int]:
+    """The numbers of the lines that have the words."""
+    wanted = query.casefold().strip()
+    return [at for at, line in enumerate(text.split("\n"), 1) if wanted in line.casefold()]
 
 
 def _without_request(context: Context, found: search.Found) -> search.Found:

@@ -14,6 +14,7 @@ from loom.commands.windows import (
     hide_window,
     items_of,
     known,
+    link_type,
     merge_into,
     move_window,
     new_window,
@@ -21,9 +22,11 @@ from loom.commands.windows import (
     node_of,
     note_change,
     numbered,
+    open_linked,
     place_window,
     show_window,
     title_of,
+    weighed,
     within_limit,
 )
 from loom.grammar.refs import Ref, Slice, print_ref, print_slice
@@ -32,7 +35,7 @@ from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.documents import parts_named, text_of
-from loom.queries.links import documents_seen, links_of
+from loom.queries.links import documents_seen
 from loom.queries.windows import (
     Source,
     followed,
@@ -96,7 +99,7 @@ def open_(context: Context, args: Open) -> Reply:
     said = f"{title_of(context, window)}{said}{_with(context, args.along, along)}"
     limited = within_limit(context, [window, *along])
     items = tuple(item for one in (window, *along) for item in items_of(one))
-    return Reply(f"✓ opened {said}{limited}", items=items)
+    return Reply(f"✓ opened {said}{limited}{weighed(context)}", items=items)
 
 
 def _adjust(window: Window, args: Open) -> None:
@@ -243,28 +246,11 @@ def _along(context: Context, window: Window, args: Open) -> list[Window]:
     """Opens what is linked to the node of a window by one type, at most MOST_WITH items."""
     if not args.along:
         return []
-    kind = args.along.lower()
-    if kind not in identity.LINK_TYPES:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"There is no link type {kind!r}.",
-            hint=f"there are {', '.join(identity.LINK_TYPES)}",
-        )
+    kind = link_type(args.along)
     node = node_of(window)
     if node is None:
         raise _not_so(window, "only a text has links to follow")
-    opened: list[Window] = []
-    for link in links_of(context.actor, node):
-        far = link.node
-        if link.type != kind or far is None or not far.text or len(opened) >= MOST_WITH:
-            continue
-        if may_reach(context.actor, far.tree_id, here=context.tree):
-            lines = Lines(1, total_of(far.text))
-            made = place_window(context, source_of(far), lines, keep=args.keep)
-            if made._state.adding and made != window:
-                made.via, made.parent_number = kind, window.number
-            opened.append(made)
-    return opened
+    return open_linked(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)
 
 
 def _with(context: Context, kind: str, along: Sequence[Window]) -> str:
@@ -320,7 +306,7 @@ def resize(context: Context, args: Resize) -> Reply:
     limited = within_limit(context, [window])
     said = f"✓ #{window.number} {windows.named(lines_of(window))}"
     clipped = f" ({cut.clipped})" if cut.clipped else ""
-    return Reply(f"{said}{clipped}{limited}", items=items_of(window))
+    return Reply(f"{said}{clipped}{limited}{weighed(context)}", items=items_of(window))
 
 
 # -- hide, show, close
@@ -347,13 +333,13 @@ class All(Args):
 @command("refresh", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
 def refresh(context: Context, args: Named) -> Reply:
     """Brings windows to the current version of what they show; their lines follow the text."""
-    return _by_number(context, args, "refreshed", _refresh)
+    return _told(context, _by_number(context, args, "refreshed", _refresh))
 
 
 @command("refresh", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
 def refresh_all(context: Context, args: All) -> Reply:
     """Brings all visible windows to the current version of what they show."""
-    return _each(context, windows.by_number(held(context)), "refreshed", _refresh)
+    return _told(context, _each(context, windows.by_number(held(context)), "refreshed", _refresh))
 
 
 def _refresh(context: Context, window: Window) -> None:
@@ -393,6 +379,11 @@ def _each(context: Context, found: Iterable[Window], word: str, change: Change) 
     return Reply(f"✓ {word} {numbered(numbers)}", items=tuple(dict.fromkeys(items)))
 
 
+def _told(context: Context, reply: Reply) -> Reply:
+    """The reply with what the windows take now."""
+    return Reply(reply.text + weighed(context), items=reply.items)
+
+
 def _by_number(context: Context, args: Named, word: str, change: Change) -> Reply:
     wanted = list(dict.fromkeys(int(ref.id) for ref in args.windows))
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number__in=wanted)
@@ -418,34 +409,34 @@ def _visible(context: Context) -> list[Window]:
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def hide(context: Context, args: Named) -> Reply:
     """Hides windows: they are not sent to you again until you show them."""
-    return _by_number(context, args, "hidden", hide_window)
+    return _told(context, _by_number(context, args, "hidden", hide_window))
 
 
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def hide_labelled(context: Context, args: Labelled) -> Reply:
     """Hides the windows with a label."""
     seen = [one for one in _labelled(context, args.label) if one.is_visible]
-    return _each(context, seen, "hidden", hide_window)
+    return _told(context, _each(context, seen, "hidden", hide_window))
 
 
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def hide_all(context: Context, args: All) -> Reply:
     """Hides all windows."""
-    return _each(context, _visible(context), "hidden", hide_window)
+    return _told(context, _each(context, _visible(context), "hidden", hide_window))
 
 
 @command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
 def show(context: Context, args: Named) -> Reply:
     """Shows hidden windows again, as they were; also results of earlier turns."""
     reply = _by_number(context, args, "shown", show_window)
-    return Reply(reply.text + _limited(context), items=reply.items)
+    return _told(context, Reply(reply.text + _limited(context), items=reply.items))
 
 
 @command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
 def show_labelled(context: Context, args: Labelled) -> Reply:
     """Shows the windows with a label."""
     reply = _each(context, _labelled(context, args.label), "shown", show_window)
-    return Reply(reply.text + _limited(context), items=reply.items)
+    return _told(context, Reply(reply.text + _limited(context), items=reply.items))
 
 
 def _limited(context: Context) -> str:
@@ -455,19 +446,19 @@ def _limited(context: Context) -> str:
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def close(context: Context, args: Named) -> Reply:
     """Closes windows for good."""
-    return _by_number(context, args, "closed", close_window)
+    return _told(context, _by_number(context, args, "closed", close_window))
 
 
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def close_labelled(context: Context, args: Labelled) -> Reply:
     """Closes the windows with a label."""
-    return _each(context, _labelled(context, args.label), "closed", close_window)
+    return _told(context, _each(context, _labelled(context, args.label), "closed", close_window))
 
 
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def close_all(context: Context, args: All) -> Reply:
     """Closes all visible windows."""
-    return _each(context, _visible(context), "closed", close_window)
+    return _told(context, _each(context, _visible(context), "closed", close_window))
 
 
 class Drop(Args):
@@ -480,9 +471,9 @@ class Drop(Args):
 def drop(context: Context, args: Drop) -> Reply:
     """Closes the windows on a node, or a stash: `drop a7x2`, `drop stash:"label"`."""
     if args.ref.kind in ("window", "stash"):
-        return _each(context, [_named(context, args.ref)], "closed", close_window)
+        return _told(context, _each(context, [_named(context, args.ref)], "closed", close_window))
     node = get_node(context, args.ref)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
     found = rows.filter(kind__in=windows.LENSES, item=identity.of_node(node.pk))
     rows_known = [known(context, one) for one in found.order_by("number")]
-    return _each(context, rows_known, "closed", close_window)
+    return _told(context, _each(context, rows_known, "closed", close_window))

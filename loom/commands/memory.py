@@ -13,6 +13,7 @@ from loom.commands.windows import (
     items_of,
     marks_of,
     show_window,
+    weighed,
     within_limit,
 )
 from loom.grammar.slices import get
@@ -124,7 +125,7 @@ def recall(context: Context, args: Recall) -> Reply:
     show_window(context, window, keep=True)
     limited = within_limit(context, [window])
     said = f'✓ recalled "{window.label}" as #{window.number}'
-    return Reply(said + limited, items=items_of(window))
+    return Reply(said + limited + weighed(context), items=items_of(window))
 
 
 # -- memory

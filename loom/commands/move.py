@@ -1,19 +1,47 @@
-"""Moving about: switch, the outline's folds, and the position outside of a line."""
+"""Moving about: switch and back, and how far the outline is unfolded."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
-from loom.commands.context import Context, Reply, get_node, touched, tree_of
+from loom.access import may_reach
+from loom.commands.context import Context, Reply, get_node, get_own_node, touched, tree_of
 from loom.commands.node_writer import demand_visible
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted
-from loom.models import Node
+from loom.commands.windows import (
+    close_window,
+    held,
+    link_type,
+    node_of,
+    numbered,
+    open_linked,
+    weighed,
+    within_limit,
+)
+from loom.commands.windows import items_of as items_of_window
+from loom.grammar.refs import Ref
+from loom.models import Node, Step, Window
 from loom.queries import lookup
 from loom.queries.lookup import path_of
-from loom.queries.outline import OUTLINE_DEPTH, outline_of
-from loom.rules.errors import CommandError
+from loom.queries.outline import (
+    CHILDREN,
+    HITS,
+    MOST_EXPANDED,
+    OUTLINE_DEPTH,
+    outline_of,
+    outline_text,
+)
+from loom.rules import identity
+from loom.rules.errors import CommandError, not_found
+from loom.rules.framing import count
 from loom.rules.permissions import LOOM
+from loom.rules.windows import MOST_WITH
 
 SHOWN_ENDS = 2
+MOST_BACK = 20
+MOST_LINKED = 40  # items that one line opens
+RECENT = 200  # steps among which moves are looked for
+SWITCHED = "→ switch "
 
 
 class Switch(Args):
@@ -66,6 +94,7 @@ def _path(context: Context, node: Node) -> str:
 
 
 MAX_DEPTH = 50
+MOST_FOUND = 20  # hits of earlier searches, to which the outline stays unfolded
 
 
 class TreeReset(Args):
@@ -80,7 +109,7 @@ class TreeReset(Args):
 @command("tree", group="Look", klass="look ✓", permissions={LOOM})
 def tree_reset(context: Context, args: TreeReset) -> Reply:
     """Folds the outline of your workspace to a depth."""
-    folded = {"depth": args.depth, "expanded": []}
+    folded = {"depth": args.depth, "expanded": [], "collapsed": [], "found": []}
     context.outline = {**outline_of(context.workspace), **folded}
     return Reply(f"✓ outline folded to depth {args.depth}")
 
@@ -93,8 +122,269 @@ class FindClear(Args):
 
 @command("find", group="Look", klass="look ✓", permissions={LOOM})
 def find_clear(context: Context, args: FindClear) -> Reply:
-    """Removes the marks of the last search from the outline."""
-    marked = len(outline_of(context.workspace)["hits"])
-    nothing = {"query": "", "hits": [], "scores": {}}
-    context.outline = {**outline_of(context.workspace), **nothing}
+    """Removes the marks of the last search from the outline, which stays unfolded to its hits."""
+    before = outline_of(context.workspace)
+    marked = len(before["hits"])
+    found = list(dict.fromkeys([*before["found"], *before["hits"][:HITS]]))[-MOST_FOUND:]
+    nothing = {"query": "", "hits": [], "scores": {}, "found": found}
+    context.outline = {**before, **nothing}
     return Reply(f"✓ search cleared ({marked} marked)")
+
+
+class Branch(Args):
+    """A node of the outline."""
+
+    ref: Annotated[RefField, Written("ref")]
+
+
+@command("expand", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def expand(context: Context, args: Branch) -> Reply:
+    """Opens a branch of the outline: what is below a node is shown there."""
+    node, below = _twig(context, args.ref)
+    if not below:
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] has no continuations.", hint="expand another node"
+        )
+    before, name = outline_of(context.workspace), str(node.slot.local_id)
+    opened = [*(one for one in before["expanded"] if one != name), name]
+    collapsed = [one for one in before["collapsed"] if one != name]
+    changed = {"expanded": opened[-MOST_EXPANDED:], "collapsed": collapsed}
+    context.outline = {**before, **changed}
+    shown = f"{CHILDREN} of {below}" if below > CHILDREN else f"{below}"
+    said = f"✓ ▼ [{node.local_id}] → {shown} {'continuation' if below == 1 else 'continuations'}"
+    return Reply(said + unfolding(context), items=touched(node))
+
+
+class Linked(Args):
+    """A type of links, of which node or window, and how many of them at most."""
+
+    type: Annotated[str, Written("type")]
+    ref: Annotated[RefField | None, Written("ref", lead="of")] = None
+    max: Annotated[
+        int, Written("option", key="max", value="int", minimum=1, maximum=MOST_LINKED)
+    ] = MOST_WITH
+
+
+@command(
+    "expand",
+    group="Move",
+    klass="look ✓",
+    permissions={LOOM},
+    stream="workspace",
+    aliases=("follow", "navigate"),
+    is_first=True,
+)
+def expand_type(context: Context, args: Linked) -> Reply:
+    """Opens what is linked to a node by one type, in windows; `of focus`: to what the last expand
+    opened."""
+    kind = link_type(args.type)
+    opened: list[Window] = []
+    sources = _sources(context, args.ref)
+    for node, parent in sources:
+        opened += open_linked(context, node, kind, parent, most=args.max - len(opened))
+    named = numbered([one.number for one in opened])
+    items = f"{len(opened)} item{'' if len(opened) == 1 else 's'}{f' as {named}' if named else ''}"
+    limited = within_limit(context, opened)
+    of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node, _ in sources)
+    return Reply(
+        f"✓ ▼ [{kind}] of {of} → {items}{limited}{weighed(context)}",
+        items=touched(*(node for node, _ in sources)),
+        link_type=kind,
+    )
+
+
+def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
+    """The nodes whose links are followed, each with the number of a window that shows it, or 0."""
+    if ref is not None and ref.kind == "focus":
+        seen = [one for one in held(context) if one.via]
+        last = max((one.shown_step for one in seen), default=0)
+        found = [(node_of(one), one.number) for one in seen if one.shown_step == last]
+        nodes = [(node, number) for node, number in found if node is not None]
+        if not nodes:
+            raise not_found("focus", "→ expand TYPE of REF opens what is linked")
+        return nodes
+    node = get_node(context, ref)
+    if ref is not None and ref.kind == "window":
+        return [(node, int(ref.id))]
+    item = identity.of_node(node.pk)
+    return [(node, min((one.number for one in held(context) if one.item_id == item), default=0))]
+
+
+@command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def collapse(context: Context, args: Branch) -> Reply:
+    """Folds a branch of the outline, which keeps what was open below it; `collapse #4` closes the
+    windows that were opened from that one."""
+    if args.ref.kind == "window":
+        return _closed(context, _nested(context, [int(args.ref.id)]), f"#{args.ref.id}")
+    node, _ = _twig(context, args.ref)
+    fold(context, node)
+    return Reply(f"✓ ▶ [{node.local_id}]{unfolding(context)}", items=touched(node))
+
+
+class LinkedOf(Args):
+    """A type of links, and of which node."""
+
+    type: Annotated[str, Written("type")]
+    ref: Annotated[RefField, Written("ref", lead="of")]
+
+
+@command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def collapse_type(context: Context, args: LinkedOf) -> Reply:
+    """Closes the windows that an expand of this type opened, with those opened from them."""
+    kind = link_type(args.type)
+    node = get_node(context, args.ref)
+    steps = context.workspace.steps.filter(link_type=kind, outcome="ok")
+    seqs = set(steps.filter(touched__item=identity.of_node(node.pk)).values_list("seq", flat=True))
+    shown = {one.number for one in held(context) if one.item_id == identity.of_node(node.pk)}
+    found = [
+        one
+        for one in held(context)
+        if one.via == kind and (one.shown_step in seqs or one.parent_number in shown)
+    ]
+    found += _nested(context, [one.number for one in found])
+    name = f"[{kind}] of [{lookup.node_ref(node, context.tree.pk)}]"
+    return _closed(context, found, name)
+
+
+def _nested(context: Context, numbers: Sequence[int]) -> list[Window]:
+    """The visible windows that were opened from these, or from one of those."""
+    found: list[Window] = []
+    wanted = set(numbers)
+    while more := [
+        one for one in held(context) if one.parent_number in wanted and one not in found
+    ]:
+        found += more
+        wanted = {one.number for one in more}
+    return found
+
+
+def _closed(context: Context, found: Sequence[Window], name: str) -> Reply:
+    every = {one.number: one for one in found}
+    if not every:
+        raise not_found("A window for this", "→ memory windows lists what is open")
+    for one in every.values():
+        close_window(context, one)
+    items = tuple(dict.fromkeys(item for one in every.values() for item in items_of_window(one)))
+    closed = f"closed {numbered(sorted(every))}"
+    return Reply(f"✓ ▶ {name}\n  {closed}{weighed(context)}", items=items)
+
+
+def fold(context: Context, node: Node) -> None:
+    """Folds what is below a node in the outline."""
+    before, name = context.outline or outline_of(context.workspace), str(node.slot.local_id)
+    opened = [one for one in before["expanded"] if one != name]
+    collapsed = [*(one for one in before["collapsed"] if one != name), name]
+    changed = {"expanded": opened, "collapsed": collapsed[-MOST_EXPANDED:]}
+    context.outline = {**before, **changed}
+
+
+class Everything(Args):
+    """All branches."""
+
+    all: Annotated[str, Written("word", lead="all")]
+
+
+@command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def collapse_all(context: Context, args: Everything) -> Reply:
+    """Folds the whole outline, but for the way to your position."""
+    nothing = {"depth": 0, "expanded": [], "collapsed": [], "found": []}
+    context.outline = {**outline_of(context.workspace), **nothing}
+    return Reply(f"✓ ▶ all{unfolding(context)}")
+
+
+def unfolding(context: Context) -> str:
+    """`\n  +40 tokens · outline 212 tokens`: what a line has changed of the outline."""
+    before, now = (
+        count(outline_text(context.actor, context.workspace, state))
+        for state in (None, context.outline)
+    )
+    return f"\n  {now - before:+,} tokens · outline {now:,} tokens"
+
+
+def _twig(context: Context, ref: Ref) -> tuple[Node, int]:
+    """A node that the outline can show, by the version that its slot began with, and how many
+    continuations it has."""
+    node = get_own_node(context, ref)
+    if node.kind != "text":
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] is not a text.", hint="the outline is of texts"
+        )
+    demand_visible(node)
+    return node, lookup.slots_below(node.slot_id).count()
+
+
+class Back(Args):
+    """How many moves."""
+
+    n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MOST_BACK)] = 1
+
+
+@command("back", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def back(context: Context, args: Back) -> Reply:
+    """Takes back your last moves: where you switched from, and what you expanded."""
+    moves = _moves(context, args.n)
+    if not moves:
+        raise CommandError(
+            "REJECTED", "There is no move to take back.", hint="→ switch to REF moves you"
+        )
+    to: Node | None = None
+    undone: list[str] = []
+    for step in moves:
+        if step.canonical.startswith(SWITCHED):
+            to = _before(context, step) or to
+        else:
+            undone.append(_taken_back(context, step))
+    at = to if to is not None else context.here
+    if to is not None:
+        demand_visible(to)
+        context.move(to)
+        if Node.objects.filter(slot=to.slot_id).exclude(pk=to.pk).exists():
+            context.choose(to)
+    more = "".join(f"\n  ▶ {one}" for one in undone if one)
+    shown = lookup.node_ref(at, context.tree.pk)
+    return Reply(f"✓ back to [{shown}]{more}{weighed(context)}", refs=(shown,), items=touched(at))
+
+
+def _taken_back(context: Context, step: Step) -> str:
+    """Folds what a line expanded in the outline, or closes the windows that it opened; which."""
+    if step.link_type:
+        opened = [one for one in held(context) if one.via and one.shown_step == step.seq]
+        for one in opened:
+            close_window(context, one)
+        return f"closed {numbered([one.number for one in opened])}" if opened else ""
+    for key in filter(None, map(identity.node_id, lookup.items_of([step])[step.pk])):
+        node = lookup.by_id(key)
+        fold(context, node)
+        return f"[{node.local_id}]"
+    return ""
+
+
+def _moves(context: Context, most: int) -> list[Step]:
+    """The last moves that were not taken back, the newest first."""
+    rows = context.workspace.steps.filter(outcome="ok").order_by("-seq")
+    skip, found = 0, []
+    for step in rows[:RECENT]:
+        if step.canonical.startswith("→ back"):
+            skip += int(step.canonical.partition("n:")[2].partition(" ")[0] or 1)
+        elif not step.canonical.startswith((SWITCHED, "→ expand ")):
+            continue
+        elif skip:
+            skip -= 1
+        else:
+            found.append(step)
+        if len(found) == most:
+            break
+    return found
+
+
+def _before(context: Context, step: Step) -> Node | None:
+    """The node at which a line was given: where a move before led, in whatever tree, or a node of
+    this tree."""
+    moves = context.workspace.steps.filter(outcome="ok", seq__lt=step.seq)
+    moves = moves.filter(canonical__startswith=SWITCHED).order_by("-seq")
+    for items in lookup.items_of(list(moves[:1])).values():
+        for key in filter(None, map(identity.node_id, items)):
+            node = lookup.by_id(key)
+            if node.local_id == step.position:
+                return node if may_reach(context.actor, node.tree_id, here=context.tree) else None
+    return lookup.find_node(context.tree, step.position)

@@ -1,5 +1,5 @@
-"""What members keep by name (searches of their own, presets of their own or of the grove), and
-settings that are pinned to a branch."""
+"""What members keep by name (searches and arrangements of windows of their own, presets of their
+own or of the grove), and settings that are pinned to a branch."""
 
 from typing import Any, Literal
 
@@ -7,8 +7,11 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor, demand_role, demand_writable
+from loom.commands import registry
 from loom.commands.execute import execute
 from loom.commands.registry import Args, Change, action
+from loom.grammar.lines import read
+from loom.grammar.tokens import ParseError
 from loom.models import BranchSettings, Node, Saved, Tree
 from loom.rules import samplers
 from loom.rules.errors import CommandError, not_found
@@ -17,7 +20,9 @@ from loom.rules.identity import instant
 MAX_NAME = 100
 MOST = 200  # of one kind, of one person or of a grove
 SEARCH = ("q", "type", "tag", "author", "since", "in", "sort")
-Kind = Literal["search", "preset"]
+Kind = Literal["search", "preset", "windows"]
+MOST_LINES = 40  # of an arrangement
+LONGEST_LINE = 1_000
 
 
 def saved_by(actor: Actor, kind: Kind) -> "QuerySet[Saved]":
@@ -170,6 +175,8 @@ def _demand_room(rows: "QuerySet[Saved]", name: str) -> None:
 def _checked(kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
     if kind == "preset":
         return samplers.checked(body)
+    if kind == "windows":
+        return _arrangement(body)
     known = {name: value for name, value in body.items() if name in SEARCH and value}
     if len(known) < len(body) or not all(
         isinstance(value, str) and len(value) <= 500 and "\0" not in value
@@ -181,3 +188,43 @@ def _checked(kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
     if not known:
         raise CommandError("INVALID_SYNTAX", "The search is empty.", hint="search first")
     return known
+
+
+def _arrangement(body: dict[str, Any]) -> dict[str, Any]:
+    """What opens windows again, each a line of open or find: who opens them needs access then."""
+    lines = body.get("lines")
+    fits = isinstance(lines, list) and 0 < len(lines) <= MOST_LINES and set(body) == {"lines"}
+    for line in lines if isinstance(lines, list) else ():
+        fits = fits and isinstance(line, str) and len(line) <= LONGEST_LINE and _opens(line)
+    if not fits:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"An arrangement has 1 to {MOST_LINES} lines that open windows.",
+            hint='such as {"lines": ["open a7x2 keep"]}; open a window first',
+        )
+    return {"lines": lines}
+
+
+def _opens(line: str) -> bool:
+    """Whether a line can be read, and opens windows."""
+    try:
+        said = read(line, registry.forms(), registry.aliases())
+    except ParseError:
+        return False
+    is_clean = registry.find(said.verb, said.form).klass == "look ✓"
+    return is_clean and said.verb in ("open", "find") and "clear" not in said.values
+
+
+def rename(actor: Actor, uid: str, name: str) -> Saved:
+    """Gives what the actor keeps another name. CONFLICT where another of theirs has it."""
+    rows = Saved.objects.filter(grove=actor.grove, participant=actor.person)
+    one, kept = rows.filter(uid=uid).first(), _name(name)
+    if one is None:
+        raise not_found("What you named")
+    if rows.filter(kind=one.kind, name=kept).exclude(pk=one.pk).exists():
+        raise CommandError(
+            "CONFLICT", f"There is already one called {kept}.", hint="choose another"
+        )
+    one.name = kept
+    one.save(update_fields=["name"])
+    return one

@@ -287,6 +287,7 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
         turn_uid=attempt.request.turn,
         position=attempt.position[:8],
         turn_place=attempt.request.place,
+        loop=attempt.request.loop or None,
         line=attempt.as_given,
         canonical=attempt.canonical,
         because=attempt.line.because if attempt.line else "",

@@ -2,16 +2,41 @@
 
 from collections.abc import Sequence
 
-from loom.commands.context import Context
+from loom.access import may_reach
+from loom.commands.context import Context, get_document
 from loom.events import streams
+from loom.grammar.refs import Ref
 from loom.models import Node, Participant, Window, Workspace
 from loom.queries import lookup, windows
+from loom.queries.documents import text_of
+from loom.queries.links import Seen, links_of
+from loom.queries.news import EVICTED
 from loom.queries.window_contents import contents_of
-from loom.queries.windows import Source, followed, is_lens, lines_of, state_of
+from loom.queries.windows import (
+    Source,
+    depth_in,
+    followed,
+    is_lens,
+    lines_of,
+    parents_of,
+    source_of,
+    state_of,
+)
+from loom.queries.workspaces import budget_of, turns
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
 from loom.rules.grove_settings import number_of
-from loom.rules.windows import MOST_VISIBLE, Lines, State, mentioned, to_evict
+from loom.rules.permissions import READ_DOCUMENTS
+from loom.rules.windows import (
+    LARGE,
+    MOST_DEEP,
+    MOST_VISIBLE,
+    Lines,
+    State,
+    mentioned,
+    to_evict,
+    total_of,
+)
 
 LONGEST_LABEL = 200
 
@@ -129,7 +154,7 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
     for one in shown:
         if one.window.number in gone:
             hide_window(context, one.window)
-    context.asides.append((f"→ hide {numbered(gone)}", f"more than {most:,} lines in windows"))
+    context.asides.append((f"→ hide {numbered(gone)}", f"more than {most:,} {EVICTED}"))
     return f"\n  hidden {numbered(gone)}: more than {most:,} lines"
 
 
@@ -153,7 +178,7 @@ def place_window(
     if window is None:
         window = new_window(
             context,
-            kind="search" if hit else "document" if source.item < 0 else "node",
+            kind="document" if source.item < 0 else "search" if hit else "node",
             item_id=source.item,
             version_seen=source.version,
             first=lines.first,
@@ -164,7 +189,8 @@ def place_window(
         before, both = lines_of(window), lines.with_all([lines_of(window)])
         window.place = place if both == lines else window.place if both == before else ""
         window.first, window.last = both.first, both.last
-    if hit is not None and window.kind == "search":
+    is_hit = window.kind == "search" or (window.kind == "document" and window._state.adding)
+    if hit is not None and is_hit:
         window.query, window.score = hit
     show_window(context, window, keep=keep)
     return window
@@ -245,6 +271,65 @@ def merge_into(context: Context, window: Window) -> None:
                 set_state(context, one, state_of(one).closed())
 
 
+# What is linked to what a window shows.
+
+
+def link_type(word: str) -> str:
+    """A type of links; INVALID_SYNTAX with those there are."""
+    kind = word.lower()
+    if kind not in identity.LINK_TYPES:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no link type {kind!r}.",
+            hint=f"there are {', '.join(identity.LINK_TYPES)}",
+        )
+    return kind
+
+
+def open_linked(
+    context: Context, node: Node, kind: str, parent: int, *, most: int, keep: bool = False
+) -> list[Window]:
+    """Windows on what is linked to a node by one type, opened from the window `parent` (0: from
+    none). LIMIT_EXCEEDED where they would lie too deep."""
+    opened: list[Window] = []
+    for link in links_of(context.actor, node):
+        source = _linked(context, link) if link.type == kind else None
+        if source is None or len(opened) >= most:
+            continue
+        demand_depth(context, parent)
+        made = place_window(context, source, Lines(1, total_of(source.text)), keep=keep)
+        if made._state.adding and made.number != parent:
+            made.via, made.parent_number = kind, parent
+        opened.append(made)
+    return opened
+
+
+def _linked(context: Context, link: Seen) -> Source | None:
+    """What a link leads to, where that has a text that a window can show whole."""
+    if link.document_uid and READ_DOCUMENTS in context.actor.permissions:
+        shown = text_of(get_document(context, Ref("document", id=link.document_uid)))
+        is_short = total_of(shown.text) <= LARGE
+        return source_of(shown.revision) if shown.text and is_short else None
+    far = link.node
+    if far is None or not far.text:
+        return None
+    return source_of(far) if may_reach(context.actor, far.tree_id, here=context.tree) else None
+
+
+def demand_depth(context: Context, parent: int) -> None:
+    """LIMIT_EXCEEDED where a window that is opened from the window `parent` (0: from none) would
+    lie deeper than the budget of the turn allows, or than MOST_DEEP."""
+    depth = 1 + depth_in(parents_of(context.workspace, held(context)), parent) if parent else 0
+    turn = turns().filter(uid=context.turn).first() if context.turn else None
+    most = budget_of(turn).depth if turn is not None else MOST_DEEP
+    if depth > most:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"Windows lie at most {most} deep; this one would lie {depth} deep.",
+            hint=f"→ collapse #{parent} closes what was opened from there",
+        )
+
+
 def items_of(window: Window) -> tuple[int, ...]:
     """The items that a line about the window touches."""
     return (window.item_id,) if window.item_id is not None else ()
@@ -276,6 +361,22 @@ def hide_window(context: Context, window: Window) -> None:
 def close_window(context: Context, window: Window) -> None:
     """Closes a window with the step of the line."""
     set_state(context, window, state_of(window).closed())
+
+
+def weighed(context: Context) -> str:
+    """`\n  +312 tokens · windows 1,204 tokens`: what the windows that a line has shown take of what
+    is read, or those that it has only hidden or closed (`-312`), and all visible ones; nothing
+    where it changed none."""
+    if not context.windows:
+        return ""
+    gone = [one for one in context.windows if not one.is_visible]
+    every = contents_of(context.actor, context.workspace, [*held(context), *gone])
+    sizes = [(one.window, one.tokens) for one in every]
+    fresh = [size for one, size in sizes if one in context.windows and one.is_visible]
+    left = [size for one, size in sizes if one in gone]
+    changed = sum(fresh) if fresh else -sum(left)
+    now = sum(size for one, size in sizes if one.is_visible)
+    return f"\n  {changed:+,} tokens · windows {now:,} tokens"
 
 
 # -- what a turn does to them

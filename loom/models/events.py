@@ -79,6 +79,8 @@ class Step(PublicIdentity):
     undoes = models.ForeignKey("self", models.PROTECT, null=True, related_name="undone_by")
     redone = models.BooleanField(default=False)
     is_undone = models.BooleanField(default=False)
+    # What a line of a turn repeats: exact, structural or semantic; None: nothing.
+    loop = models.CharField(max_length=10, null=True)
     at = models.DateTimeField()
 
     class Meta:

@@ -76,12 +76,12 @@ class Mention(models.Model):
 
 
 class Saved(PublicIdentity):
-    """What somebody keeps by a name: a search, or a preset of samplers. Of one person; or, where
-    `participant` is None, of all members of the grove."""
+    """What somebody keeps by a name: a search, a preset of samplers, or an arrangement of windows.
+    Of one person; or, where `participant` is None, of all members of the grove."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="saved")
     participant = models.ForeignKey(Participant, models.CASCADE, null=True, related_name="saved")
-    kind = models.CharField(max_length=8)  # search or preset
+    kind = models.CharField(max_length=8)  # search, preset or windows
     name = models.CharField(max_length=100)
     body = models.JSONField(default=dict)
     at = models.DateTimeField()

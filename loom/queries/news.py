@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from loom import access
 from loom.access import Actor
 from loom.grammar.lines import excerpt
-from loom.models import Event, Mention, Participant, Stream, Tree, User, Workspace
+from loom.models import Event, Mention, Participant, Step, Stream, Tree, Turn, User, Workspace
 from loom.queries.lookup import withheld, withheld_from_models
 from loom.queries.node_rows import NodeRow, fetch, rows_of
 from loom.rules.framing import plain
@@ -94,6 +94,7 @@ def _count(parts: list[str]) -> str:
 
 
 NOTIFIED = 10  # lines; the last ones
+EVICTED = "lines in windows"  # ends the reason for which windows were hidden
 WORDS = 8  # of a text
 
 
@@ -101,8 +102,26 @@ def notifications_of(
     actor: Actor, workspace: Workspace, *, asked: int | None = None
 ) -> tuple[str, ...]:
     """What others wrote in the tree since the participant of the workspace has seen it: an agent
-    until the end of its last turn there, a person until they looked. Without the node `asked`,
-    the request of a turn. At most six queries."""
+    until the end of its last turn there, a person until they looked; and which windows were hidden
+    for lack of room. Without the node `asked`, the request of a turn. At most eight queries."""
+    return (*_written(actor, workspace, asked), *_evicted(workspace))[-NOTIFIED:]
+
+
+def _evicted(workspace: Workspace) -> tuple[str, ...]:
+    """Which windows were hidden because others needed their room, since the last turn or visit."""
+    since = workspace.seen_at
+    if workspace.participant.kind == "model":
+        turns = Turn.objects.filter(participant=workspace.participant_id, tree=workspace.tree_id)
+        since = turns.aggregate(last=Max("ended_at"))["last"]
+    rows = Step.objects.filter(workspace=workspace.pk, because__endswith=EVICTED, turn_place="")
+    rows = rows.filter(at__gt=since) if since is not None else rows
+    found = rows.order_by("-seq").values_list("canonical", "because")[:NOTIFIED]
+    lines = [f"✓ hidden {said.removeprefix('→ hide ')}: {because}" for said, because in found]
+    return tuple(reversed(lines))
+
+
+def _written(actor: Actor, workspace: Workspace, asked: int | None) -> tuple[str, ...]:
+    """What others wrote, a line each."""
     participant = workspace.participant
     is_agent = participant.kind == "model"
     seen = workspace.checkpoint if is_agent else workspace.seen_seq

@@ -4,7 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from loom.access import Actor
+from django.db.models import F
+
+from loom.access import Actor, may_reach
+from loom.grammar.lines import excerpt
 from loom.models import Node, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import selected_versions
@@ -15,13 +18,22 @@ from loom.rules.identity import place_of
 OUTLINE_DEPTH = 2  # levels shown before anything was said
 SIBLINGS = 12  # of a position that an outline is unfolded to
 ANCESTORS = 4  # above it; of more the nearest ones, and how many are left out
+LINES = 30  # of an outline before anything is expanded
+HITS = 5  # of a search, to which it is unfolded
+MOST_EXPANDED = 40  # nodes of one workspace; of more the last ones
+CHILDREN = 30  # of an expanded node that are shown
+WORDS = 8  # of a node
+NOTHING: dict[str, Any] = {
+    **{"expanded": [], "collapsed": [], "found": []},
+    **{"query": "", "hits": [], "scores": {}},
+}
 
 
 def outline_of(workspace: Workspace) -> dict[str, Any]:
-    """The state of the outline: folded to `depth`, except for what was `expanded`; the last `query`
-    of find and the local ids of its `hits`, with their `scores`."""
-    nothing = {"expanded": [], "query": "", "hits": [], "scores": {}}
-    return {"depth": OUTLINE_DEPTH, **nothing, **workspace.outline}
+    """The state of the outline: folded to `depth`, except for what was `expanded` or `collapsed`;
+    the last `query` of find and the local ids of its `hits`, with their `scores`; and what was
+    `found` before, to which it stays unfolded."""
+    return {"depth": OUTLINE_DEPTH, **NOTHING, **workspace.outline}
 
 
 MAX_ROWS = 1000
@@ -136,9 +148,7 @@ def unfolded(
         return lines
     place = at[path[deepest].slot_id]
     opened = lines[place]
-    end = place + 1
-    while end < len(lines) and lines[end].level > opened.level:
-        end += 1
+    end = _end_of(lines, place)
     added = _chain(missing[:-1], opened.level + 1)
     end_rows = [missing[-1]] if alone else _siblings(missing[-1], path[-2].slot_id, workspace)
     beside = [row for row in end_rows if row.slot_id not in at]
@@ -178,3 +188,131 @@ def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[Nod
     found = selected_versions(near, workspace)
     rows = rows_of([key for key, _ in found.values()])
     return sorted([*rows, here], key=lambda row: slots.index(row.slot_id))
+
+
+# The outline as a workspace has left it.
+
+
+def outline_text(actor: Actor, workspace: Workspace, state: dict[str, Any] | None = None) -> str:
+    """The outline of a workspace, or as another `state` would leave it, with the first words of its
+    nodes: what it takes of what is read."""
+    at, tree = workspace.position, workspace.tree
+    if not may_reach(actor, at.tree_id, here=tree):
+        at = lookup.root_of(tree)
+    at = lookup.visible_at_or_above(at, workspace)
+    path = lookup.path_of(actor, at.tree, workspace, at)
+    lines = outline_left(actor, at.tree, workspace, path, state)
+    said = drawn(lines, at.slot_id, lambda row: excerpt(row.more.summary or row.text, WORDS))
+    return "\n".join(said)
+
+
+def outline_left(
+    actor: Actor,
+    tree: Tree,
+    workspace: Workspace,
+    path: Sequence[NodeRow],
+    state: dict[str, Any] | None = None,
+    *,
+    limit: int = LINES,
+) -> list[Line]:
+    """The outline of a tree as far as a workspace unfolds it: to its depth, down to the end of
+    `path` with its siblings, to the best hits of its searches, and what it has expanded; without
+    what is below a node that it has collapsed."""
+    state = {**outline_of(workspace), **(state or {})}
+    root = lookup.root_of(tree)
+    lines = outline(actor, tree, workspace, root, depth=state["depth"], limit=limit).lines
+    lines = unfolded(lines, path, workspace)
+    for hit in dict.fromkeys([*state["found"], *state["hits"][:HITS]]):
+        lines = _with_way(actor, tree, workspace, lines, hit)
+    opened, closed = set(state["expanded"]), set(state["collapsed"])
+    rows = tree.nodes.filter(local_id__in=opened | closed, kind="text").order_by("depth", "id")
+    named = list(rows.values_list("local_id", "slot_id"))
+    for name, slot in named:
+        if all(line.row.slot_id != slot for line in lines):
+            lines = _with_way(actor, tree, workspace, lines, name)
+    lines = _with_children(lines, [slot for name, slot in named if name in opened], workspace)
+    return _without(lines, {slot for name, slot in named if name in closed})
+
+
+def _with_way(
+    actor: Actor, tree: Tree, workspace: Workspace, lines: list[Line], local_id: str
+) -> list[Line]:
+    """The lines, with the way to a node that has none."""
+    if any(line.row.local_id == local_id and not line.left_out for line in lines):
+        return lines
+    node = lookup.find_node(tree, local_id)
+    if node is None or node.kind != "text":
+        return lines
+    way = lookup.path_of(actor, tree, workspace, node)
+    return unfolded(lines, way, workspace, alone=True)
+
+
+def _with_children(lines: list[Line], slots: list[int], workspace: Workspace) -> list[Line]:
+    """The lines, with the continuations of these slots, at most CHILDREN of each; parents come
+    before what is below them. Four queries, however many slots."""
+    if not slots:
+        return lines
+    nodes = Node.objects.filter(parent_slot__in=slots, kind="text", slot_id=F("id"), pruned=False)
+    below: dict[int, list[int]] = defaultdict(list)
+    found = nodes.order_by().values_list("id", "parent_slot_id", "place")
+    for slot, above, _ in sorted(found, key=lambda row: place_of(row[0], row[2])):
+        if len(below[above]) < CHILDREN:
+            below[above].append(slot)
+    every = [slot for some in below.values() for slot in some]
+    rows = {row.slot_id: row for row in rows_of([k for k, _ in _selected(every, workspace)])}
+    counts = counted_below(every)
+    for slot in slots:
+        lines = _opened(lines, slot, [rows[one] for one in below[slot]], counts)
+    return lines
+
+
+def _selected(slots: Sequence[int], workspace: Workspace) -> list[tuple[int, str]]:
+    return list(selected_versions(slots, workspace).values()) if slots else []
+
+
+def _opened(
+    lines: list[Line], slot: int, rows: Sequence[NodeRow], counts: dict[tuple[int, str], int]
+) -> list[Line]:
+    """The lines, with one for each of these rows below the line of a slot; those that have one
+    keep what is below them."""
+    place = next((at for at, one in enumerate(lines) if one.row.slot_id == slot), None)
+    if place is None or not rows or lines[place].left_out:
+        return lines
+    line, end = lines[place], _end_of(lines, place)
+    blocks: dict[int, list[Line]] = {}
+    for one in lines[place + 1 : end]:
+        if one.level == line.level + 1:
+            blocks[one.row.slot_id] = []
+        blocks[next(reversed(blocks))].append(one)
+    for row in rows:
+        texts = counts.get((row.slot_id, "text"), 0)
+        notes = counts.get((row.slot_id, "annotation"), 0)
+        fresh = Line(row, line.level + 1, texts, notes, 0, False)
+        blocks.setdefault(row.slot_id, [fresh])
+    order = [row.slot_id for row in rows]
+    order += [slot for slot in blocks if slot not in order]
+    made = [line._replace(shown=min(len(order), line.children))]
+    for key in order:
+        first, *rest = blocks[key]
+        made += [first._replace(is_last=key == order[-1]), *rest]
+    return [*lines[:place], *made, *lines[end:]]
+
+
+def _end_of(lines: Sequence[Line], place: int) -> int:
+    """The place after what is below a line."""
+    end = place + 1
+    while end < len(lines) and lines[end].level > lines[place].level:
+        end += 1
+    return end
+
+
+def _without(lines: list[Line], slots: set[int]) -> list[Line]:
+    """The lines, without what is below these slots."""
+    made: list[Line] = []
+    place = 0
+    while place < len(lines):
+        line = lines[place]
+        is_folded = line.row.slot_id in slots and not line.left_out
+        made.append(line._replace(shown=0) if is_folded else line)
+        place = _end_of(lines, place) if is_folded else place + 1
+    return made

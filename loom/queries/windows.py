@@ -1,6 +1,6 @@
 """Windows of a workspace: their rows, what they are called, and the versions of texts they show."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +122,32 @@ def settings_of(workspace: Workspace) -> dict[str, Any]:
     of_grove = workspace.tree.grove.settings
     own = {name: of_grove.get(name, value) for name, value in SETTINGS.items()}
     return {**own, "truncation": workspace.tree.truncation, **workspace.settings}
+
+
+def parents_of(workspace: Workspace, also: Iterable[Window] = ()) -> dict[int, int]:
+    """From which window each one that is not closed was opened, by their numbers; `also` some that
+    are not stored yet."""
+    rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, parent_number__gt=0)
+    return {
+        **dict(rows.values_list("number", "parent_number")),
+        **{one.number: one.parent_number for one in also if one.parent_number},
+    }
+
+
+def depth_in(parents: Mapping[int, int], number: int) -> int:
+    """How deep a window lies: 0 where it was not opened from another one."""
+    seen = {number}
+    while (number := parents.get(number, 0)) and number not in seen:
+        seen.add(number)
+    return len(seen) - 1
+
+
+def deepest_in(workspace: Workspace) -> int:
+    """How deep the visible windows lie at most. One query where none was opened from another."""
+    parents = parents_of(workspace)
+    if not parents:
+        return 0
+    return max((depth_in(parents, one.number) for one in visible(workspace)), default=0)
 
 
 # -- what a window is called

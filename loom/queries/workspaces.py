@@ -23,16 +23,17 @@ from loom.models import (
     VersionChoice,
     Workspace,
 )
-from loom.queries import lookup
-from loom.queries.augments import augments_body
+from loom.queries import lookup, tasks
+from loom.queries.augments import augments_body, loaded_in
 from loom.queries.news import notifications_of
-from loom.queries.outline import outline_of
+from loom.queries.outline import outline_of, outline_text
 from loom.queries.tasks import tasks_of
 from loom.queries.trees import position_of
-from loom.queries.window_contents import windows_of
-from loom.queries.windows import settings_of
+from loom.queries.window_contents import contents_of, windows_of
+from loom.queries.windows import deepest_in, settings_of, visible
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
+from loom.rules.framing import count
 from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.identity import instant
 
@@ -72,7 +73,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "position": position_of(workspace.tree, workspace),
         "versions": versions_of(workspace),
         "revision": workspace.revision,
-        "status": status_of(workspace),
+        "status": status_of(actor, workspace),
         "windows": windows_of(actor, workspace),
         "tasks": tasks_of(workspace),
         "augments": augments_body(workspace),
@@ -83,9 +84,28 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     }
 
 
-def status_of(workspace: Workspace) -> dict[str, int]:
-    """The last step seen, and how many there are."""
-    return {"checkpoint": workspace.checkpoint, "steps": workspace.steps_made}
+def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
+    """The last step seen, how many there are, and how many tokens the view takes, as far as the
+    actor may see it: in all and by section; the turn that goes on, and what it has used."""
+    windows = contents_of(actor, workspace, visible(workspace))
+    todos = [line for task in tasks.current(workspace) for line in tasks.lines_of(task)]
+    sections = {
+        "AUGMENTS": sum(count(one.text) for one in loaded_in(workspace).texts),
+        "OUTLINE": count(outline_text(actor, workspace)),
+        "WINDOWS": sum(one.tokens for one in windows),
+        "TODOS": count("\n".join(todos)),
+    }
+    turn = turns().filter(
+        participant=workspace.participant_id, tree=workspace.tree_id, ended_at__isnull=True
+    )
+    now = turn.last()
+    seen = {
+        "checkpoint": workspace.checkpoint,
+        "steps": workspace.steps_made,
+        "turn": now.uid if now else None,
+        "budget": budgets.shown(budget_of(now), spent_of(now, timezone.now())) if now else "",
+    }
+    return {**seen, "tokens": sum(sections.values()), "sections": sections}
 
 
 def versions_of(workspace: Workspace) -> dict[str, str]:
@@ -198,8 +218,10 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
         .aggregate(steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True))
     )
     end = turn.ended_at or now
+    view = Workspace.objects.filter(participant=turn.participant_id, tree=turn.tree_id).first()
     return Spent(
         steps=used["steps"],
+        depth=deepest_in(view) if view is not None else 0,
         items=used["items"],
         rounds=len(turn.rounds),
         milliseconds=int((end - turn.created_at).total_seconds() * 1000),

@@ -1,4 +1,5 @@
-"""Escaping of text that a model reads inside a frame: nothing in it may pass for ours. PURE.
+"""Text that a model reads inside a frame: escaped, so that nothing in it may pass for ours, and
+counted. PURE.
 
 A request is made of frames (`---NAME` … `---NAME_END`) and of headers (`[a7x2] Ada (human) ·
 2026-11-21 02:07Z`), each alone at the start of a line. Text of people, models and files may
@@ -8,6 +9,8 @@ hold lines of both shapes, also behind characters that nobody sees. See docs/mod
 import re
 import unicodedata
 from functools import lru_cache
+
+from loom.rules.images import SIGN, TOKENS, hashes_in
 
 # Whatever a model may take for the start of a line.
 _START = "(?:^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"
@@ -59,3 +62,9 @@ def frames_escaped(text: str) -> str:
 def plain(text: str) -> str:
     """A name or title on one line."""
     return " ".join(text.split())
+
+
+def count(text: str) -> int:
+    """About how many tokens a text has, for most models: a quarter of its characters, and of
+    each image what one has at most."""
+    return -(-len(text) // 4) + (TOKENS * len(hashes_in(text)) if SIGN in text else 0)

@@ -17,6 +17,7 @@ MOST_VISIBLE = 40  # windows of one workspace
 MOST_STASHED = 200
 MOST_PAD = 10  # lines around a window that it does not own
 MOST_WITH = 10  # linked items that are opened along
+MOST_DEEP = 10  # windows that were opened from each other, but for the budget of a turn
 MOST_NODES = 200  # of a branch or range, the last ones
 WARNED = 350  # lines of all windows; STATUS warns from one more on
 MOST_COMPARED = 1_000_000  # lines of two texts that differ, each with each
@@ -29,6 +30,12 @@ TRUNCATIONS = ("truncateMiddle", "rollingWindow", "stopAtLimit")
 # windows in the order in which they are listed, before all others.
 OF_WORKSPACE = (*SETTINGS, "truncation", "order")
 MOST_ORDERED = 500
+_NAMED = re.compile(
+    r'doc:"[^"\n]+"(?: (?:§"[^"\n]+"|§[\w-]+|lines:\d+-\d+|part:\d+))?'
+    r'|tree:"[^"\n]+" node:[a-z0-9]{4,8}\b|\[([a-z0-9]{4,8})\]',
+    re.IGNORECASE,
+)
+MOST_NAMED = 5  # refs of a request that are opened or listed
 _NUMBER = re.compile(r"(?<![\w#&])#([1-9][0-9]{0,8})(?![\w-])")
 
 
@@ -212,3 +219,10 @@ def _wrong(said: str, hint: str) -> CommandError:
 def mentioned(text: str) -> set[int]:
     """The numbers of windows that a text mentions: `#14`, but not `#1st` or `a#1`."""
     return {int(found) for found in _NUMBER.findall(text)}
+
+
+def refs_named(text: str) -> list[str]:
+    """The refs that a text names as such, in order: `[a7x2]` (without its brackets) and
+    `doc:"notes" §motive`, at most MOST_NAMED."""
+    found = (one[1].lower() if one[1] else one[0] for one in _NAMED.finditer(text))
+    return list(dict.fromkeys(found))[:MOST_NAMED]

@@ -1,5 +1,6 @@
 """Saying lines in tests, and drawing trees in one line."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from loom.commands.execute import Answer, Request, execute_line
 from loom.models import Grove, Tree, User
 
 Say = Callable[..., Answer]
+TOKENS = re.compile(r"  [+-][\d,]+ tokens · (windows|outline|augments) [\d,]+ tokens")
 
 
 @pytest.fixture
@@ -21,6 +23,11 @@ def say(actor: Actor, tree: Tree) -> Say:
         return execute_line(who, into or tree, Request(line, **sent))
 
     return one
+
+
+def untold(reply: str) -> str:
+    """A reply without the line that says how many tokens it changed."""
+    return "\n".join(line for line in reply.split("\n") if not TOKENS.fullmatch(line))
 
 
 @pytest.fixture

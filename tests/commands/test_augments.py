@@ -15,6 +15,7 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Document, Tree, User
 from loom.queries.augments import Augment, circle_of, in_order
 from loom.rules.errors import CommandError
+from tests.commands.conftest import untold
 from tests.two_groves import SECRET, TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +24,7 @@ Say = Callable[[str], str]
 
 @pytest.fixture
 def say(actor: Actor, tree: Tree) -> Say:
-    return lambda line: execute_line(actor, tree, Request(line)).reply
+    return lambda line: untold(execute_line(actor, tree, Request(line)).reply)
 
 
 def refusal(say: Say, line: str) -> CommandError:

@@ -11,6 +11,7 @@ from loom.commands import groves, node_writer
 from loom.commands.execute import Request, execute_line
 from loom.models import Grove, Node, Step, Tree, User, Window
 from loom.rules.errors import CommandError
+from tests.commands.conftest import untold
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "\n".join(f"line {n}" for n in range(1, 21))
@@ -25,7 +26,7 @@ class View:
 
     def say(self, line: str) -> str:
         """The reply to a line."""
-        return execute_line(self.actor, self.tree, Request(line)).reply
+        return untold(execute_line(self.actor, self.tree, Request(line)).reply)
 
     def add(self, line: str) -> str:
         """The local id of what a line makes."""

@@ -14,6 +14,7 @@ from loom.commands.groves import change_grove
 from loom.commands.trees import erase_rows
 from loom.models import Event, Node, Tree, User, Window
 from loom.rules.errors import CommandError
+from tests.commands.conftest import untold
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "\n".join(f"line {n}" for n in range(1, 21))
@@ -22,7 +23,7 @@ Say = Callable[[str], str]
 
 @pytest.fixture
 def say(actor: Actor, tree: Tree) -> Say:
-    return lambda line: execute_line(actor, tree, Request(line)).reply
+    return lambda line: untold(execute_line(actor, tree, Request(line)).reply)
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ DELETE groves/{grove}/tags             200 403 403 404 401  {"tag": "kept"}
 GET    groves/{grove}/saved?kind=search 200 200 200 404 401
 POST   groves/{grove}/saved 201 201 201 404 401 {"kind":"search","name":"a","body":{"q":"a"}}
 DELETE groves/{grove}/saved            404 404 404 404 401  {"id": "none"}
+PATCH  groves/{grove}/saved            404 404 404 404 401  {"id": "none", "name": "x"}
 GET    groves/{grove}/members          200 200 200 404 401
 POST   groves/{grove}/members          201 403 403 404 401  {"user": "outsider", "role": "reader"}
 PATCH  groves/{grove}/members          200 403 403 404 401  {"user": "reader", "role": "writer"}
@@ -118,6 +119,8 @@ GET    documents/{document}            200 200 200 404 401
 PATCH  documents/{document}            200 200 403 404 401  {"title": "Other"}
 POST   documents/{document}/write      200 200 403 404 401  {"append": "more"}
 POST   documents/{document}/restore    200 200 403 404 401  {"revision": 1}
+GET    documents/{document}/summary    200 200 200 404 401
+POST   documents/{document}/summary    503 503 403 404 401
 GET    documents/{document}/export     200 200 200 404 401
 GET    documents/{document}/revisions  200 200 200 404 401
 GET    documents/{document}/revisions/{revision} 200 200 200 404 401
@@ -184,6 +187,9 @@ LINES = {
     "tree": ["tree"],
     "find": ['find "opening"'],
     "switch": ["switch to {node}"],
+    "expand": ["expand related of {node}", "expand root"],
+    "collapse": ["collapse {node}"],
+    "back": ["back"],
     "continue": ["continue from {node}"],
     "respond": ['respond {node} "more"'],
     "edit": ['edit {node} "else"', 'edit {node} replace:"opening" with:"end"'],

@@ -20,7 +20,7 @@ from tests.interfaces.world import counted, open_windows, person, world  # noqa:
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
 World = dict[str, str]
-OUTSIDE_A_TURN = ("budget extend steps:5",)
+OUTSIDE_A_TURN = ("budget extend steps:5", "back")
 CODES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
 commands.load()
 

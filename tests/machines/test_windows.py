@@ -13,6 +13,7 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Node, Window
 from loom.queries.window_contents import contents_of
 from loom.rules.errors import CommandError
+from tests.commands.conftest import untold
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINES = 12
@@ -40,7 +41,7 @@ class Windows(RuleBasedStateMachine):
     def say(self, line: str, turn: str = "") -> str:
         """The reply, or the code of the refusal."""
         try:
-            return execute_line(self.actor, self.tree, Request(line, turn=turn)).reply
+            return untold(execute_line(self.actor, self.tree, Request(line, turn=turn)).reply)
         except CommandError as refused:
             return refused.code
 

@@ -1,0 +1,180 @@
+"""The workspace of an agent: what opens, closes and unfolds is in the next request, counted."""
+
+from collections.abc import Callable
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.commands import node_writer, step_records
+from loom.commands.execute import Request, execute_line
+from loom.models import Participant, Tree, User, Window
+from tests.agents.acting import asked, outcomes, went
+from tests.agents.test_windows import Talk
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOTES = "\n".join(["# Motive", "She left.", "# Place", "A lamp stood there.", "It was late."])
+
+
+@pytest.fixture
+def talk(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> Talk:
+    return Talk(actor, tree, agent, provider, opening)
+
+
+@pytest.fixture
+def notes(actor: Actor, tree: Tree) -> str:
+    """A document of two sections."""
+    execute_line(actor, tree, Request(f'write doc:"notes" new\n{NOTES}\n←'))
+    return 'doc:"notes"'
+
+
+def section(text: str, name: str) -> str:
+    """The body of a section of a message; "" where it has none."""
+    return text.partition(f"---{name}\n")[2].partition(f"\n---{name}_END")[0]
+
+
+def test_what_is_expanded_is_in_the_outline_of_the_next_round_and_after_it(
+    talk: Talk, actor: Actor
+) -> None:
+    ids = [talk.node]
+    for word in ("one", "two", "three"):
+        line = f'respond {ids[-1]} "{word}"'
+        ids.append(execute_line(actor, talk.tree, Request(line)).body["refs"][0])
+    talk.turn(f"→ expand {ids[2]}\n", "Seen.")
+    assert f"✓ ▼ [{ids[2]}] → 1 continuation" in section(talk.sent(), "RESULTS")
+    assert f'· [{ids[3]}] "three"' in section(talk.sent(), "OUTLINE")
+    assert f"[{ids[3]}]" not in section(talk.sent(-2), "OUTLINE")
+    talk.turn(f"→ collapse {ids[2]}\n", "Gone.")
+    assert f'· [{ids[3]}] "three"' in section(talk.sent(-2), "OUTLINE")
+    assert f'+ [{ids[2]}] "two" [1+]' in section(talk.sent(), "OUTLINE")
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "sign"),
+    [
+        ("memory", 'open doc:"notes" §motive keep', 1),
+        ('open doc:"notes" §motive keep', "hide all", -1),
+        ('open doc:"notes" §motive keep', "close all", -1),
+        ("memory", "augment load a/x", 1),
+        ("augment load a/x", "augment unload a/x", -1),
+        ("tree reset depth:0", "expand root", 1),
+        ("memory", "collapse root", -1),
+    ],
+)
+def test_each_change_of_attention_says_what_it_costs_and_status_follows(
+    talk: Talk,
+    notes: str,
+    owner: User,
+    api: Callable[..., APIClient],
+    before: str,
+    line: str,
+    sign: int,
+) -> None:
+    execute_line(talk.actor, talk.tree, Request('augment store a/x "Look for lamps."'))
+    execute_line(talk.actor, talk.tree, Request(f'respond {talk.node} "Once more."'))
+    url = f"/api/workspaces/{node_writer.workspace_of(talk.agent, talk.tree).uid}"
+
+    def say(text: str) -> str:
+        answer = api(owner).post(f"{url}/commands", {"line": text}, format="json")
+        assert answer.status_code == 200, answer.content
+        return str(answer.json()["reply"])
+
+    say(before)
+    was = api(owner).get(f"{url}/status").json()["tokens"]
+    said = say(line)
+    now = api(owner).get(f"{url}/status").json()
+    assert now["tokens"] == sum(now["sections"].values())
+    assert (now["tokens"] - was) * sign > 0
+    assert f"\n  {now['tokens'] - was:+,} tokens · " in said
+    if line.startswith("hide"):
+        assert f"\n  {was - now['tokens']:+,} tokens · " in say("show #1")
+        assert api(owner).get(f"{url}/status").json()["tokens"] == was
+
+
+def asks(talk: Talk, words: str) -> str:
+    """The request of a turn that was asked with these words."""
+    talk.provider._queue.clear()
+    talk.provider.script(says("Yes."))
+    went(asked(talk.actor, talk.tree, talk.agent, node=talk.node, input=words))
+    return talk.sent()
+
+
+def test_what_a_request_names_is_listed_and_opened_only_where_that_is_set(
+    talk: Talk, notes: str, actor: Actor
+) -> None:
+    words = f"Compare {notes} §place with [{talk.node}] and [zz99]."
+    off = asks(talk, words)
+    assert f"· names {notes} §place, {talk.node}, zz99" in section(off, "STATUS")
+    assert "---WINDOW " not in off
+    view = node_writer.workspace_of(talk.agent, talk.tree)
+    step_records.set_settings(actor, view, {"auto_open": True})
+    on = asks(talk, words)
+    assert "A lamp stood there." in section(on, "WINDOWS")
+    assert "She left." not in section(on, "WINDOWS")
+    assert f"[{talk.node}] · lines 1-1" in section(on, "WINDOWS")
+    rows = Window.objects.filter(is_closed=False)
+    assert {(one.is_kept, one.is_visible) for one in rows} == {(False, False)}
+    step_records.set_settings(actor, view, {"window_lines_max": 1})
+    assert section(asks(talk, words), "WINDOWS").count("---WINDOW #") == 1
+
+
+def test_windows_that_were_hidden_for_lack_of_room_are_named_until_the_turn_ends(
+    talk: Talk, notes: str, actor: Actor
+) -> None:
+    view = node_writer.workspace_of(talk.agent, talk.tree)
+    step_records.set_settings(actor, view, {"window_lines_max": 3, "evict": "lru"})
+    talk.turn(f"→ open {notes} §motive keep\n", f"→ open {notes} §place keep\n", "Seen.")
+    first = Window.objects.order_by("number").first()
+    assert first is not None and not first.is_visible
+    said = f"✓ hidden #{first.number}: more than 3 lines in windows"
+    assert said in section(talk.sent(), "NOTIFICATIONS")
+    talk.turn("Yes.")
+    assert said not in talk.sent()
+
+
+def test_hits_in_documents_are_opened_too(talk: Talk, notes: str) -> None:
+    talk.turn('→ find "lamp" open context:0\n', "Found.")
+    windows = section(talk.sent(), "WINDOWS")
+    assert '● 1.00 "lamp"' in windows and "4  A lamp stood there." in windows
+    talk.turn("→ close all\n\nDone.")
+    talk.turn(f'→ find "e" in:{notes} open max:2 context:0\n', "Found.")
+    windows = section(talk.sent(), "WINDOWS")
+    assert "1  # Motive" in windows and "2  She left." in windows and "4  A lamp" not in windows
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [("view augment:a/x", 'doc:"a/x"'), ("bookmark focus", "expand TYPE of focus")],
+)
+def test_a_ref_that_names_no_node_says_what_does(talk: Talk, line: str, hint: str) -> None:
+    turn = talk.turn(f"→ {line}\n", "Yes.")
+    assert outcomes(turn)[0][1] == "INVALID_SYNTAX"
+    assert "not supported" not in talk.sent() and hint in section(talk.sent(), "RESULTS")
+
+
+def test_steps_say_what_they_repeat(talk: Talk, owner: User, api: Callable[..., APIClient]) -> None:
+    look = f"→ view {talk.node}\n"
+    talk.provider.script(*(says(look) for _ in range(3)), says("Done."))
+    turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
+    steps = api(owner).get(f"/api/steps?turn={turn.uid}").json()["results"]
+    found = [(one["outcome"], one["loop_status"]) for one in steps]
+    assert found == [("ok", "ok"), ("ok", "exact"), ("LOOP", "exact")]
+
+
+def test_lines_of_rounds_that_say_the_same_are_part_of_a_loop(
+    talk: Talk, actor: Actor, owner: User, api: Callable[..., APIClient]
+) -> None:
+    words = "I look once more at what Marie wrote to her father about the lamp."
+    ids = [talk.node]
+    for word in ("one", "two"):
+        line = f'respond {talk.node} "{word}"'
+        ids.append(execute_line(actor, talk.tree, Request(line)).body["refs"][0])
+    talk.provider.script(*(says(f"{words}\n→ view {one}\n") for one in ids), says("Done."))
+    turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
+    assert turn.status == "halted"
+    steps = api(owner).get(f"/api/steps?turn={turn.uid}").json()["results"]
+    assert [one["loop_status"] for one in steps] == ["ok", "semantic", "semantic"]
