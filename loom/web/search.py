@@ -82,16 +82,16 @@ def around(hit: Hit) -> str:
 @require_GET
 @person
 def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{id: first words}` of the nodes `?ids=a,b`, at most 100; `by` has who wrote most of
-    those that were edited or split, as `{id: participant}`."""
+    """`{id: summary, else first words}` of the nodes `?ids=a,b`, at most 100; `by` has who wrote
+    most of those that were edited or split, as `{id: participant}`."""
     _, tree = access.get_tree(request.user, uid)
     ids = [
         one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)
     ]
     found = Node.objects.filter(tree=tree, local_id__in=ids)
     words: dict[str, Any] = {
-        local_id: beginning(text, EXCERPT)
-        for local_id, text in found.values_list("local_id", "text")
+        local_id: beginning(summary or text, EXCERPT)
+        for local_id, text, summary in found.values_list("local_id", "text", "summary")
     }
     edited = rows_of(list(found.filter(edited_from__isnull=False).values_list("id", flat=True)))
     pieces = pieces_of(edited) if edited else {}
