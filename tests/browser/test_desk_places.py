@@ -1,6 +1,7 @@
 """Where things are on the writer's desk: at the passage, at the caret, at the position."""
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
@@ -165,3 +166,94 @@ def test_the_pane_of_the_node_follows_the_position(heddle: Heddle, visit: Open) 
     page.locator("main").press("g")
     expect(page.locator(".card.coming").first).to_be_visible()
     heddle.provider.release()
+
+
+def test_what_was_done_is_said_in_plain_words_and_the_exact_line_is_one_click_away(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Plain words", "One day.", "What follows.")
+    page = live(visit(f"/trees/{tree}"))
+    first = page.locator("article.node").first
+    old = first.get_attribute("data-id")
+    first.get_by_role("button", name="Edit").click()
+    form = page.get_by_role("form", name=re.compile("Text of"))
+    form.get_by_role("combobox").select_option("version")
+    form.get_by_role("textbox").fill("One fine day.")
+    form.get_by_role("button", name="Save").click()
+    said = page.locator("loom-toast")
+    expect(said.locator("summary")).to_have_text("Saved as a new version")
+    expect(said.locator("code")).to_be_hidden()
+    said.locator("summary").click()
+    expect(said.locator("code")).to_have_text(re.compile(f"created version .* from .{old}"))
+    page.goto(f"{heddle.url}/trees/{tree}/history")
+    done = page.locator("details.line", has_text="One fine day.").first
+    expect(done.locator("code")).to_be_hidden()
+    expect(done.locator("summary")).not_to_contain_text("→")
+    done.locator("summary").click()
+    expect(done.locator("code")).to_contain_text(f"edit {old}")
+
+
+def test_siblings_have_one_order_in_cards_wheel_outline_and_map(
+    heddle: Heddle, visit: Open
+) -> None:
+    heddle.provider.script(says(" It rained."), says(" It snowed."))
+    tree = heddle.tree("Order", "The start, and the rest.", mode="buffer")
+    page = opened(visit(f"/trees/{tree}"))
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("2")
+    caret(page, len("The start,"))
+    book(page).press("Control+Enter")
+    cards = page.locator(".card[data-id]")
+    expect(cards).to_have_count(3)
+    expect(page.locator(".card.coming")).to_have_count(0)
+    order: list[str] = cards.evaluate_all("all => all.map(one => one.dataset.id)")
+    words = [one.strip() for one in page.locator(".card .card-text").all_inner_texts()]
+    assert words[0] == "and the rest."  # made last, and first in order
+    for number in (2, 3):
+        page.get_by_role("button", name="Next candidate").click()
+        expect(page.locator(".wheel-count")).to_have_text(f"{number} / 3")
+        expect(page.locator(".card.picked")).to_have_attribute("data-id", order[number - 1])
+    page.wait_for_function("() => document.querySelector('loom-map[data-ready]')")
+    across = page.evaluate(
+        """ids => { const {scene, page: {store}} = document.querySelector("loom-map");
+            const x = id => scene.layout.x[scene.placeOf(store.slotOf(id))];
+            return ids.toSorted((one, other) => x(one) - x(other)); }""",
+        order,
+    )
+    assert across == order
+    page.get_by_role("tab", name="Outline").click()
+    rows = page.get_by_role("treeitem", level=2)
+    expect(rows).to_have_count(3)
+    for at, words_of in enumerate(words):
+        expect(rows.nth(at)).to_have_attribute("aria-posinset", str(at + 1))
+        expect(rows.nth(at).locator(".excerpt")).to_have_text(words_of)
+
+
+def test_a_tree_opens_where_its_reader_was_and_an_imported_one_at_its_first_text(
+    heddle: Heddle, visit: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "hollow.json"
+    file.write_text(
+        '{"text": "", "children": [{"text": "The lighthouse", "children": ['
+        '{"text": " burned.", "children": []}, {"text": " fell.", "children": []}]},'
+        ' {"text": "The mill", "children": []}]}'
+    )
+    page = visit("/")
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    page.get_by_role("link", name="Open the tree").click()
+    page.wait_for_url(re.compile("/trees/"))
+    opened(page)
+    expect(book(page)).to_contain_text("The lighthouse")
+    page.locator(".card", has_text="fell.").locator("a").first.click()
+    expect(book(page)).to_have_text("The lighthouse fell.")
+    here = page.evaluate("document.querySelector('loom-tree').page.position")
+    address = re.sub(r"\?.*", "", page.url)
+    kept = """async ([tree, here]) => {
+        const told = await (await fetch(`/api/trees/${tree}`)).json();
+        return told.workspace.position === here; }"""
+    page.wait_for_function(kept, arg=[address.rsplit("/", 1)[1], here])
+    page.goto(f"{heddle.url}/")
+    page.get_by_role("link", name="hollow").first.click()
+    opened(page)
+    assert page.url.startswith(address)
+    expect(book(page)).to_have_text("The lighthouse fell.")
+    assert page.evaluate("document.querySelector('loom-tree').page.position") == here

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.conftest import DESK, PHONE, Heddle, Open
 from tests.browser.test_two_people import live
 from tests.providers.scripts import says
 
@@ -76,6 +76,8 @@ def test_the_composer_is_one_row_with_the_rest_behind_one_button(
     heddle: Heddle, visit: Open
 ) -> None:
     tree = heddle.tree("Row", "The rain had stopped.")
+    heddle.provider.script(says(" The gutters sang."), says(" A door closed."))
+    heddle.line(tree, 'continue n:2 using agent:"Muse"')
     for size in (PHONE, {"width": 720, "height": 450}, {"width": 1180, "height": 820}):
         page = live(visit(f"/trees/{tree}", size=size))
         page.locator("[data-agents] summary").click()
@@ -92,11 +94,26 @@ def test_the_composer_is_one_row_with_the_rest_behind_one_button(
         assert max(top for top, _ in tops) - min(top for top, _ in tops) < 4
         assert max(right for _, right in tops) <= size["width"]
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        offered = page.get_by_role("button", name="Here before: Muse ×2").bounding_box()
+        assert offered and offered["x"] + offered["width"] <= size["width"]
         expect(page.get_by_label("temperature")).to_be_hidden()
         page.get_by_role("button", name="More options").click()
         expect(page.get_by_label("temperature")).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.get_by_label("temperature")).to_be_hidden()
+
+
+def test_fields_and_buttons_of_a_row_have_one_height(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("One height", "The rain had stopped.")
+    for size in (DESK, PHONE):
+        page = live(visit(f"/trees/{tree}", size=size))
+        heights = page.locator(".composer-row").evaluate(
+            """row => [...row.querySelectorAll("summary.button, input, button.button")]
+                .filter(one => one.checkVisibility() && !one.closest(".menu-items, [popover]"))
+                .map(one => one.getBoundingClientRect().height)"""
+        )
+        assert len(heights) >= 5
+        assert max(heights) - min(heights) < 1, heights
 
 
 def test_an_invitation_to_a_tree_is_copied_and_leads_there(heddle: Heddle, visit: Open) -> None:

@@ -2,7 +2,7 @@
 // The nodes of the path with their texts. The text of a node never changes: it is asked for once.
 
 import { cut } from "../editor/runs.js";
-import { json } from "../live/api.js";
+import { json, Refused } from "../live/api.js";
 
 /** @typedef {import("../editor/document-state.js").Leaf} Leaf */
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
@@ -51,9 +51,15 @@ export class Leaves {
     });
     for (let at = 0; at < unknown.length; at += AT_ONCE) {
       const before = this.news;
-      const told = await this.ask(`ids=${unknown.slice(at, at + AT_ONCE).join(",")}`);
-      // What has changed meanwhile is asked for again.
-      if (before === this.news) this.take(told);
+      try {
+        const told = await this.ask(`ids=${unknown.slice(at, at + AT_ONCE).join(",")}`);
+        // What has changed meanwhile is asked for again.
+        if (before === this.news) this.take(told);
+      } catch (error) {
+        // The text is shown without marks.
+        if (!(error instanceof Refused)) throw error;
+        return;
+      }
     }
   }
 

@@ -17,6 +17,8 @@ export class LoomOutline extends HTMLElement {
   /** @type {import("../tree/outline.js").Row[]} */
   rows = [];
   active = 0;
+  /** the position to which the way is unfolded */
+  followed = "";
   stale = true;
   wanted = true;
 
@@ -34,7 +36,7 @@ export class LoomOutline extends HTMLElement {
     this.size.observe(pane);
     this.page.addEventListener("store", () => this.follow(), { signal });
     this.page.addEventListener("moved", () => this.follow(), { signal });
-    this.page.addEventListener("changed", () => this.rebuildSoon(), { signal });
+    this.page.addEventListener("changed", () => (this.followed === this.page?.position ? this.rebuildSoon() : this.follow()), { signal });
     this.page.filter.addEventListener("filter", () => this.filtered(), { signal });
     this.page.marks.addEventListener("marks", () => this.page?.filter.isOn && this.rebuildSoon(), { signal });
     this.page.excerpts.addEventListener("excerpts", () => this.paint(), { signal });
@@ -56,6 +58,8 @@ export class LoomOutline extends HTMLElement {
   follow() {
     const store = this.page?.store;
     if (!store || !this.page) return;
+    // The place of a node that was just made is known only after its event.
+    if (store.slotOf(this.page.position) !== null) this.followed = this.page.position;
     for (const slot of store.pathTo(this.page.position)) this.open.add(slot);
     this.stale = true;
     this.wanted = true;

@@ -8,6 +8,8 @@ export function statusText(verb, reply) {
   if (verb === "edit" || verb === "replace") {
     return reply.startsWith("created branch") ? t("Saved as a new branch") : t("Saved as a new version");
   }
+  // Of a text, accepting it is reading it below the new wording.
+  if (verb === "accept" && reply.includes("marked as read")) return t("Marked as read");
   /** @type {Record<string, string>} */
   const words = {
     annotate: t("Note added"),

@@ -4,6 +4,7 @@ import { statusText } from "./status-text.js";
 
 test("an edit is reported as a version or as a branch", () => {
   assert.equal(statusText("edit", "created version [a7x2] from [b3k9]"), "Saved as a new version");
+  assert.equal(statusText("accept", "[a7x2] marked as read below [b3k9]"), "Marked as read");
   assert.equal(statusText("replace", "created version [a7x2] from [b3k9]"), "Saved as a new version");
   assert.equal(statusText("edit", "created branch [a7x2] from [b3k9]"), "Saved as a new branch");
 });
