@@ -178,3 +178,27 @@ def test_lines_of_rounds_that_say_the_same_are_part_of_a_loop(
     assert turn.status == "halted"
     steps = api(owner).get(f"/api/steps?turn={turn.uid}").json()["results"]
     assert [one["loop_status"] for one in steps] == ["ok", "semantic", "semantic"]
+
+
+def test_a_graph_is_answered_as_data_and_opens_nothing(talk: Talk, actor: Actor) -> None:
+    line = f'respond {talk.node} "A letter."'
+    letter = execute_line(actor, talk.tree, Request(line)).body["refs"][0]
+    link = f"link {letter} to {talk.node} as:supports confidence:0.8"
+    execute_line(actor, talk.tree, Request(link))
+    talk.turn(f"→ graph {talk.node} types:supported_by\n", "Seen.")
+    result = section(talk.sent(), "RESULTS")
+    assert f"[{letter}] ──[supports high 0.80]──→ [{talk.node}]" in result
+    assert "---WINDOW" not in talk.sent()
+
+
+def test_windows_of_a_quick_turn_lie_three_deep(talk: Talk, actor: Actor) -> None:
+    ids = [talk.node]
+    for number in range(4):
+        line = f'respond {ids[-1]} "{number}"'
+        ids.append(execute_line(actor, talk.tree, Request(line)).body["refs"][0])
+        execute_line(actor, talk.tree, Request(f"link {ids[-2]} to {ids[-1]} as:requires"))
+    lines = "\n".join(f"→ open {one} with:requires" for one in ids[:4])
+    talk.provider.script(says(f"{lines}\n"), says("Done."))
+    turn = went(asked(actor, talk.tree, talk.agent, node=talk.node, budget="quick"))
+    assert [code for _, code in outcomes(turn)] == ["ok", "ok", "ok", "LIMIT_EXCEEDED"]
+    assert "depth 3/3" in section(talk.sent(), "STATUS")
