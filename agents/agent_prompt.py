@@ -42,21 +42,19 @@ from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.outline import LINES, outline_left, outline_of
 from loom.queries.trees import size_of
-from loom.queries.workspaces import budget_of, spent_of, turns
+from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
 from loom.rules import budgets, identity
 from loom.rules.errors import CommandError
+from loom.rules.grove_settings import budget_of as budget_in
+from loom.rules.grove_settings import number_of
 from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE, LOOM, in_order
-from loom.rules.provider_kinds import RESERVE
 from loom.rules.windows import refs_named
 
 SAID = 30  # words of a summary there
 WORDS = 8  # of a node there, and of a text in the news
-STOPS = 12  # nodes at the end of the path; those with a mark have a line wherever they are
-ACTIONS = 10
 AGENTS = 20  # that INSTRUCTIONS name
 STASHES = 30  # that MEMORY names
-WINDOWS_SHARE = 4  # a quarter of the context is for the texts of windows
 
 
 def demand_turn(actor: Actor) -> None:
@@ -104,12 +102,12 @@ def _words_of(row: NodeRow) -> str:
 
 
 def near(
-    tree: Tree, rows: Sequence[NodeRow], workspace: Workspace, now: datetime, *, prose: bool = False
+    tree: Tree, rows: Sequence[NodeRow], now: datetime, *, last: int = 12, prose: bool = False
 ) -> tuple[Near, ...]:
-    """What may have changed about the last nodes of a path, and about those with a mark; with
+    """What may have changed about the `last` nodes of a path, and about those with a mark; with
     the ids of the nodes between that have no line. `prose`: with their first words."""
     marked = _marked(tree)
-    chosen = {row.id for at, row in enumerate(rows) if at >= len(rows) - STOPS or row.id in marked}
+    chosen = {row.id for at, row in enumerate(rows) if at >= len(rows) - last or row.id in marked}
     margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows if row.id in chosen])
     withheld = withheld_from_models(chosen) if prose else set()
     lines: list[Near] = []
@@ -144,10 +142,10 @@ def _marked(tree: Tree) -> set[int | None]:
     return {identity.node_id(item) for item in found.values_list("item", flat=True).distinct()}
 
 
-def actions(workspace: Workspace) -> tuple[Action, ...]:
+def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
     """The last lines that were run in a workspace, oldest first, without thoughts."""
     rows = Step.objects.filter(workspace=workspace.pk)
-    steps = list(rows.exclude(canonical__startswith="→ think").order_by("-seq")[:ACTIONS])
+    steps = list(rows.exclude(canonical__startswith="→ think").order_by("-seq")[:most])
     items = lookup.items_of(steps)
     every = chain.from_iterable(items.values())
     keys = {key for one in every if (key := identity.node_id(one))}
@@ -164,8 +162,6 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
 
 
 # -- one request: for whom, where, and what it was made of
-
-ACTIVE = timedelta(seconds=60)
 
 
 @dataclass
@@ -184,6 +180,10 @@ class Place:
         """The instant from which ages count: within a turn its beginning, so that lines about
         nodes stay the same from round to round."""
         return self.turn.created_at if self.turn else timezone.now()
+
+    def number(self, name: str) -> int:
+        """A number among the settings of the grove."""
+        return number_of(self.tree.grove.settings, name)
 
     @cached_property
     def home(self) -> Tree:
@@ -254,14 +254,16 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             view=replace(_view(place), request=_named(asks)),
             closing=GO_ON,
             request=asks,
-            truncation=place.tree.truncation,
-            limit=limit or agent.context_limit - RESERVE,
+            truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
+            limit=limit or agent.context_limit - place.number("truncation_reserve"),
             counted=counted,
             stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
             agents=agents,
             models=models,
             lists=(*LISTS, *sorted(STORED)),
-            threshold=int(place.actor.grove.settings.get("result_threshold", 0)),
+            threshold=place.number("result_threshold"),
+            kept=place.number("truncation_kept"),
+            step=place.number("earlier_step"),
             augments=_augments(place.workspace),
         )
     )
@@ -369,13 +371,18 @@ def _stop(row: NodeRow, own: Participant) -> Stop:
 
 def _view(place: Place) -> View:
     mode: Literal["dialogue", "buffer"] = "buffer" if place.tree.mode == "buffer" else "dialogue"
-    return View(revision=place.workspace.revision, mode=mode, **sections.collected(place))
+    return View(
+        revision=place.workspace.revision,
+        mode=mode,
+        most_lines=place.number("windows_warn_lines"),
+        **sections.collected(place),
+    )
 
 
 @sections.status.collector
 def _status(place: Place) -> dict[str, Any]:
     if place.turn is None:
-        budget = budgets.budget_of(place.actor.participant.budget)
+        budget = budget_in(place.actor.participant.budget, place.tree.grove.settings)
         return {"budget": budgets.shown(budget, budgets.Spent())}
     spent = spent_of(place.turn, timezone.now())
     return {"budget": budgets.shown(budget_of(place.turn), spent)}
@@ -383,7 +390,8 @@ def _status(place: Place) -> dict[str, Any]:
 
 @sections.outline.collector
 def _outline(place: Place) -> dict[str, Any]:
-    return {"outline": twigs(place.actor, place.home, place.workspace, place.path)}
+    most = place.number("outline_lines")
+    return {"outline": twigs(place.actor, place.home, place.workspace, place.path, limit=most)}
 
 
 @sections.path.collector
@@ -392,7 +400,8 @@ def _path(place: Place) -> dict[str, Any]:
     rows = place.read if is_home else place.path
     seen = [row for row in takewhile(_is_there, rows) if row.depth]
     is_prose = is_home and place.tree.mode == "buffer"
-    return {"near": near(place.home, seen, place.workspace, place.now, prose=is_prose)}
+    last = place.number("path_nodes")
+    return {"near": near(place.home, seen, place.now, last=last, prose=is_prose)}
 
 
 @sections.windows.collector
@@ -401,7 +410,7 @@ def _windows(place: Place) -> dict[str, Any]:
     rows = windows.visible(place.workspace)
     if place.turn is not None:
         rows = rows.exclude(kind="result", turn_uid=place.turn.uid)
-    room = place.actor.participant.context_limit // WINDOWS_SHARE
+    room = place.actor.participant.context_limit * place.number("windows_share") // 100
     panes: list[Pane] = []
     for shown in reversed(window_contents.contents_of(place.actor, place.workspace, rows)):
         room -= shown.tokens
@@ -420,7 +429,8 @@ def _todos(place: Place) -> dict[str, Any]:
 def _memory(place: Place) -> dict[str, Any]:
     stashes = windows.stashed(place.workspace).filter(is_visible=False)
     labels = stashes.values_list("label", flat=True)[:STASHES]
-    return {"actions": actions(place.workspace), "stashed": tuple(labels)}
+    done = actions(place.workspace, place.number("trace_actions"))
+    return {"actions": done, "stashed": tuple(labels)}
 
 
 @sections.notifications.collector
@@ -449,8 +459,9 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
     """Who else is in the tree the agent looks at, each once, and where: people where their
     pages are, others, and people without a page, where their lines of the last minute went."""
     tree = place.home
+    active = timedelta(seconds=place.number("active_seconds"))
     pages, left = streams.places(f"tree:{tree.uid}")
-    recent = Step.objects.filter(workspace__tree=tree, at__gte=now - ACTIVE)
+    recent = Step.objects.filter(workspace__tree=tree, at__gte=now - active)
     recent = recent.exclude(workspace=place.workspace.pk).order_by("id")
     lines = dict(recent.values_list("workspace_id", "at"))
     views = Workspace.objects.filter(pk__in=lines, position__tree=tree)
@@ -459,7 +470,7 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
         who = view.participant
         if left.get(who.uid, 0.0) >= lines[view.pk].timestamp():
             continue
-        at = _seen(view.position, view)
+        at = lookup.visible_at_or_above(view.position, view)
         where[who.uid] = (who.pk, who.kind, at.local_id, at.depth)
     where |= _on_pages(place, pages)
     return tuple(
@@ -478,8 +489,3 @@ def _on_pages(place: Place, pages: Mapping[str, str]) -> dict[str, tuple[int, st
             at = lookup.visible_at_or_above(node, None)
             found[who.uid] = (who.pk, who.kind, at.local_id, at.depth)
     return found
-
-
-def _seen(node: Node, view: Workspace) -> Node:
-    """The position of a view; where that is hidden by now, the nearest node above it."""
-    return lookup.visible_at_or_above(node, view)

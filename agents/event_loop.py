@@ -28,6 +28,8 @@ class LoopThread:
         self.loop = uvloop.new_event_loop()
         self.rows = ThreadPoolExecutor(8, thread_name_prefix="rows")
         self.reading = ThreadPoolExecutor(2, thread_name_prefix="reading")
+        # What begins may have to assemble a long request; what goes on does not wait for it.
+        self.beginning = ThreadPoolExecutor(8, thread_name_prefix="begin")
         thread = threading.Thread(target=self._run, name="providers", daemon=True)
         thread.start()
 
@@ -50,14 +52,21 @@ def the_loop() -> LoopThread:
 
 async def in_thread(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Runs what reads or writes rows, beside the loop."""
-
-    def run() -> T:
-        try:
-            return work(*args, **named)
-        finally:
-            _give_back()
-
+    run = partial(_giving_back, partial(work, *args, **named))
     return await asyncio.get_running_loop().run_in_executor(the_loop().rows, run)
+
+
+async def in_beginning(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """The same for what begins."""
+    run = partial(_giving_back, partial(work, *args, **named))
+    return await asyncio.get_running_loop().run_in_executor(the_loop().beginning, run)
+
+
+def _giving_back(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    finally:
+        _give_back()
 
 
 async def in_reading(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:

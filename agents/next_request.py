@@ -85,7 +85,7 @@ def _of_turn(member: Actor, tree: Tree, wish: Wish) -> Next:
     provider, _, _ = addressed(wish.participant)
     sent = assembled_for(place, provider)
     is_open = place.turn is None or access.may_read_turn(member, place.turn)
-    limit = limit_of(provider, wish.participant)
+    limit = limit_of(provider, wish.participant, tree.grove)
     length = wish.participant.max_tokens or provider.max_tokens or usage.USUAL_TOKENS
     return Next(wish, sent.bodies, None, sent.portions, limit, length, sent.note, is_open)
 
@@ -126,7 +126,7 @@ def taught(member: Actor, agent: Participant, mode: Literal["dialogue", "buffer"
     provider, _, _ = addressed(agent)
     whole = instructions(teaching)
     counted = count_small if provider.context else count
-    is_brief = counted(whole) * BRIEF_OVER > limit_of(provider, agent)
+    is_brief = counted(whole) * BRIEF_OVER > limit_of(provider, agent, member.grove)
     return instructions(teaching, brief=True) if is_brief else whole
 
 

@@ -37,7 +37,7 @@ async def _models_listed(uid: str) -> None:
         return
     source, listing = found
     provider = provider_of(source.kind)
-    ask = Ask(source.url, "", None, None, key=source.api_key)
+    ask = Ask(source.url, "", None, None, key=source.api_key, auth=source.auth)
     allow = allowed_addresses(source.url, allow_private=source.allow_private)
     probe = Probe(provider, ask, provider.transport(allow))
     models: dict[str, int] = {}
@@ -99,7 +99,7 @@ async def _listed(probe: Probe) -> dict[str, int]:
 
 def _probe_of(one: Participant) -> Probe:
     provider, base_url, model = whom(one)
-    ask = Ask(base_url, model, None, None, max_tokens=TOKENS, key=key_of(one))
+    ask = Ask(base_url, model, None, None, max_tokens=TOKENS, key=key_of(one), auth=one.auth)
     allow = allowed_addresses(base_url, allow_private=one.allow_private)
     return Probe(provider, ask, provider.transport(allow))
 

@@ -9,7 +9,7 @@ from agents.context.agent_request import first_sentence
 from agents.context.subject_request import JOINT, Messages, Piece, Steering, summary_messages
 from loom import access
 from loom.access import Actor
-from loom.models import ORDINAL_BITS, Generation
+from loom.models import ORDINAL_BITS, Generation, Tree, Workspace
 from loom.queries.documents import lore_of
 from loom.queries.lookup import below_pruned, path_of
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
@@ -20,37 +20,34 @@ from loom.rules.images import described
 from loom.rules.permissions import GENERATE
 
 
-def steering_of(generation: Generation) -> Steering:
+def steering_of(asker: Actor, tree: Tree) -> Steering:
     """What the tree adds for subjects, with the lore that the person who asks may read."""
-    tree, asker = generation.tree, _asker(generation)
+    is_person = asker.participant == asker.person
+    person = asker if is_person else access.get_actor(asker.user, tree.grove)
     return Steering(
         memory=tree.memory,
         note=tree.author_note,
         depth=tree.note_depth,
-        lore=lore_of(access.get_actor(asker.user, tree.grove), tree),
+        lore=lore_of(person, tree),
         scan=tree.lore_scan,
         budget=tree.lore_budget,
     )
 
 
-def pieces_of(generation: Generation) -> tuple[Piece, ...]:
-    """The path to the generation's point as the asker reads it, without what is never sent:
-    empty, excluded and pruned nodes, and what is not text."""
-    asker = _asker(generation)
-    workspace = access.known_workspace_of(generation.asked_by, generation.tree)
+def pieces_of(
+    generation: Generation, asker: Actor, workspace: Workspace | None
+) -> tuple[Piece, ...]:
+    """The path to the generation's point as the asker reads it in their workspace, without what is
+    never sent: empty, excluded and pruned nodes, and what is not text."""
     rows = path_of(asker, generation.tree, workspace, generation.point)
     sent = sent_of(rows)
-    sources = _sources_of(reader_of(generation), [row.id for row in sent])
+    reader = access.acting_as(asker, generation.participant)
+    sources = _sources_of(reader, [row.id for row in sent])
     say = partial(images.said, reader=generation.participant)
     return tuple(_piece(row, sources.get(row.id, ()), say) for row in sent)
 
 
-def reader_of(generation: Generation) -> Actor:
-    """The model that reads, with what whoever asked it may see too."""
-    return access.acting_as(_asker(generation), generation.participant)
-
-
-def _asker(generation: Generation) -> Actor:
+def asker_of(generation: Generation) -> Actor:
     """Who asked, if they still may: rights are read again for every call. In a turn its agent
     asks, with what its inviter may do too."""
     if generation.turn is not None:
@@ -89,6 +86,8 @@ def _piece(
 def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
     """(role, node) of the context and instruction sources of nodes, in their order; without
     what is never sent, and without text that the model or who asked it may not see."""
+    if not nodes:
+        return {}
     sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
         AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
     named = [(node, role, identity.node_id(item)) for node, role, item in fetch(sql)]
@@ -129,7 +128,7 @@ PARTS = 40  # of a tree: those on the longest way, and where it branches
 def summarised(generation: Generation) -> Messages:
     """The request for the summary of a generation's point, from what models are sent."""
     tree, point = generation.tree, generation.point
-    rows = sent_of(path_of(_asker(generation), tree, None, point))
+    rows = sent_of(path_of(asker_of(generation), tree, None, point))
     if point.parent_slot_id is None:
         before = [tree.title, tree.description]
         return summary_messages(before, JOINT.join(_parts_of(generation)), whole=True)
@@ -144,7 +143,7 @@ def summarised(generation: Generation) -> Messages:
 
 def _parts_of(generation: Generation) -> list[str]:
     """The beginnings of a tree's texts down to its newest leaf, and how many branches it has."""
-    actor, tree = _asker(generation), generation.tree
+    actor, tree = asker_of(generation), generation.tree
     leaf = tree.nodes.filter(kind="text", slot__pruned=False).order_by("-depth", "-id").first()
     rows = sent_of(path_of(actor, tree, None, leaf)) if leaf is not None else []
     step = max(1, len(rows) // PARTS)

@@ -27,7 +27,7 @@ from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language
-from agents.subject_path import pieces_of, reader_of, steering_of, summarised
+from agents.subject_path import asker_of, pieces_of, steering_of, summarised
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
@@ -37,14 +37,15 @@ from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.gbnf import Known, grammar_of
 from loom.grammar.lines import Line
-from loom.models import SUMMARY, Generation, Participant, Tree, Turn
+from loom.models import SUMMARY, Generation, Grove, Participant, Tree, Turn
 from loom.queries.lookup import withheld_from_models
-from loom.queries.workspaces import budget_of
+from loom.queries.workspaces import budget_of, truncation_in
 from loom.rules import identity
 from loom.rules.errors import CommandError
+from loom.rules.grove_settings import number_of
 from loom.rules.identity import STORED
 from loom.rules.images import described, hashes_in
-from loom.rules.provider_kinds import PROBED, RESERVE, samplers_of
+from loom.rules.provider_kinds import PROBED, samplers_of
 
 
 def language() -> Language:
@@ -180,11 +181,14 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
         grammar=settings_.get("grammar", ""),
         samplers={name: value for name, value in settings_.items() if name in PROBED},
         key="" if is_shown else key_of(participant),
+        auth=participant.auth,
     )
-    reading = _reading(generation, provider, then)
+    asker = asker_of(generation)
+    reading = _reading(generation, asker, provider, then)
     allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
-    sees = (reader_of(generation), generation.tree) if images.sees(participant) else None
+    reader = access.acting_as(asker, participant)
+    sees = (reader, generation.tree) if images.sees(participant) else None
     made = Order(provider, reading, ask, hashed, left_out=left, allow=allow, sees=sees)
     try:
         return _order(made, reading)
@@ -224,15 +228,15 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
 
 def assembled_for(place: Place, provider: Provider) -> AgentSent:
     """The next request for a place within what its provider can read. Raises TooLong."""
-    limit = limit_of(provider, place.actor.participant)
+    limit = limit_of(provider, place.actor.participant, place.tree.grove)
     return assembled(place, limit=limit, counted=count_small if provider.context else count)
 
 
-def limit_of(provider: Provider, agent: Participant) -> int:
-    """How many tokens a request to a participant may have."""
+def limit_of(provider: Provider, agent: Participant, grove: Grove) -> int:
+    """How many tokens a request to a participant of the grove may have."""
     if provider.context:
         return provider.context - SMALL_RESERVE
-    return agent.context_limit - RESERVE
+    return agent.context_limit - number_of(grove.settings, "truncation_reserve")
 
 
 def prepared(place: Place, sent: AgentSent) -> dict[str, Any]:
@@ -301,6 +305,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         ),
         blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
         key=key_of(agent),
+        auth=agent.auth,
     )
     ask = _seeing(ask, (actor, tree) if images.sees(agent) else None)
     nothing = Reading("dialogue", "chat", ())
@@ -330,6 +335,7 @@ def _order_of_summary(generation: Generation, asked: Asked) -> Order:
         max_tokens=generation.tokens,
         stop=(),
         key=key_of(one),
+        auth=one.auth,
     )
     return Order(
         asked.provider,
@@ -418,8 +424,9 @@ def configuration_of(participant: Participant, strategy: str | None) -> str:
     )
 
 
-def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
+def _reading(generation: Generation, asker: Actor, provider: Provider, then: str) -> Reading:
     participant, tree = generation.participant, generation.tree
+    workspace = access.known_workspace_of(generation.asked_by, tree)
     mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"
     endpoint: Endpoint = "completion" if participant.endpoint == "completion" else "chat"
     if provider.completes:
@@ -427,14 +434,18 @@ def _reading(generation: Generation, provider: Provider, then: str) -> Reading:
     return Reading(
         mode=mode,
         endpoint=endpoint,
-        path=(*pieces_of(generation), *([Piece(0, then, is_human=True)] if then else [])),
+        path=(
+            *pieces_of(generation, asker, workspace),
+            *([Piece(0, then, is_human=True)] if then else []),
+        ),
         persona=participant.persona,
         system_context=tree.system_context,
-        truncation=tree.truncation,
-        limit=limit_of(provider, participant),
+        truncation=truncation_in(workspace, tree),
+        kept=number_of(tree.grove.settings, "truncation_kept"),
+        limit=limit_of(provider, participant, tree.grove),
         window=provider.window,
         prefill="prefill" in participant.capabilities,
         way=way_of(participant.capabilities),
         counted=count_small if provider.context else count,
-        steering=steering_of(generation),
+        steering=steering_of(asker, tree),
     )

@@ -25,12 +25,12 @@ FORGOTTEN_S = 10  # a generation that is still queued after this long is sent ag
 
 
 def sweep() -> int:
-    """Sends forgotten generations again, one for each lane, and ends those whose worker went
+    """Hands the lanes of forgotten generations over again, and ends those whose worker went
     away in the middle of their text. Returns how many it found. Safe to run anywhere, at any
     time."""
     now = timezone.now()
     lost = Generation.objects.filter(ended_at__isnull=True, status="running", leased_until__lt=now)
-    found, lanes = 0, {}
+    found, lanes = 0, set()
     for uid, text, lane, lease in lost.values_list("uid", "text", "lane", "lease"):
         if not leases.proves_loss(lease):
             continue
@@ -38,26 +38,22 @@ def sweep() -> int:
         if text:
             bury(uid)  # it has text that no worker goes on with
         else:
-            lanes[lane] = uid
+            lanes.add(lane)
     waiting = Generation.objects.filter(
         ended_at__isnull=True,
         status="queued",
         stop_asked=False,
         created_at__lt=now - timedelta(seconds=FORGOTTEN_S),
     )
-    for uid, lane in waiting.order_by("rank", "id").values_list("uid", "lane"):
+    for lane in waiting.values_list("lane", flat=True):
         found += 1
-        lanes.setdefault(lane, uid)
-    for uid in lanes.values():
-        _send(uid)
+        lanes.add(lane)
+    for lane in sorted(lanes):
+        streams.hand_over(lane)
     for uid in turn_lifecycle.waiting():
         found += 1
         streams.enqueue("agents.tasks.run_turn", [uid], queue="continue")
     return found
-
-
-def _send(uid: str) -> None:
-    streams.enqueue("agents.tasks.run_generation", [uid], queue="continue")
 
 
 def delete_old() -> int:

@@ -10,14 +10,6 @@ from agents.sweeper import Sweeper
 PUT_DOWN_S = 8  # the supervisor waits for 10
 
 
-@shared_task(name="agents.tasks.run_generation")
-def run_generation(uid: str) -> None:
-    """Begins a generation, and what else may begin beside it. The rows say what became of it."""
-    from agents.worker import start_generation
-
-    start_generation(uid)
-
-
 @shared_task(name="agents.tasks.run_turn")
 def run_turn(uid: str) -> None:
     """Moves a turn on until it waits for a model or has ended."""
@@ -59,7 +51,10 @@ _sweepers: list[Sweeper] = []
 
 @worker_ready.connect
 def begin_sweeping(**_: Any) -> None:
-    """Rows are the truth: what an earlier worker left is found before anything new is asked."""
+    """Rows are the truth: what an earlier worker left is found beside what is asked from now on."""
+    from agents.worker import begin_what_is_handed_over
+
+    begin_what_is_handed_over()
     _sweepers.append(Sweeper())
     _sweepers[-1].start()
 

@@ -3,24 +3,33 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Any
 
 import httpx
+from django.conf import settings
 from django.db import DatabaseError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from agents import persistence
-from agents.event_loop import in_thread, the_loop
+from agents.event_loop import in_beginning, in_thread, the_loop
 from agents.generations import Run
 from agents.persistence import Held, begin_lane, take
 from agents.providers.exchange import Limits
 from agents.providers.registry import Provider
 from loom.commands import generation_lifecycle
+from loom.events import streams
 
 log = logging.getLogger("heddle.worker")
 LIMITS = Limits()
 BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
+LISTEN_S = 5.0  # how long one question for a lane waits for an answer
+AGAIN_S = 1.0
 
 _runs: set[Run] = set()
+_begun: set[asyncio.Task[None]] = set()
 _transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
 _ending: list[str] = []
 
@@ -33,24 +42,48 @@ def run_generation(uid: str) -> None:
         the_loop().run(live(held))
 
 
-def start_generation(uid: str) -> None:
-    """The same without waiting: a thread of the worker is not held for as long as a model
-    writes."""
-    held = _taken(uid)
-    if held:
-        asyncio.run_coroutine_threadsafe(_lived(held), the_loop().loop)
-
-
 def _taken(uid: str) -> list[Held]:
     # While the worker ends the row stays queued; the sweeper of the next one sends it again.
     return [] if _ending else take(uid)
 
 
-async def _lived(held: Sequence[Held]) -> None:
+def begin_what_is_handed_over() -> Future[None]:
+    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
+    at once: no thread is held for as long as a model writes."""
+    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
+
+
+async def _receive() -> None:
+    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
+    while not _ending:
+        try:
+            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
+        except (RedisError, OSError):  # the broker is away: the sweeper begins what waits
+            log.warning("lost the broker", exc_info=True)
+            await asyncio.sleep(AGAIN_S)
+            continue
+        if found is not None and _ending:  # for another worker
+            await lanes.rpush(streams.LANES, found[1])
+        elif found is not None:
+            _spawn(_begin(str(found[1])))
+
+
+def _spawn(work: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(work)
+    _begun.add(task)
+    task.add_done_callback(_begun.discard)
+
+
+async def _begin(lane: str) -> None:
+    """Begins what may begin in a lane, and runs it to its end."""
     try:
-        await live(held)
+        await live(await in_beginning(_taken_of, lane))
     except Exception:
         log.exception("runs broke off; the sweeper finds what they held")
+
+
+def _taken_of(lane: str) -> list[Held]:
+    return [] if _ending else begin_lane(lane)
 
 
 async def live(held: Sequence[Held]) -> None:

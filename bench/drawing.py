@@ -3,7 +3,8 @@
 A server in a thread of this process, SOCKETS sockets with ?drawn=en on a path of 30 nodes, and
 commands by HTTP. "Drawn" is the moment at which the last socket has received the HTML of what
 changed; what a browser does with it then is not measured. Queries are those of the sockets'
-threads, without those of the command itself. Run: python -m bench.drawing [sockets] [rounds]
+threads, without those of the command itself. A line of a turn is drawn for those who listen to the
+view of its agent, as pages do while it works. Run: python -m bench.drawing [sockets] [rounds]
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -103,18 +104,103 @@ async def measure(port: int, tree: str, *, sockets: int, rounds: int, counter: C
                     times[until].append(took)
                 if number >= 0 and until == "drawn":
                     queries.append(counter.count)
-            # Once a second the sockets' rights are looked at: that is no cost of an event.
-            usual = int(statistics.median(queries))
+            # Once a second the sockets' rights are looked at: the median leaves that out.
             print(f"{kind}: {sockets} sockets, {rounds} rounds")
-            for until, many in times.items():
-                middle = statistics.median(many)
-                print(f"  until {until}   p50 {middle:7.1f} ms   p95 {p95(many):7.1f} ms")
-            slowest = p95(times["drawn"])
-            print(f"  aim for drawn ≤ {AIM_MS:g} ms {'met' if slowest <= AIM_MS else 'MISSED'}")
-            met = "met" if usual <= AIM_QUERIES else "MISSED"
-            print(f"  queries       {usual}   aim ≤ {AIM_QUERIES} {met}")
+            show(times, queries)
         for task in crowd.tasks:
             task.cancel()
+
+
+def show(times: dict[str, list[float]], queries: list[int]) -> None:
+    """Prints the times until each kind of frame was with all, and the usual number of queries."""
+    for until, many in times.items():
+        middle = statistics.median(many)
+        print(f"  until {until}   p50 {middle:7.1f} ms   p95 {p95(many):7.1f} ms")
+    slowest, usual = p95(times["drawn"]), int(statistics.median(queries))
+    print(f"  aim for drawn ≤ {AIM_MS:g} ms {'met' if slowest <= AIM_MS else 'MISSED'}")
+    met = "met" if usual <= AIM_QUERIES else "MISSED"
+    print(f"  queries       {usual}   aim ≤ {AIM_QUERIES} {met}")
+
+
+async def measure_turn(
+    port: int, tree: str, *, sockets: int, rounds: int, counter: Counter
+) -> None:
+    """The same for the lines of a turn, of which each is drawn with all before it."""
+    view, say = await asyncio.to_thread(begun, tree)
+    bearer = {"Authorization": f"Bearer {KEY}"}
+    address = f"ws://127.0.0.1:{port}/ws/workspaces/{view}?since=1000000000&drawn=en"
+    crowd = Crowd(address, sockets, bearer, "drawn")
+    await crowd.gather()
+    await asyncio.sleep(2)
+    times: list[float] = []
+    queries: list[int] = []
+    for number in range(-6, rounds):
+        mark = f"mark-{number}-"
+        counter.count, counter.is_on = 0, True
+        took = await crowd.told(mark, lambda: asyncio.to_thread(say, number, mark))  # noqa: B023
+        counter.is_on = False
+        await asyncio.sleep(0.05)
+        if number >= 0:
+            times.append(took)
+            queries.append(counter.count)
+    print(f"a line of a turn: {sockets} sockets, {rounds} rounds")
+    show({"drawn": times}, queries)
+    for task in crowd.tasks:
+        task.cancel()
+
+
+def begun(tree_uid: str) -> tuple[str, Callable[[int, str], None]]:
+    """A turn that works in the tree: the view of its agent, and what says a line of it."""
+    from loom.access import acting_in
+    from loom.commands.execute import Request, execute_line
+    from loom.commands.node_writer import workspace_of
+    from loom.models import Generation, Participant, Tree, Turn
+
+    tree = Tree.objects.select_related("grove").get(uid=tree_uid)
+    owner = tree.grove.memberships.select_related("participant", "user").get()
+    agent = Participant.objects.create(
+        grove=tree.grove,
+        kind="model",
+        name="Weaver",
+        model_ref="local:s",
+        permissions=["loom_aware", "loom_write"],
+    )
+    point = tree.nodes.order_by("id").last()
+    assert point is not None
+    turn = Turn.objects.create(
+        tree=tree,
+        participant=agent,
+        invoked_by=owner.participant,
+        invoked_at=point,
+        answers_below=point,
+        status="generating",
+        preset="thorough",
+    )
+    Generation.objects.create(
+        tree=tree,
+        participant=agent,
+        asked_by=owner.participant,
+        point=point,
+        turn=turn,
+        round=1,
+        index=1,
+        batch="b",
+        status="running",
+        text="I look.",
+    )
+    view = workspace_of(agent, tree)
+
+    def say(number: int, mark: str) -> None:
+        line = Request(f'→ find "{mark}"', turn=turn.uid, place=f"1.{number + 7}")
+        execute_line(acting_in(turn), tree, line, view)
+
+    return view.uid, say
+
+
+async def measure_all(port: int, tree: str, *, sockets: int, rounds: int, counter: Counter) -> None:
+    """Everything in one loop, one after another."""
+    await measure(port, tree, sockets=sockets, rounds=rounds, counter=counter)
+    await measure_turn(port, tree, sockets=sockets, rounds=rounds, counter=counter)
 
 
 def main(sockets: int, rounds: int) -> None:
@@ -123,7 +209,7 @@ def main(sockets: int, rounds: int) -> None:
     counter.install()
     tree, _ = make_trees()
     with serving(port):
-        asyncio.run(measure(port, tree, sockets=sockets, rounds=rounds, counter=counter))
+        asyncio.run(measure_all(port, tree, sockets=sockets, rounds=rounds, counter=counter))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ from loom.models import (
 )
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, home_of, of_workspace, workspace_parts
+from loom.rules.identity import digest, home_of, ids_in, of_workspace, workspace_parts
 from loom.rules.permissions import (
     CROSS_TREE,
     GENERATE,
@@ -234,7 +234,7 @@ def _member_of(user: User, tree: Any) -> Actor:
     member = getattr(tree, "member", None)
     if member is None or not user.is_active:
         raise not_found("This tree")
-    member.grove, member.user = tree.grove, user
+    member.grove, member.participant.grove, member.user = tree.grove, tree.grove, user
     return _actor_of(member, getattr(user, "scope", "owner"))
 
 
@@ -299,9 +299,9 @@ def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
 
     The actor is nobody: of no grove's members, without a permission, and without rows of their own.
     """
-    rows = PublicLink.objects.select_related("tree__grove").filter(digest=digest(secret))
+    rows = PublicLink.objects.select_related("tree__grove").filter(tree__erasing_at__isnull=True)
     open_now = rows.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
-    link = open_now.filter(tree__erasing_at__isnull=True).first()
+    link = open_now.filter(digest=digest(secret)).first()
     if link is None:
         raise not_found(
             "This link", "It was revoked or has expired; ask the person who gave it to you."
@@ -394,9 +394,9 @@ def documents_for(actor: Actor, tree: Tree | None = None) -> QuerySet[Document]:
     return linked_to(tree, found) if tree is not None else found.none()
 
 
-def linked_to(tree: Tree, rows: QuerySet[Document]) -> QuerySet[Document]:
-    """Those of the documents that are linked to the tree or to a node of it, either way."""
-    first, last = tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1
+def linked_to(tree: Tree | tuple[Any, Any], rows: QuerySet[Document]) -> QuerySet[Document]:
+    """Those of the documents that are linked to the tree (or `ids_in` it) or to a node of it."""
+    first, last = ids_in(tree.pk) if isinstance(tree, Tree) else tree
     links, own = Link.objects.filter(removed_at__isnull=True), Value(0) - OuterRef("pk")
     there = links.filter(source=own, target__gte=first, target__lte=last)
     back = links.filter(target=own, source__gte=first, source__lte=last)

@@ -25,11 +25,11 @@ from agents.context.truncation import (
     fit,
     total,
 )
-from agents.context.values import Augment, Aware, LineReply, Round, Stop
+from agents.context.values import STEP, Augment, Aware, LineReply, Round, Stop
 from loom.grammar.lines import parts_of
 from loom.rules.framing import escaped, frames_escaped, plain
 
-STEP = 8  # nodes by which it grows, so that what is cached changes seldom
+HEADER = 8  # tokens of a header
 MOST = 240  # characters of a sentence
 _END = re.compile(r"(?<=[.!?…。！？])\s|\n")
 
@@ -43,13 +43,21 @@ class Earlier:
     note: str = ""
 
 
-def earlier_of(path: Sequence[Stop], room: int, counted: Counted) -> Earlier:
-    """As few steps of eight nodes as make the rest fit; as many as there are where none do."""
+def earlier_of(
+    path: Sequence[Stop],
+    room: int,
+    counted: Counted,
+    *,
+    step: int = STEP,
+    kept: int = KEPT_AT_THE_END,
+) -> Earlier:
+    """As few steps of that many nodes as make the rest fit; as many as there are where none do.
+    The last `kept` nodes are never in it."""
     found = Earlier()
-    sizes = [counted(stop.text) + counted(stop.author) + STEP for stop in path]
+    sizes = [counted(stop.text) + counted(stop.author) + HEADER for stop in path]
     while counted(found.text) + sum(sizes[found.nodes :]) > room:
-        nodes = found.nodes + STEP
-        if nodes > len(path) - KEPT_AT_THE_END:
+        nodes = found.nodes + step
+        if nodes > len(path) - kept:
             return found
         found = _earlier(path[:nodes])
     return found
@@ -304,8 +312,12 @@ def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
         left -= aware.counted(earlier.text)
         section = next(order, None) if total(path, aware.counted) > left else None
         if section is None:
-            return aware, earlier, fit(path, aware.truncation, max(left, 0), aware.counted)
+            return aware, earlier, _cut(aware, path, left)
         aware = replace(aware, view=section.shrunk(aware.view))
+
+
+def _cut(aware: Aware, path: Sequence[Part], room: int) -> Fitted:
+    return fit(path, aware.truncation, max(room, 0), aware.counted, kept=aware.kept)
 
 
 def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
@@ -369,7 +381,7 @@ def _request(aware: Aware) -> list[Part]:
 
 def _path(aware: Aware, room: int) -> tuple[Earlier, list[Part]]:
     """EARLIER, and the path from there on."""
-    earlier = earlier_of(aware.path, room, aware.counted)
+    earlier = earlier_of(aware.path, room, aware.counted, step=aware.step, kept=aware.kept)
     stops = aware.path[earlier.nodes :]
     if aware.view.mode == "buffer":
         return earlier, _prose(stops)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from agents.context.values import Action, Near, Pane, Syntax, Twig, View
 from loom.rules.framing import frames_escaped, plain
-from loom.rules.windows import WARNED, numbered
+from loom.rules.windows import numbered
 
 Renderer = Callable[[View], str]
 Shrinker = Callable[[View], View]
@@ -150,8 +150,8 @@ def status(view: View) -> str:
     many, lines = len(view.panes), sum(one.count for one in view.panes)
     panes = f"windows {many} ({_counted(lines, 'line') or '0 lines'})" if many else ""
     spent = " · ".join(one for one in (view.budget, panes) if one)
-    over = f"! windows have more than {WARNED} lines; → hide what you do not need"
-    warned = over if lines > WARNED else ""
+    over = f"! windows have more than {view.most_lines} lines; → hide what you do not need"
+    warned = over if lines > view.most_lines else ""
     return "\n".join(line for line in (sizes, spent, warned, asked) if line)
 
 

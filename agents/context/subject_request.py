@@ -5,7 +5,16 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, Literal
 
-from agents.context.truncation import GAP, Counted, Fitted, Part, Portion, count, fit
+from agents.context.truncation import (
+    GAP,
+    KEPT_AT_THE_END,
+    Counted,
+    Fitted,
+    Part,
+    Portion,
+    count,
+    fit,
+)
 from loom.rules.lore import Entry, Found, chosen
 from loom.rules.provider_kinds import RESERVE, WAYS
 
@@ -118,7 +127,8 @@ class Steering:
 @dataclass(frozen=True)
 class Reading:
     """Everything a request to a subject is made from. `limit`: tokens for system text and
-    path together; `window`: for the path alone, cut in front whatever the tree says; `prefill`: a
+    path together; `kept`: the last nodes that truncateMiddle keeps; `window`: tokens for the path
+    alone, cut in front whatever the tree says; `prefill`: a
     dialogue may end with the model's own words; `way`: how a chat goes on with a buffer."""
 
     mode: Mode
@@ -127,6 +137,7 @@ class Reading:
     persona: str = ""
     system_context: str = ""
     truncation: str = "truncateMiddle"
+    kept: int = KEPT_AT_THE_END
     limit: int = 4096 - RESERVE
     window: int | None = None
     prefill: bool = False
@@ -165,7 +176,7 @@ def arrange(reading: Reading) -> Sent:
     taken = sum(reading.counted(text) for text in (system, begins, note)) + _asking(reading)
     room = reading.limit - taken
     if reading.window is None:
-        fitted = fit(_parts(reading), reading.truncation, room, reading.counted)
+        fitted = fit(_parts(reading), reading.truncation, room, reading.counted, kept=reading.kept)
     else:
         window = min(room, reading.window)
         fitted = fit(_parts(reading), "rollingWindow", window, reading.counted)

@@ -69,17 +69,19 @@ def total(parts: Sequence[Part], counted: Counted) -> int:
     return sum(counted(part.text) for part in parts)
 
 
-def truncate_middle(parts: Sequence[Part], room: int, counted: Counted = count) -> Fitted:
-    """The first nodes, a marker, and the last ones: at least four of them, cut in front
+def truncate_middle(
+    parts: Sequence[Part], room: int, counted: Counted = count, kept: int = KEPT_AT_THE_END
+) -> Fitted:
+    """The first nodes, a marker, and the last ones: at least `kept` of them, cut in front
     where even they do not fit."""
     if total(parts, counted) <= room:
         return Fitted(tuple(parts))
-    tail = tuple(parts[-KEPT_AT_THE_END:])
+    tail = tuple(parts[-kept:])
     left = room - total(tail, counted) - counted(MARKER)
     if left < 0:
         return rolling_window(tail, room, counted)
     head = list(parts[: -len(tail)])
-    first = _fitting(head, left // 4, counted)
+    first = _fitting(head, left // 4, counted) or _fitting(head[:1], left, counted)
     rest = head[len(first) :]
     last = _fitting(rest[::-1], left - total(first, counted), counted)[::-1]
     missing = len(rest) - len(last)
@@ -133,17 +135,26 @@ def stop_at_limit(parts: Sequence[Part], room: int, counted: Counted = count) ->
 
 
 TRUNCATIONS: dict[str, Callable[[Sequence[Part], int, Counted], Fitted]] = {
-    "truncateMiddle": truncate_middle,
     "rollingWindow": rolling_window,
     "stopAtLimit": stop_at_limit,
 }
 
 
-def fit(parts: Sequence[Part], truncation: str, room: int, counted: Counted = count) -> Fitted:
-    """The parts cut to `room` tokens by the tree's truncation.
+def fit(
+    parts: Sequence[Part],
+    truncation: str,
+    room: int,
+    counted: Counted = count,
+    *,
+    kept: int = KEPT_AT_THE_END,
+) -> Fitted:
+    """The parts cut to `room` tokens by a truncation; `kept`: the last nodes that truncateMiddle
+    never leaves out.
 
     Raises TooLong where there is no room at all, or the truncation says stop.
     """
     if room <= 0:
         raise TooLong(total(parts, counted), room)
+    if truncation == "truncateMiddle":
+        return truncate_middle(parts, room, counted, kept)
     return TRUNCATIONS[truncation](parts, room, counted)

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agents.context.truncation import Counted, count
-from loom.rules.windows import LARGE, Row
+from agents.context.truncation import KEPT_AT_THE_END, Counted, count
+from loom.rules.windows import LARGE, WARNED, Row
+
+STEP = 8  # nodes by which EARLIER grows, so that what is cached changes seldom
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,9 @@ class View:
     `notifications` a line each; `actions` the last ones, oldest first; `shortened` names the
     sections that are stated in brief because of the limit; `request` names the inviter's
     words, such as `[z3n7] from Ada`. `panes` are the visible windows, `stashed` the labels of
-    what was put aside, `tasks` a line each. `title` and `mode` are those of the tree whose path is
-    read; `home`, (title, mode), those of the tree of the position where that is another one,
-    which the rest then describes.
+    what was put aside, `tasks` a line each; STATUS warns above `most_lines` of windows. `title`
+    and `mode` are those of the tree whose path is read; `home`, (title, mode), those of the tree
+    of the position where that is another one, which the rest then describes.
     """
 
     revision: int
@@ -181,6 +183,7 @@ class View:
     panes: tuple[Pane, ...] = ()
     stashed: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
+    most_lines: int = WARNED
 
 
 @dataclass(frozen=True)
@@ -199,7 +202,8 @@ class Aware:
     every round; `request` is not in `path`. `stated` holds the sections as they were last
     stated to the reader, by name. `agents` and `models` may be named in `continue`,
     `lists` are the types of `list`; `augments` in the order in which they are sent.
-    `threshold`: tokens of a result that are given whole (0: by the limit)."""
+    `threshold`: tokens of a result that are given whole (0: by the limit); `kept`: the last
+    nodes that truncateMiddle keeps; `step`: nodes by which EARLIER grows."""
 
     persona: str
     system_context: str
@@ -218,3 +222,5 @@ class Aware:
     lists: tuple[str, ...] = ()
     augments: tuple[Augment, ...] = ()
     threshold: int = 0
+    kept: int = KEPT_AT_THE_END
+    step: int = STEP

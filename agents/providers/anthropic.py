@@ -80,7 +80,9 @@ class Anthropic:
             "user-agent": "heddle",
             "anthropic-version": VERSION,
         }
-        if ask.key:
+        if ask.key and ask.auth == "basic":
+            headers["authorization"] = ask.authorization
+        elif ask.key:
             headers["x-api-key"] = ask.key
         whole = in_each_part(body, partial(_filled, ask.images)) if ask.images else body
         sent = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))

@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -22,9 +23,6 @@ from agents.providers.exchange import (
     of_status,
 )
 from loom.rules.images import described, parted
-
-# What an adapter is asked and what it reports while an answer comes, from bytes to kept text.
-
 
 _LONE = re.compile("[\x00\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
@@ -210,6 +208,13 @@ class Ask:
     samplers: Mapping[str, Any] = field(default_factory=dict)
     images: Mapping[str, Picture] = field(default_factory=dict, repr=False)
     key: str = field(default="", repr=False)
+    auth: str = "bearer"  # basic: the key is name:password
+
+    @property
+    def authorization(self) -> str:
+        """What the header of that name holds."""
+        basic = b64encode(self.key.encode()).decode()
+        return f"Basic {basic}" if self.auth == "basic" else f"Bearer {self.key}"
 
 
 @dataclass(frozen=True)
@@ -453,12 +458,13 @@ def _holds_error(body: bytes) -> bool:
 
 
 def masked(text: str, key: str) -> str:
-    """The text with the key, as it is or percent-encoded, and its longer pieces as "…"."""
+    """The text with the key, as it is, percent-encoded or in base 64, and its longer pieces as
+    "…"."""
     if len(key) < SHORTEST_KEY:
         return text
     pieces = {
         one[at : at + PIECE]
-        for one in (key, quote(key, safe=""))
+        for one in (key, quote(key, safe=""), b64encode(key.encode()).decode().rstrip("="))
         for at in range(len(one) - PIECE + 1)
     }
     marks = bytearray(len(text))

@@ -77,7 +77,7 @@ class OpenAI:
             "user-agent": "heddle",
         }
         if ask.key:
-            headers["authorization"] = f"Bearer {ask.key}"
+            headers["authorization"] = ask.authorization
         # Characters of other scripts go as they are: fewer bytes, and legible in the record.
         whole = in_each_part(body, partial(_filled, ask.images)) if ask.images else body
         sent = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))

@@ -6,7 +6,15 @@ from math import isfinite
 from typing import IO, Annotated, Any, Literal, TypeVar
 
 from django.utils.dateparse import parse_datetime
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+)
 from pydantic_core import ErrorDetails, from_json, to_json
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
@@ -15,6 +23,7 @@ from loom.commands import groves, participants, people, saved, tags
 from loom.commands import trees as tree_commands
 from loom.rules import preferences
 from loom.rules.errors import CommandError
+from loom.rules.grove_settings import SETTINGS
 from loom.rules.permissions import Role, Scope
 from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
@@ -244,8 +253,24 @@ class GroveChanged(Part):
     settings: dict[str, Any] = {}
 
 
+_KINDS: dict[str, Any] = {
+    "integer": int | None,
+    "number": float | None,
+    "string": str | None,
+    "boolean": bool | None,
+    "object": dict[str, str] | None,
+}
+_SETTINGS: dict[str, Any] = {name: (_KINDS[one.kind], None) for name, one in SETTINGS.items()}
+GroveSettings: type[Part] = create_model(
+    "GroveSettings",
+    __base__=Part,
+    __doc__="Settings of a grove to change; null: back to the default.",
+    **_SETTINGS,
+)
+
+
 class WorkspaceChanged(Part):
-    """Settings of a workspace's windows, those that are named; null: as in its grove."""
+    """Settings of a workspace, those that are named; null: as in its grove or tree."""
 
     settings: dict[str, Any] = {}
 
@@ -363,6 +388,7 @@ class ParticipantChanged(Part):
     model_ref: str = Field("", min_length=3, max_length=200)
     base_url: str = Field("", max_length=500)
     allow_private: bool = False
+    auth: Literal["bearer", "basic", "none"] = "bearer"
     endpoint: Literal["chat", "completion"] = "chat"
     capabilities: list[Word] = Field([], max_length=32)
     persona: str = Field("", max_length=MAX_TEXT)
@@ -383,12 +409,14 @@ class ParticipantChanged(Part):
 
 
 class ParticipantSent(ParticipantChanged):
-    """A new model participant; without `grove` one of the caller's first."""
+    """A new model participant; without `grove` one of the caller's first. `template`: the name of
+    a template, or a model of the grove whose model, address and key it takes; then `model_ref` may
+    be left out."""
 
     grove: str = ""
     kind: Literal["model"] = "model"
+    template: str = Field("", max_length=64)
     name: str = Field(min_length=1, max_length=participants.MAX_NAME)
-    model_ref: str = Field(min_length=3, max_length=200)
 
 
 class TreeSent(Body):
@@ -402,7 +430,8 @@ class TreeSent(Body):
 
 
 class TreeChanged(Part):
-    """What changes of a tree; mode and grove never do."""
+    """What changes of a tree; mode and grove never do. `seen`: fields as the sender has read them;
+    one that is something else by now is not overwritten (CONFLICT)."""
 
     title: str = Field("", max_length=tree_commands.MAX_TITLE)
     description: str = Field("", max_length=MAX_TEXT)
@@ -415,6 +444,7 @@ class TreeChanged(Part):
     lore_scan: int = 2000
     lore_budget: int = 1000
     archived: bool = False
+    seen: dict[str, str | int] = {}
 
 
 class TreeTyped(Body):

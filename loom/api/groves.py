@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -40,6 +40,7 @@ from loom.queries.event_log import MAX_EVENTS
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.queries.trees import grove_bodies, grove_body, tags_in
 from loom.rules.errors import CommandError
+from loom.rules.grove_settings import schema, values_of
 from loom.rules.identity import instant
 
 CURSOR = (
@@ -88,6 +89,33 @@ def grove(request: Request, uid: str) -> Response:
         sent = read(request, bodies.GroveChanged).sent
         actor = replace(actor, grove=verbs.change_grove(actor, **sent))
     return Response(grove_body(actor))
+
+
+class SettingsBody(BaseModel):
+    """All settings of a grove with their values, and the JSON schema of what they may be."""
+
+    values: dict[str, Any]
+    schema_: dict[str, Any] = Field(alias="schema")
+
+
+@operation("GET", "groves settings", "The settings of a grove", answers=SettingsBody)
+@operation(
+    "PATCH",
+    "groves settings_change",
+    "Change settings of a grove, for owners",
+    body=bodies.GroveSettings,
+    answers=SettingsBody,
+)
+@api_view(["GET", "PATCH"])
+def settings(request: Request, uid: str) -> Response:
+    """All settings with their values, defaults, bounds and what they say; PATCH takes those to
+    change, null for the default."""
+    actor, found = access.get_grove(user_of(request), uid)
+    if request.method == "PATCH":
+        access.demand_role(actor, "owner")
+        sent = read(request, bodies.GroveSettings).sent
+        found = verbs.change_grove(actor, settings=sent)
+    return Response({"values": values_of(found.settings), "schema": schema()})
 
 
 @operation(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +15,7 @@ from loom.api.bodies import read
 from loom.api.nodes import PAGES, a_truth, an_id, paged, truth, word
 from loom.api.schema import operation
 from loom.commands import participants as verbs
+from loom.commands.agent_templates import TEMPLATES
 from loom.models import Participant, User
 
 
@@ -31,6 +33,7 @@ def _changes(sent: dict[str, Any]) -> verbs.Changes:
         permissions=sent.get("permissions"),
         loom_aware=sent.get("loom_aware"),
         archived=sent.get("archived"),
+        template=sent.get("template", ""),
     )
 
 
@@ -87,6 +90,31 @@ def probe(request: Request, uid: str) -> Response:
     """A worker sends the endpoint tiny requests; the participant's `probe` holds the result."""
     actor, one = access.get_participant(user_of(request), uid, role="owner")
     return Response(_body(verbs.ask_probe(actor, one)), status=202)
+
+
+class TemplateBody(BaseModel):
+    """What a new model may begin as: `fields` and `permissions` of the participant it makes."""
+
+    name: str
+    says: str
+    permissions: list[str]
+    fields: dict[str, Any]
+
+
+class TemplatesBody(BaseModel):
+    """All templates."""
+
+    count: int
+    results: list[TemplateBody]
+
+
+@operation("GET", "participants templates", "What a new model may begin as", answers=TemplatesBody)
+@api_view(["GET"])
+def templates(request: Request) -> Response:
+    """The templates; a model of the grove may be named in their place."""
+    user_of(request)
+    found = [one.body() for one in TEMPLATES.values()]
+    return Response({"count": len(found), "results": found})
 
 
 @operation("GET", "participants one", "A participant", answers=responses.Participant)

@@ -122,6 +122,7 @@ class Participant(BaseModel):
     model_ref: str
     base_url: str
     allow_private: bool
+    auth: Literal["bearer", "basic", "none"]
     endpoint: Literal["chat", "completion"]
     capabilities: list[str]
     persona: str

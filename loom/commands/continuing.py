@@ -1,6 +1,6 @@
 """`continue`: asks models for candidates. Only rows are made here; a worker runs them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from loom.commands.money import Share, Wish
 from loom.commands.node_writer import demand_text_node, demand_visible
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted
-from loom.events.streams import enqueue
+from loom.events.streams import hand_over
 from loom.grammar.lines import excerpt
 from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
@@ -20,6 +20,7 @@ from loom.queries import lookup
 from loom.queries.usage import path_tokens, prices_of
 from loom.rules import samplers
 from loom.rules.errors import CommandError, not_found
+from loom.rules.grove_settings import number_of
 from loom.rules.permissions import GENERATE, LOOM
 
 MAX_TOKENS = 8192
@@ -50,6 +51,11 @@ def continue_(context: Context, args: Continue) -> Reply:
     point = get_own_node(context, args.ref)
     demand_text_node(point, "continued")
     demand_visible(point)
+    most = number_of(context.tree.grove.settings, "continue_max")
+    if args.n > most:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"n is at most {most} in this grove.", hint=f"n:{most}"
+        )
     agents = get_agents(context, args.using) if args.using else [_usual_agent(context)]
     if any(agent.pk == context.actor.participant.pk for agent in agents):
         raise CommandError(
@@ -131,7 +137,7 @@ class _Order:
 
 
 def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
-    """The rows of one agent's candidates. Whoever takes the first begins the others too."""
+    """The rows of one agent's candidates, handed over to a worker together."""
     payer, lane = context.actor.person, generation_lifecycle.lane_of(order.agent)
     ranks = generation_lifecycle.ranks(lane, payer)
     turn = Turn.objects.filter(uid=context.turn).first() if context.turn else None
@@ -160,20 +166,26 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
     ]
     if not context.world.is_dry:
         Generation.objects.bulk_create(made)
+        hand_over(lane)
     for one in made:
         context.world.append("generation.started", {"generation": started_body(one)})
-    enqueue("agents.tasks.run_generation", [made[0].uid], queue="continue")
     return made
 
 
 def outcome_of(uids: list[str]) -> tuple[bool, Reply, list[dict[str, Any]]]:
     """(all ended?, the reply of docs/model.md §5.1 with the nodes in refs, the errors) of a
     `continue`."""
-    rows = list(
-        Generation.objects.filter(uid__in=uids)
-        .select_related("point", "node__author", "participant")
-        .order_by("id")
-    )
+    return outcome_in(asked_for(uids))
+
+
+def asked_for(uids: Collection[str]) -> list[Generation]:
+    """The generations of these ids with what their outcome names, in order; one query."""
+    rows = Generation.objects.filter(uid__in=uids).order_by("id")
+    return list(rows.select_related("point", "node__author", "participant")) if uids else []
+
+
+def outcome_in(rows: Sequence[Generation]) -> tuple[bool, Reply, list[dict[str, Any]]]:
+    """The same for rows that were read."""
     if not rows:
         raise not_found("This tree")  # it was erased meanwhile
     nodes = [row.node for row in rows if row.node is not None]

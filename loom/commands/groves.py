@@ -13,12 +13,10 @@ from loom.commands.execute import execute
 from loom.commands.registry import Args, Change, Secret, action
 from loom.events.streams import Writer, access_changed
 from loom.models import Grove, Invitation, Membership, Participant, User
-from loom.rules import names
+from loom.rules import grove_settings, names
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, instant
 from loom.rules.permissions import ROLES, Role
-from loom.rules.windows import SETTINGS as WINDOW_SETTINGS
-from loom.rules.windows import demand_settings as demand_window_settings
 
 # Groves and their members. Every change is an event of the grove; a change of role reaches open
 # sockets at once.
@@ -26,12 +24,6 @@ from loom.rules.windows import demand_settings as demand_window_settings
 
 NO_MODEL = "none"  # as `summary_model`: no summaries are made
 MAX_NAME = 200
-MAX_COLOURS = 1000
-SETTINGS = (
-    *("daily_budget_usd", "result_threshold", "summary_model", "tag_colours"),
-    *WINDOW_SETTINGS,
-)
-MOST_OF_A_RESULT = 1_000_000  # tokens
 
 
 def demand_name(name: str, *, most: int = MAX_NAME) -> str:
@@ -72,7 +64,7 @@ def _make_grove(change: Change, args: NewGrove) -> Grove:
 def change_grove(
     actor: Actor, *, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> Grove:
-    """Renames a grove or changes the settings that are sent, which are a closed list."""
+    """Renames a grove or changes the settings that are sent, None going back to the default."""
     args = GroveChanges(name=name, settings=settings or {})
     return execute(actor, actor.grove, _change_grove, args)
 
@@ -87,13 +79,14 @@ class GroveChanges(Args):
 @action("change_grove", stream="grove", role="owner")
 def _change_grove(change: Change, args: GroveChanges) -> Grove:
     """Renames a grove or changes its settings, such as the money of a day."""
-    _demand_settings(args.settings)
-    _demand_summariser(change, args.settings.get("summary_model", ""))
+    grove_settings.demand(args.settings)
+    _demand_summariser(change, args.settings.get("summary_model") or "")
     grove = Grove.objects.get(pk=change.actor.grove.pk)
     before = (grove.name, grove.settings)
     if args.name is not None:
         grove.name = demand_name(args.name)
-    grove.settings = {**grove.settings, **args.settings}
+    found = {**grove.settings, **args.settings}
+    grove.settings = {name: value for name, value in found.items() if value is not None}
     if (grove.name, grove.settings) != before:
         grove.save(update_fields=["name", "settings"])
         body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
@@ -106,56 +99,6 @@ def _demand_summariser(change: Change, uid: str) -> None:
     rows = Participant.objects.filter(grove=change.grove, kind="model", archived_at__isnull=True)
     if uid not in ("", NO_MODEL) and not rows.filter(uid=uid).exists():
         raise not_found("This model", "choose one of the grove, or none")
-
-
-def _demand_settings(given: dict[str, Any]) -> None:
-    unknown = [one for one in given if one not in SETTINGS]
-    if unknown:
-        raise CommandError(
-            "INVALID_SYNTAX", f"There is no setting {unknown[0]!r}.", hint=" or ".join(SETTINGS)
-        )
-    budget = given.get("daily_budget_usd", 0)
-    if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 <= budget <= 1e9:
-        raise CommandError(
-            "INVALID_SYNTAX", "daily_budget_usd must be a number.", hint="0 means no limit"
-        )
-    threshold = given.get("result_threshold", 0)
-    if type(threshold) is not int or not 0 <= threshold <= MOST_OF_A_RESULT:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"result_threshold is a number of tokens, at most {MOST_OF_A_RESULT:,}.",
-            hint="0 means a tenth of what the model reads, at least 4,000",
-        )
-    if not isinstance(given.get("summary_model", ""), str):
-        raise CommandError(
-            "INVALID_SYNTAX",
-            "summary_model is the id of a model.",
-            hint='"" for the first key, none for no summaries',
-        )
-    demand_window_settings(given)
-    colours = given.get("tag_colours", {})
-    if not isinstance(colours, dict) or not all(
-        isinstance(one, str) and len(one) <= 40 for one in [*colours, *colours.values()]
-    ):
-        raise CommandError(
-            "INVALID_SYNTAX",
-            "tag_colours must be an object of tags and colours.",
-            hint='{"draft": "amber"}',
-        )
-    unknown_colour = next((one for one in colours.values() if one not in names.TAG_COLOURS), None)
-    if unknown_colour is not None:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"{unknown_colour!r} is not a colour of tags.",
-            hint=" or ".join(names.TAG_COLOURS),
-        )
-    if len(colours) > MAX_COLOURS:
-        raise CommandError(
-            "LIMIT_EXCEEDED",
-            f"At most {MAX_COLOURS} tags have colours.",
-            hint="remove the colour of another tag first",
-            status=413,
-        )
 
 
 def free_name(grove: Grove, wanted: str) -> str:

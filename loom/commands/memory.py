@@ -24,8 +24,8 @@ from loom.queries.window_contents import Shown, contents_of, staleness
 from loom.queries.windows import WITHHELD
 from loom.rules import identity
 from loom.rules.errors import CommandError
+from loom.rules.grove_settings import number_of
 from loom.rules.permissions import LOOM
-from loom.rules.windows import MOST_STASHED
 
 # -- stash and recall
 
@@ -84,10 +84,11 @@ def _stashed(
             f'There is already a stash "{old.label}".',
             hint="use another label, or add replace",
         )
-    if rows.count() >= MOST_STASHED:
+    most = number_of(context.tree.grove.settings, "stashes")
+    if rows.count() >= most:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"At most {MOST_STASHED} texts can be stashed.",
+            f"At most {most} texts can be stashed.",
             hint='→ drop stash:"label" drops one',
         )
     if old is not None:
@@ -139,7 +140,6 @@ class Memory(Args):
     ] = None
 
 
-TRACE = 10
 SHOWN = 50
 HIDDEN = 20
 
@@ -164,7 +164,8 @@ def memory(context: Context, args: Memory) -> Reply:
 
 
 def _trace(context: Context) -> list[str]:
-    steps = list(context.workspace.steps.order_by("-seq")[:TRACE])
+    most = number_of(context.tree.grove.settings, "trace_actions")
+    steps = list(context.workspace.steps.order_by("-seq")[:most])
     lines = []
     for step in reversed(steps):
         said = in_one_line(step.canonical or step.line)

@@ -246,6 +246,28 @@ def allowed(row: Generation) -> Prices | None:
 # Provider keys at rest: encrypted with the installation's secret, bound to one base URL.
 
 
+WAYS_OF_AUTH = ("bearer", "basic", "none")  # how a key is sent
+
+
+def demand_auth(one: Participant, key: str | None) -> None:
+    """Refuses a way of sending the key that does not go with it; `key` is a new one, None where
+    the stored one stays."""
+    provider = one.model_ref.partition(":")[0]
+    if one.auth != "bearer" and provider == "litellm":
+        raise CommandError(
+            "REJECTED", "litellm: sends keys in its own way.", hint="send auth bearer"
+        )
+    if one.auth != "basic":
+        return
+    held = open_sealed(one.sealed_key, one.base_url) if key is None and one.sealed_key else key
+    if held and ":" not in held:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "With basic authentication the key is a name and a password.",
+            hint="send api_key name:password",
+        )
+
+
 def seal(key: str, base_url: str) -> str:
     """The key encrypted together with the address it may be sent to."""
     bound = json.dumps({"key": key, "base_url": _bare(base_url)})
@@ -275,7 +297,9 @@ def open_sealed(sealed: str, base_url: str) -> str:
 def key_of(participant: Participant) -> str:
     """The key that a participant's calls are made with: its own, else one of the environment
     where HEDDLE_ENV_KEYS names the participant's id. An environment's key is sent to its
-    provider's default address only. "" where there is none."""
+    provider's default address only. "" where there is none, or none is to be sent."""
+    if participant.auth == "none":
+        return ""
     if participant.sealed_key:
         return open_sealed(participant.sealed_key, participant.base_url)
     if participant.uid not in settings.ENV_KEYS:

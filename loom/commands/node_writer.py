@@ -37,6 +37,7 @@ from loom.queries import lookup, trees
 from loom.queries.node_bodies import event_body, without_text
 from loom.rules import identity
 from loom.rules.errors import CommandError
+from loom.rules.grove_settings import number_of
 from loom.rules.images import hashes_in
 from loom.rules.windows import Span
 
@@ -171,12 +172,9 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     keep_images(tree, new.text)
     writer.append("node.added", {"node": without_text(event_body(node)), **_before(node)})
     writer.nodes.append(node)
-    if ordinal % SUMMARY_EVERY == 0:
+    if ordinal % number_of(tree.grove.settings, "tree_summary_every") == 0:
         _want_summary(tree, author, new)
     return node
-
-
-SUMMARY_EVERY = 10  # nodes: then the summary of their tree is made again
 
 
 def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:

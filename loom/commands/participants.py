@@ -11,6 +11,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
+from loom.commands import money
+from loom.commands.agent_templates import begun
 from loom.commands.execute import execute
 from loom.commands.groves import demand_name, names_taken
 from loom.commands.money import key_of, mark_of, open_sealed, seal
@@ -33,13 +35,15 @@ Listing = dict[str, Any]
 @dataclass(frozen=True)
 class Source:
     """Where to ask: a kind's name, an address ("": the kind's own), a key ("": none, or that of
-    the `participant` whose address it is); whether an owner allows the address if it is private."""
+    the `participant` whose address it is) and how it is sent; whether an owner allows the address
+    if it is private."""
 
     kind: str
     base_url: str = ""
     api_key: str = ""
     allow_private: bool = False
     participant: str = ""
+    auth: str = "bearer"
 
     @property
     def url(self) -> str:
@@ -65,6 +69,7 @@ def ask_models(actor: Actor, source: Source, *, again: bool = False) -> Listing:
         "sealed": seal(source.api_key, source.url) if source.api_key else "",
         "participant": source.participant,
         "allow_private": source.allow_private,
+        "auth": source.auth,
         "status": "queued",
         "models": [],
         "contexts": {},
@@ -91,7 +96,8 @@ def asked(uid: str) -> tuple[Source, Listing] | None:
         return None
     url = found["base_url"]
     key = open_sealed(found["sealed"], url) if found["sealed"] else _kept_key(found)
-    return Source(found["kind"], url, key, found["allow_private"]), found
+    auth = found.get("auth", "bearer")
+    return Source(found["kind"], url, key, found["allow_private"], auth=auth), found
 
 
 def _kept_key(listing: Listing) -> str:
@@ -169,9 +175,6 @@ def _away() -> CommandError:
     )
 
 
-# Model participants: who may be asked to write, with what settings, and whose key.
-
-
 MAX_NAME = 80
 # Fields that may be set, in the words of docs/model.md §2.1; the rest of a participant is derived.
 PLAIN = (
@@ -179,6 +182,7 @@ PLAIN = (
     "model_ref",
     "base_url",
     "allow_private",
+    "auth",
     "endpoint",
     "capabilities",
     "persona",
@@ -194,6 +198,7 @@ PLAIN = (
     "prices",
 )
 CHOICES = {
+    "auth": money.WAYS_OF_AUTH,
     "endpoint": ("chat", "completion"),
     "archetype": ("reader", "writer", "editor", "auditor"),
     "budget": tuple(budgets.PRESETS),
@@ -210,13 +215,15 @@ _MODEL_REF = re.compile(r"[A-Za-z0-9_.-]+:[^\s\x00-\x1f\x7f]+\Z")
 
 class Changes(Args):
     """What a caller sent: `fields` of `PLAIN`; a new key ("" takes the old one away, None
-    leaves it); permissions, loom_aware and archived, None where they were not sent."""
+    leaves it); permissions, loom_aware and archived, None where they were not sent; of a new one
+    the `template` it begins as."""
 
     fields: dict[str, Any] = {}
     api_key: Annotated[str | None, Secret()] = None
     permissions: list[str] | None = None
     loom_aware: bool | None = None
     archived: bool | None = None
+    template: str = ""
 
 
 def participant_body(one: Participant, role: Role | None = None) -> dict[str, Any]:
@@ -248,12 +255,13 @@ def make_participant(actor: Actor, changes: Changes) -> Participant:
 @action("make_participant", stream="grove", role="owner")
 def _make_participant(change: Change, args: Changes) -> Participant:
     """Adds a model to a grove."""
+    one = begun(change.grove, args.template, args.fields)
     for name in ("name", "model_ref"):
-        if not args.fields.get(name):
+        if not (args.fields.get(name) or getattr(one, name)):
             raise CommandError(
                 "INVALID_SYNTAX", f"A participant needs a {name}.", hint=f"send {name}"
             )
-    return _store(change, Participant(grove=change.grove, kind="model"), args)
+    return _store(change, one, args)
 
 
 class ParticipantChanges(Args):
@@ -345,6 +353,7 @@ def _apply(actor: Actor, one: Participant, changes: Changes) -> None:
     if changes.api_key is not None:
         one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
         one.lane = mark_of(changes.api_key, one.base_url) if changes.api_key else ""
+    money.demand_auth(one, changes.api_key)
     if one.model_ref != model:
         _demand_checked_provider(one)
     one.permissions = _permissions(one, changes)

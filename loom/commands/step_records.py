@@ -34,7 +34,7 @@ from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
 from loom.rules.permissions import WRITE
 from loom.rules.quoting import take_out
-from loom.rules.windows import SETTINGS, demand_settings
+from loom.rules.windows import OF_WORKSPACE, demand_settings
 
 
 def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
@@ -347,7 +347,8 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
 def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
     """Writes the event that a line of a turn was answered; a step changes no tree."""
     if attempt.request.turn:
-        _write_view_event(attempt, workspace, "view.changed", {"step": seq})
+        said = {"step": seq, "turn": attempt.request.turn}
+        _write_view_event(attempt, workspace, "view.changed", said)
 
 
 def _write_view_event(
@@ -388,13 +389,13 @@ def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> Non
 
 
 def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:
-    """Changes settings of a workspace's windows, None going back to those of its grove, and writes
+    """Changes settings of a workspace, None going back to those of its grove or tree, and writes
     the event; the workspace. PERMISSION_DENIED for an agent's where the actor may not write."""
     if workspace.participant_id != actor.participant.pk:
         demand(actor, {WRITE}, "changing the settings of an agent's windows")
-    unknown = next((name for name in settings if name not in SETTINGS), None)
+    unknown = next((name for name in settings if name not in OF_WORKSPACE), None)
     if unknown is not None:
-        hint = " or ".join(SETTINGS)
+        hint = " or ".join(OF_WORKSPACE)
         raise CommandError("INVALID_SYNTAX", f"There is no setting {unknown!r}.", hint=hint)
     given = {name: value for name, value in settings.items() if value is not None}
     demand_settings(given)

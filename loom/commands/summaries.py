@@ -19,17 +19,17 @@ from loom.commands.execute import execute
 from loom.commands.groves import NO_MODEL
 from loom.commands.money import Wish
 from loom.commands.registry import Args, Change, action
-from loom.events.streams import enqueue
+from loom.events.streams import hand_over
 from loom.models import SUMMARY, Generation, Grove, Node, Participant, Tree
 from loom.models.base import new_uid
 from loom.queries import lookup
 from loom.queries.lookup import withheld_from_models
 from loom.rules.errors import CommandError
+from loom.rules.grove_settings import number_of
 from loom.rules.permissions import GENERATE
 
 WORDS = 30  # a text of so few is its own summary
 CHARACTERS = 300  # where words have no end
-NODE_TOKENS, TREE_TOKENS = 50, 120
 READING = 1_000  # tokens that one reads, about
 MOST_AT_ONCE = 16
 MOST_TRIES = 3  # that failed, of one summary
@@ -50,9 +50,9 @@ def summariser(grove: Grove) -> Participant | None:
     return rows.filter(own).order_by("id").first()
 
 
-def is_short(text: str) -> bool:
-    """Whether a text is its own summary."""
-    return len(text) <= CHARACTERS and len(text.split(None, WORDS)) <= WORDS
+def is_short(text: str, words: int = WORDS) -> bool:
+    """Whether a text of at most so many words is its own summary."""
+    return len(text) <= CHARACTERS * words // WORDS and len(text.split(None, words)) <= words
 
 
 def lacking(tree: Tree, nodes: Iterable[int]) -> list[Node]:
@@ -61,7 +61,8 @@ def lacking(tree: Tree, nodes: Iterable[int]) -> list[Node]:
     wanted = list(dict.fromkeys(nodes))
     rows = Node.objects.filter(pk__in=wanted, tree=tree, kind="text", summary="")
     rows = rows.filter(slot__sandbox=False)
-    found = {one.pk: one for one in rows if not is_short(one.text)}
+    words = number_of(tree.grove.settings, "summary_words")
+    found = {one.pk: one for one in rows if not is_short(one.text, words)}
     if not found:
         return []
     gone = set(withheld_from_models(found)) | _waiting(found)
@@ -117,7 +118,10 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
         points.append(root)
     if not points:
         return []
-    wish = Wish(agent, len(points), TREE_TOKENS if args.whole else NODE_TOKENS)
+    numbers = change.tree.grove.settings
+    short = number_of(numbers, "summary_tokens")
+    long = number_of(numbers, "tree_summary_tokens")
+    wish = Wish(agent, len(points), max(long, short) if args.whole else short)
     day, (share,) = money.reserve(change.actor.person, [wish], READING)
     lane, payer = generation_lifecycle.lane_of(agent), change.actor.person
     ranks = generation_lifecycle.ranks(lane, payer)
@@ -131,7 +135,7 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
             batch=new_uid(),  # each reads something else
             point=point,
             index=1,
-            tokens=TREE_TOKENS if point.pk == root.pk else NODE_TOKENS,
+            tokens=long if point.pk == root.pk else short,
             lane=lane,
             rank=next(ranks),
             day=day,
@@ -142,7 +146,7 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
         for point in points
     ]
     Generation.objects.bulk_create(made)
-    enqueue("agents.tasks.run_generation", [made[0].uid], queue="continue")
+    hand_over(lane)
     return made
 
 

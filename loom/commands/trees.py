@@ -31,6 +31,7 @@ from loom.models import (
     Mention,
     Node,
     NodeSource,
+    Participant,
     PublicLink,
     Receipt,
     Step,
@@ -45,6 +46,7 @@ from loom.models import (
 )
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, instant
+from loom.rules.windows import TRUNCATIONS
 
 BATCH = 1000
 NODES = 300  # each of them leaves the index of trigrams, too
@@ -230,10 +232,10 @@ def public_link_body(one: PublicLink) -> dict[str, object]:
 # Trees as wholes: their head, the archive, and erasing. Growing them is in `growth`.
 
 
-TRUNCATIONS = ("truncateMiddle", "rollingWindow", "stopAtLimit")
 STEERING = ("memory", "author_note", "note_depth", "lore_scan", "lore_budget")
 FIELDS = ("title", "description", "system_context", "summary", "truncation", *STEERING)
 MAX_TITLE = 300
+LOOKED_THROUGH = 50  # events, for who changed a field last
 RANGES = {"note_depth": (1, 100), "lore_scan": (1, 100_000), "lore_budget": (0, 100_000)}
 SAID = {
     "memory": "the memory",
@@ -249,9 +251,11 @@ def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
     besides (STEERING: `→ undo` undoes it), or `archived`.
 
     An archived tree is read only: nothing but `archived` may be sent to it, or other fields
-    together with `archived: false`. What is as it was makes no event.
+    together with `archived: false`. What is as it was makes no event. `seen` holds fields as the
+    writer has read them: CONFLICT where one that changes is something else by now.
     """
-    known = {name: value for name, value in changes.items() if name in (*FIELDS, "archived")}
+    names = (*FIELDS, "archived", "seen")
+    known = {name: value for name, value in changes.items() if name in names}
     return execute(actor, tree, _change_tree, TreeChanges(**known))
 
 
@@ -269,6 +273,7 @@ class TreeChanges(Args):
     lore_scan: int = 2000
     lore_budget: int = 1000
     archived: bool | None = None
+    seen: dict[str, str | int] = {}
 
 
 @action("change_tree", stream="tree", role="writer")
@@ -284,6 +289,7 @@ def _change_tree(change: Change, args: TreeChanges) -> Tree:
             "REJECTED", "This tree is archived and read-only.", hint="send archived: false"
         )
     changed = {name: value for name, value in fields.items() if getattr(row, name) != value}
+    _demand_seen(row, changed, args.seen)
     steered = {name: getattr(row, name) for name in STEERING if name in changed}
     if steered:
         change.inverse = [
@@ -300,6 +306,21 @@ def _change_tree(change: Change, args: TreeChanges) -> Tree:
         row.save(update_fields=[*changed, "touched_at"])
         change.writer.append("tree.changed", {"tree": row.uid, **changed})
     return row
+
+
+def _demand_seen(row: Tree, changed: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
+    name = next((one for one in changed if one in seen and seen[one] != getattr(row, one)), None)
+    if name is None:
+        return
+    events = Event.objects.filter(stream__name=streams.name_of(row), kind="tree.changed")
+    recent = events.order_by("-seq").values_list("actor", "payload")[:LOOKED_THROUGH]
+    uid = next((actor for actor, payload in recent if name in payload), "")
+    who = Participant.objects.filter(uid=uid).values_list("name", flat=True).first()
+    raise CommandError(
+        "CONFLICT",
+        f"{who or 'Somebody'} has changed {SAID.get(name, name)} since you read it.",
+        hint="look at what it is now, then save again what should stay",
+    )
 
 
 class NewTree(Args):

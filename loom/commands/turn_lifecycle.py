@@ -17,7 +17,7 @@ from loom.commands.money import Wish
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.commands.registry import Args, Change, action
 from loom.events import streams
-from loom.events.streams import Writer, enqueue
+from loom.events.streams import Writer, enqueue, hand_over
 from loom.grammar.lines import named
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.models.base import new_uid
@@ -333,7 +333,7 @@ def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generati
             raise LostError
         writer.append("generation.started", {"generation": started_body(made)})
         writer.flush()
-        enqueue("agents.tasks.run_generation", [made.uid], queue="continue")
+        hand_over(lane)
     return made
 
 

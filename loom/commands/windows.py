@@ -25,6 +25,7 @@ from loom.queries.windows import (
 from loom.queries.workspaces import budget_of, turns
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
+from loom.rules.grove_settings import number_of
 from loom.rules.permissions import READ_DOCUMENTS
 from loom.rules.windows import (
     LARGE,
@@ -94,10 +95,11 @@ def new_window(context: Context, **fields: object) -> Window:
 
 
 def _demand_room(context: Context) -> None:
-    if len(held(context)) + 1 > MOST_VISIBLE:
+    most = number_of(context.tree.grove.settings, "windows_visible")
+    if len(held(context)) + 1 > most:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"At most {MOST_VISIBLE} windows can be visible.",
+            f"At most {most} windows can be visible.",
             hint="→ hide those that you no longer need; → memory windows lists them",
         )
 

@@ -29,7 +29,7 @@ class Feed:
     def __init__(self, guest: Guest, *, process: str, threads: Threads) -> None:
         self.stream = guest.stream
         self.groves = guest.groves
-        self.tree_uid = guest.tree_uid
+        self.tree_uid, self.drawn_in = guest.tree_uid, guest.drawn_in
         self.process = process
         self.read = threads.read
         self.ring = Ring(0)
@@ -157,7 +157,7 @@ class Feed:
                 seq = self.ring.head
                 parts: dict[str, dict[str, Any]] = {}
                 try:
-                    parts = await self.read(reads.drawn, self.tree_uid, changed, languages)
+                    parts = await self.read(reads.drawn, self.drawn_in, changed, languages)
                 except Exception:  # pages fetch what they show instead
                     log.warning("could not draw %s", self.stream, exc_info=True)
                 self.drawings.add(

@@ -92,12 +92,13 @@ def read(text: str | None) -> Presence:
 class Changed:
     """What has to be drawn again after some events, by local ids: the nodes `near` together
     with those above, below and beside them, `only` alone, and the candidates below `points`
-    and of the `generations` (their uids) that ended without a node."""
+    and of the `generations` (their uids) that ended without a node; and `turns` by their uids."""
 
     near: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
     points: frozenset[str] = frozenset()
     generations: frozenset[str] = frozenset()
+    turns: frozenset[str] = frozenset()
 
     def __or__(self, other: "Changed") -> "Changed":
         return Changed(
@@ -105,10 +106,11 @@ class Changed:
             self.only | other.only,
             self.points | other.points,
             self.generations | other.generations,
+            self.turns | other.turns,
         )
 
     def __bool__(self) -> bool:
-        return bool(self.near or self.only or self.points or self.generations)
+        return any((self.near, self.only, self.points, self.generations, self.turns))
 
 
 def changed_by(kind: str, payload: Any) -> Changed:
@@ -128,15 +130,24 @@ def changed_by(kind: str, payload: Any) -> Changed:
     if kind in ("link.added", "link.removed"):
         link = payload["link"]
         return Changed(only=frozenset({str(link["source"]), str(link["target"])}))
-    if kind in ("generation.started", "generation.ended") and not payload["generation"]["round"]:
-        generation = payload["generation"]
-        if kind == "generation.started":
-            return Changed(points=frozenset({generation["point"]}))
-        # Where it became a node, that node's own event says the rest.
-        return (
-            Changed() if generation["node"] else Changed(generations=frozenset({generation["id"]}))
-        )
+    if kind in ("generation.started", "generation.ended"):
+        return _changed_by_generation(kind, payload["generation"])
+    if kind in ("turn.started", "turn.ended"):
+        return Changed(turns=frozenset({payload["turn"]["id"]}))
+    if kind == "view.changed" and "turn" in payload:  # a line of a turn was answered
+        return Changed(turns=frozenset({payload["turn"]}))
     return Changed()
+
+
+def _changed_by_generation(kind: str, generation: Any) -> Changed:
+    turns = frozenset({generation["turn"]} if generation.get("turn") else ())
+    if generation["round"]:
+        return Changed(turns=turns)
+    if kind == "generation.started":
+        return Changed(points=frozenset({generation["point"]}), turns=turns)
+    # Where it became a node, that node's own event says the rest.
+    lost = frozenset(() if generation["node"] else {generation["id"]})
+    return Changed(generations=lost, turns=turns)
 
 
 # The last events of one stream, rendered once, for all sockets of the process.

@@ -33,9 +33,10 @@ class Guest:
     participant: str
     role: str
     ticket: Pass
-    tree_uid: str  # "" in a grove's stream
+    tree_uid: str  # "" in a grove's or workspace's stream
     name: str = ""  # of the participant
     drawn: str = ""  # the language in which it wants what changed drawn; "": not at all
+    drawn_in: str = ""  # the tree of it
 
 
 class Unwelcome(Exception):
@@ -145,5 +146,6 @@ def welcome(scope: Scope, kind: str, uid: str) -> Guest:
         ticket=Pass(user.pk, actor.grove.pk, tree.pk if tree else None, **by),
         tree_uid=tree.uid if tree is not None and kind == "trees" else "",
         name=actor.participant.name,
-        drawn=_drawn(scope) if kind == "trees" else "",
+        drawn=_drawn(scope) if tree is not None else "",
+        drawn_in=tree.uid if tree is not None else "",
     )

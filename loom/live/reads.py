@@ -124,6 +124,7 @@ def drawn(tree_uid: str, changed: Changed, languages: frozenset[str]) -> dict[st
         only=changed.only,
         points=changed.points,
         generations=changed.generations,
+        turns=changed.turns,
     )
     return parts
 

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("loom", "0097_versions_of_links")]
+    dependencies = [("loom", "0110_provider_auth")]
 
     operations = [
         migrations.AddField(

@@ -1,9 +1,11 @@
-"""What rows share: opaque public ids, text kept as given, and queries whose SQL is built once."""
+"""What rows share: opaque public ids, text kept as given, queries whose SQL is built once, and many
+rows written at once."""
 
 import gzip
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from django.db import connection, models
@@ -148,3 +150,54 @@ def _rows_of(compiler: Any) -> Reader:
             yield made
 
     return read
+
+
+# Many rows at once: by one prepared statement. `bulk_create` builds an expression for each value,
+# which takes four times as long as storing it (measured with 1,000 nodes).
+
+
+Convert = Callable[[Any], Any]
+
+
+def insert_rows(rows: Sequence[Model]) -> None:
+    """Stores new rows of one model. Their keys are known, or nobody needs them; nothing is
+    computed by the database, and no default is missing."""
+    if not rows:
+        return
+    fields = [
+        one
+        for one in rows[0]._meta.local_concrete_fields
+        if rows[0].pk is not None or not one.primary_key
+    ]
+    names = [one.attname for one in fields]
+    converts = [(place, done) for place, one in enumerate(fields) if (done := _converter(one))]
+    quoted = ", ".join(connection.ops.quote_name(str(one.column)) for one in fields)
+    table = connection.ops.quote_name(rows[0]._meta.db_table)
+    sql = f"INSERT INTO {table} ({quoted}) VALUES ({', '.join(['%s'] * len(fields))})"  # noqa: S608
+    read = attrgetter(*names)
+    values = []
+    for row in rows:
+        found = list(read(row))
+        for place, convert in converts:
+            if found[place] is not None:
+                found[place] = convert(found[place])
+        values.append(found)
+    with connection.cursor() as cursor:
+        cursor.executemany(sql, values)
+
+
+def _converter(field: Any) -> Convert | None:
+    """What makes a value ready for the database, for kinds of fields that need it."""
+    if isinstance(field, models.JSONField):
+        return lambda value: connection.ops.adapt_json_value(value, field.encoder)
+    if isinstance(field, models.DateTimeField):
+        return connection.ops.adapt_datetimefield_value
+    if field.__class__ in _PLAIN or isinstance(field, models.ForeignKey):
+        return None
+    return lambda value: field.get_db_prep_save(value, connection)
+
+
+_PLAIN = {
+    *(models.CharField, models.TextField, models.BooleanField),
+    *(models.IntegerField, models.BigIntegerField, models.BigAutoField),
+}

@@ -135,6 +135,7 @@ class Participant(PublicIdentity):
     tool_filter = models.JSONField(default=list)
     # Fernet of the provider's key together with the base URL it is bound to.
     sealed_key = models.TextField(blank=True)
+    auth = models.CharField(max_length=8, default="bearer")  # how it is sent: bearer, basic, none
     # What shares one provider key shares one lane; empty: a lane of its own.
     lane = models.CharField(max_length=64, blank=True)
     parallel = models.IntegerField(default=12)  # calls at once over the lane

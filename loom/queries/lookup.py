@@ -465,16 +465,15 @@ def _end(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
 # Settings that are pinned to a branch: what is asked with at a slot and below it.
 
 
+_PINS = Prepared(lambda: BranchSettings.objects.filter(tree=Given("tree")).select_related("slot"))
+
+
 def pins_on(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> list[BranchSettings]:
     """The pins at a node and above it, the topmost first; one query where the tree has none, else
     two."""
-    pins = {
-        one.slot_id: one
-        for one in BranchSettings.objects.filter(tree=tree).select_related("slot")
-        if one.settings
-    }
+    pins = {one.slot_id: one for one in _PINS.all(tree=tree.pk) if one.settings}
     if not pins:
         return []
     path = path_ids(actor, tree, workspace, node)

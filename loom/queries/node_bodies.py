@@ -211,9 +211,10 @@ def event_body(node: Node) -> Body:
     return _body(row, node.tree.uid, facts_of(node.tree_id, [row]))
 
 
-def event_bodies(tree: Tree, rows: Sequence[NodeRow]) -> list[Body]:
-    """The same for many nodes of one tree at once, in their order."""
-    facts = facts_of(tree.pk, rows)
+def event_bodies(tree: Tree, rows: Sequence[NodeRow], facts: Facts | None = None) -> list[Body]:
+    """The same for many nodes of one tree at once, in their order. `facts` are theirs, if the
+    caller knows them."""
+    facts = facts_of(tree.pk, rows) if facts is None else facts
     return [_body(row, tree.uid, facts) for row in rows]
 
 

@@ -18,6 +18,7 @@ from loom.models import Document, Generation, Grove, Node, Participant, Purse, T
 from loom.queries.lookup import path_ids, path_of
 from loom.queries.node_rows import fetch, listed
 from loom.rules import prices as table
+from loom.rules.grove_settings import value_of
 from loom.rules.prices import NANO, Prices
 from loom.rules.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
 
@@ -54,9 +55,6 @@ def _vocabulary() -> "tiktoken.Encoding | None":
 
 
 # Money: the prices of a participant's tokens, and what is left of a member's day.
-
-
-DAILY_USD = 1.0  # the default of a grove's setting
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def caches_from(participant: Participant) -> int | None:
 
 def limit_of(grove: Grove) -> int:
     """The grove's limit per day and member; 0: there is none."""
-    return round(float(grove.settings.get("daily_budget_usd", DAILY_USD)) * NANO)
+    return round(float(value_of(grove.settings, "daily_budget_usd")) * NANO)
 
 
 def left_of(person: Participant, day: date) -> Left:

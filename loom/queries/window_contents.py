@@ -362,11 +362,15 @@ def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[Row, ...]
 
 
 def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
-    """The bodies of the windows that are not closed: all visible and the newest hidden ones."""
+    """The bodies of the windows that are not closed: all visible and the newest hidden ones; first
+    those that were put in an order, in that order."""
     rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
     hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
     every = [*visible(workspace), *hidden]
-    return [window_body(one) for one in contents_of(actor, workspace, every)]
+    order = {number: at for at, number in enumerate(workspace.settings.get("order", ()))}
+    found = contents_of(actor, workspace, every)
+    found.sort(key=lambda one: order.get(one.window.number, len(order)))
+    return [window_body(one) for one in found]
 
 
 def _opens(shown: Shown) -> str:

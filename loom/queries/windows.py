@@ -117,10 +117,11 @@ def brief(window: Window) -> dict[str, Any]:
 
 def settings_of(workspace: Workspace) -> dict[str, Any]:
     """The settings of windows: those of the workspace, otherwise of its grove. Without a limit
-    (0) STATUS only warns; `evict` is "lru" or nothing."""
+    (0) STATUS only warns; `evict` is "lru" or nothing. And how the path is cut in what its
+    participant asks for: as they chose, otherwise as the tree says."""
     of_grove = workspace.tree.grove.settings
     own = {name: of_grove.get(name, value) for name, value in SETTINGS.items()}
-    return {**own, **workspace.settings}
+    return {**own, "truncation": workspace.tree.truncation, **workspace.settings}
 
 
 def parents_of(workspace: Workspace, also: Iterable[Window] = ()) -> dict[int, int]:

@@ -1,6 +1,6 @@
 """Workspaces and turns as the API shows them: position, versions, drafts, rounds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -9,9 +9,20 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
+from loom import access
 from loom.access import Actor
 from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
-from loom.models import Draft, Generation, Node, Step, Turn, VersionChoice, Workspace
+from loom.models import (
+    Draft,
+    Generation,
+    Node,
+    Participant,
+    Step,
+    Tree,
+    Turn,
+    VersionChoice,
+    Workspace,
+)
 from loom.queries import lookup, tasks
 from loom.queries.augments import augments_body, loaded_in
 from loom.queries.news import notifications_of
@@ -23,6 +34,7 @@ from loom.queries.windows import deepest_in, settings_of, visible
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
 from loom.rules.framing import count
+from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.identity import instant
 
 # A person's drafts in a tree, as the API shows them.
@@ -123,14 +135,40 @@ def turns() -> QuerySet[Turn]:
     return Turn.objects.select_related(*WITH).defer("prepared")
 
 
+def truncation_for(asker: Participant, tree: Tree) -> str:
+    """How the path is cut in requests that somebody asks for: as they chose in the tree, else as
+    the tree says. One query."""
+    return truncation_in(access.known_workspace_of(asker, tree), tree)
+
+
+def truncation_in(own: Workspace | None, tree: Tree) -> str:
+    """The same for who asks from a workspace of theirs (None: they have none); no query."""
+    return str((own.settings if own else {}).get("truncation") or tree.truncation)
+
+
 def budget_of(turn: Turn) -> Budget:
     """What the turn may use: its preset and what was granted in addition."""
-    return budgets.extended(budgets.budget_of(turn.preset), turn.more_steps)
+    of_grove = budget_in(turn.preset, turn.tree.grove.settings)
+    return budgets.extended(of_grove, turn.more_steps)
 
 
-def lines_of(turn: Turn) -> QuerySet[Step]:
-    """The steps of the turn's lines, in order; one per line, also if it made several."""
-    return Step.objects.filter(turn_uid=turn.uid).exclude(turn_place="").order_by("id")
+def lines_of(*turns: Turn) -> QuerySet[Step]:
+    """The steps of the lines of turns, in order; one per line, also if it made several."""
+    named = [one.uid for one in turns]
+    return Step.objects.filter(turn_uid__in=named).exclude(turn_place="").order_by("id")
+
+
+def led_out(steps: Sequence[Step], tree: Tree, items: Mapping[int, list[int]]) -> set[int]:
+    """The row ids of those steps in a tree that touched an item of another grove (`items` as
+    `items_of` returns them): not every member may see their texts. One query, none where all
+    items are of that tree."""
+    homes = {step.pk: set(map(identity.home_of, items[step.pk])) for step in steps}
+    every = set().union(*homes.values()) - {tree.pk}
+    if not every:
+        return set()
+    away = Tree.objects.filter(pk__in=every).exclude(grove=tree.grove_id)
+    trees = set(away.values_list("pk", flat=True))
+    return {key for key, touched in homes.items() if touched & trees}
 
 
 def texts_of(steps: Sequence[Step]) -> dict[int, str]:
@@ -189,6 +227,20 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
         milliseconds=int((end - turn.created_at).total_seconds() * 1000),
         tokens=turn.tokens,
         steps_today=_steps_today(turn, now),
+    )
+
+
+def spent_in(
+    turn: Turn, now: datetime, steps: Iterable[Step], items: Mapping[int, list[int]]
+) -> Spent:
+    """The same from the turn's lines and their items, as far as pages show it; no query."""
+    used = [step for step in steps if step.outcome == "ok"]
+    return Spent(
+        steps=len(used),
+        items=len(set(chain.from_iterable(items[step.pk] for step in used))),
+        rounds=len(turn.rounds),
+        milliseconds=int(((turn.ended_at or now) - turn.created_at).total_seconds() * 1000),
+        tokens=turn.tokens,
     )
 
 

@@ -23,7 +23,7 @@ ALWAYS: Final = frozenset({"help", "budget", "think"})
 @dataclass(frozen=True)
 class Budget:
     """What one turn may use: steps, nesting of windows, distinct items, rounds, time in
-    milliseconds, and tokens sent and written."""
+    milliseconds, and tokens sent and written. `day`: steps of the agent in a tree in 24 hours."""
 
     steps: int
     depth: int
@@ -31,6 +31,7 @@ class Budget:
     rounds: int
     milliseconds: int
     tokens: int = TOKENS
+    day: int = STEPS_A_DAY
 
 
 PRESETS: Final[dict[Preset, Budget]] = {
@@ -77,8 +78,8 @@ def what_is_over(budget: Budget, spent: Spent) -> str | None:
     A figure is used up when it reaches its limit; the depth only when it goes beyond, so
     that windows at the deepest level can still be used and closed.
     """
-    if spent.steps_today >= STEPS_A_DAY:
-        return f"All {STEPS_A_DAY:,} steps of this agent here in {HOURS_OF_A_DAY} hours are used."
+    if spent.steps_today >= budget.day:
+        return f"All {budget.day:,} steps of this agent here in {HOURS_OF_A_DAY} hours are used."
     used = (
         ("steps", spent.steps, budget.steps),
         ("items", spent.items, budget.items),

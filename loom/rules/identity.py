@@ -118,6 +118,11 @@ def home_of(item: int) -> int:
     return max(item, 0) >> ORDINAL_BITS
 
 
+def ids_in(tree_id: int) -> tuple[int, int]:
+    """The first and the last id that a tree and its nodes have."""
+    return of_tree(tree_id), of_tree(tree_id + 1) - 1
+
+
 # The stored link types and their reverses (docs/model.md §8). Reverses are computed, never
 # stored.
 
@@ -158,9 +163,12 @@ def arrow(name: str) -> str:
 # Hashes of nodes and configurations (docs/model.md §11), and whose each character of a text is.
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical(value: Any) -> bytes:
     """UTF-8 JSON with sorted keys, no blanks, no ASCII escaping. See docs/model.md §11."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return _CANONICAL.encode(value).encode()
 
 
 def sha256(value: Any) -> str:

@@ -26,6 +26,7 @@ LOCAL: Final = "local"
 # Tokens that a model reads where neither a person nor its provider says how many.
 DEFAULT_CONTEXT: Final = 32_768
 RESERVE: Final = 1024  # of them, which are kept for the answer (docs/model.md §6.3)
+LOCAL_LIMITS: Final = (4096, 2048)  # tokens read and written by other local models, if unsaid
 LOCAL_WINDOW: Final = 1200  # tokens in front that the embedded model reads within 5 s on two cores
 KINDS: Final = (
     Kind(
@@ -85,6 +86,13 @@ def why_not_litellm(model: str, *, has_key: bool) -> str:
     if not has_key:
         return "A litellm: participant needs a key of its own; one of the environment is not sent."
     return ""
+
+
+def usual_limits(model_ref: str, base_url: str) -> tuple[int, int | None]:
+    """How many tokens a participant reads and writes where nobody says (None: as its provider
+    does): `local:` models at an address of their own are usually small."""
+    is_small = model_ref.partition(":")[0] == LOCAL and base_url != ""
+    return LOCAL_LIMITS if is_small else (DEFAULT_CONTEXT, None)
 
 
 def kind_of(name: str) -> Kind:

@@ -25,6 +25,11 @@ LARGE = 200  # lines of a text, above which a reply says how many it has
 # Of a grove or a workspace. `window_lines_max` 0: no limit, STATUS only warns. `auto_open`: what
 # the request of a turn names is opened for the turn.
 SETTINGS: dict[str, Any] = {"window_lines_max": 0, "evict": "", "auto_open": False}
+TRUNCATIONS = ("truncateMiddle", "rollingWindow", "stopAtLimit")
+# `truncation`: how the path is cut in what its participant asks for; `order`: the numbers of
+# windows in the order in which they are listed, before all others.
+OF_WORKSPACE = (*SETTINGS, "truncation", "order")
+MOST_ORDERED = 500
 _NAMED = re.compile(
     r'doc:"[^"\n]+"(?: (?:§"[^"\n]+"|§[\w-]+|lines:\d+-\d+|part:\d+))?'
     r'|tree:"[^"\n]+" node:[a-z0-9]{4,8}\b|\[([a-z0-9]{4,8})\]',
@@ -188,7 +193,7 @@ def to_evict(sizes: Sequence[tuple[int, int]], most: int) -> list[int]:
 
 
 def demand_settings(given: Mapping[str, Any]) -> None:
-    """Raises INVALID_SYNTAX for a setting of windows that it cannot be."""
+    """Raises INVALID_SYNTAX for a setting of a workspace that it cannot be."""
     most = given.get("window_lines_max", 0)
     if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= 1_000_000:
         raise _wrong("window_lines_max is a number of lines.", "0 means no limit")
@@ -196,6 +201,15 @@ def demand_settings(given: Mapping[str, Any]) -> None:
         raise _wrong("evict is lru or empty.", "lru hides what was shown longest ago")
     if not isinstance(given.get("auto_open", False), bool):
         raise _wrong("auto_open is true or false.", "it is off by default")
+    order = given.get("order", [])
+    if (
+        not isinstance(order, list)
+        or len(order) > MOST_ORDERED
+        or not all(isinstance(one, int) and not isinstance(one, bool) and one > 0 for one in order)
+    ):
+        raise _wrong(f"order is a list of at most {MOST_ORDERED} numbers of windows.", "[6, 4]")
+    if given.get("truncation", TRUNCATIONS[0]) not in TRUNCATIONS:
+        raise _wrong("This way of truncation does not exist.", " or ".join(TRUNCATIONS))
 
 
 def _wrong(said: str, hint: str) -> CommandError:

@@ -109,6 +109,8 @@ def _checked(raw: bytes) -> tuple[str, int, int]:
                 image.load()
     except CommandError:
         raise
+    except Pillow.DecompressionBombError:
+        raise _too_large(f"An image has at most {MOST_PIXELS:,} pixels.") from None
     except Exception:  # Pillow raises whatever a broken file makes its decoders raise
         raise CommandError(
             "INVALID_SYNTAX",

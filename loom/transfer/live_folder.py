@@ -8,11 +8,12 @@ overwritten. What the tree refuses stays in the file, which is not written until
 
 import hashlib
 import json
+import os
 import re
 import secrets
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from loom.access import Actor
 from loom.commands import node_writer
@@ -22,7 +23,7 @@ from loom.queries import lookup
 from loom.queries.trees import head_of
 from loom.rules.errors import CommandError
 from loom.transfer import loom_writers
-from loom.transfer.selection import Wanted, select
+from loom.transfer.selection import IDS_AT_ONCE, Wanted, batched, select
 
 MOST = 64 * 1024 * 1024  # bytes of a file that is read
 KINDS = {"markdown": "md", "loomsidian": "json"}
@@ -32,21 +33,40 @@ Say = Callable[[str], None]
 
 
 class LiveFile:
-    """One file and its tree. `say` is told what happened, a line at a time."""
+    """One file and its tree. `say` is told what happened, a line at a time. A file that was changed
+    in the last `settle` seconds may be half saved, and is left alone."""
 
-    def __init__(self, folder: Path, actor: Actor, tree: Tree, kind: str, say: Say) -> None:
+    def __init__(
+        self, folder: Path, actor: Actor, tree: Tree, kind: str, say: Say, *, settle: float = 0.0
+    ) -> None:
         self.actor, self.tree, self.kind, self._say = actor, tree, kind, say
         self.workspace = node_writer.workspace_of(actor.participant, tree)
-        self.path = folder / f"{_name_of(tree)}.{KINDS[kind]}"
         self._state = folder / f".heddle-{tree.uid}-{kind}"
+        self.path = self._path_in(folder)
+        self._settle = settle
         self._seen: tuple[object, ...] = ()
         self._refused = False
+
+    def _path_in(self, folder: Path) -> Path:
+        """The file that an earlier run wrote, whatever the title is now, or the one to write."""
+        if self._state.exists():
+            for found in sorted(folder.glob(f"* {self.tree.uid[:6]}.{KINDS[self.kind]}")):
+                return found
+        return folder / f"{_name_of(self.tree)}.{KINDS[self.kind]}"
+
+    def is_settling(self) -> bool:
+        """Whether the file was changed just now, and may be half saved."""
+        try:
+            age = time.time() - self.path.stat().st_mtime
+        except FileNotFoundError:
+            return False
+        return 0 <= age < self._settle
 
     def step(self) -> bool:
         """Brings what was changed in the file into the tree, and what was changed in the tree into
         the file. Returns whether anything was done. Costs two queries if nothing has changed."""
         seen = self._look()
-        if seen == self._seen:
+        if seen == self._seen or self.is_settling():
             return False
         self._seen = seen  # as it was before: what happens from here on is seen by the next step
         raw = self._read()
@@ -86,7 +106,7 @@ class LiveFile:
         """Writes the file if the tree has something else; never over what was saved meanwhile."""
         content = self._content()
         if content == before:
-            self._state.write_text(_hash(content))
+            self._note(content)
             return False
         if before is not None and not may_replace:
             raise CommandError(
@@ -94,15 +114,43 @@ class LiveFile:
                 f"{self.path.name} was not written by this command.",
                 hint="move it away, or import it",
             )
-        waiting = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
-        waiting.write_bytes(content)
-        if self._read() != before:
-            waiting.unlink()
+        self._note(content)
+        if not self._put(content, before):
             return False  # somebody saved: the next step takes that first
-        self._state.write_text(_hash(content))
-        waiting.replace(self.path)
         self._say(f"wrote {self.path.name}")
         return True
+
+    def _put(self, content: bytes, before: bytes | None) -> bool:
+        """Puts the content where the file is, unless somebody saves it at this moment: what they
+        saved stays, or is put back. Returns whether the content is there."""
+        mark = secrets.token_hex(4)
+        waiting, aside = (self.path.with_name(f".{self.path.name}.{mark}{one}") for one in "ab")
+        waiting.write_bytes(content)
+        try:
+            if before is None:
+                os.link(waiting, self.path)  # fails if there is a file now
+                return True
+            os.link(self.path, aside)
+            waiting.replace(self.path)
+            if aside.read_bytes() == before:
+                return True
+            aside.replace(self.path)
+        except (FileExistsError, FileNotFoundError):
+            pass
+        except OSError:  # no links in this file system
+            if self._read() == before:
+                waiting.replace(self.path)
+                return True
+        finally:
+            waiting.unlink(missing_ok=True)
+            aside.unlink(missing_ok=True)
+        return False
+
+    def _note(self, content: bytes) -> None:
+        """Keeps the hash of what was written last, whole or not at all."""
+        waiting = self._state.with_name(f"{self._state.name}.new")
+        waiting.write_text(_hash(content))
+        waiting.replace(self._state)
 
     def _content(self) -> bytes:
         wanted = Wanted(self.actor, self.tree, self.workspace, images=True)
@@ -124,10 +172,15 @@ class LiveFile:
         """Makes versions and new texts of what was changed; returns whether there were any."""
         self._refused = False
         try:
-            text = raw.decode()
+            text = raw.decode("utf-8-sig")
             if self.kind == "markdown":
                 return self._take_markdown(text.replace("\r\n", "\n"))
-            return self._take_notes(json.loads(text)["nodes"])
+            notes = json.loads(text)["nodes"]
+            # All are read before the first is taken: a file that is half saved changes nothing.
+            read = {
+                key: (str(one["text"]), one.get("parentId") or "") for key, one in notes.items()
+            }
+            return self._take_notes(read)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self._refuse(f"{self.path.name} can't be read now, so nothing was taken from it")
             return False  # it may be half saved
@@ -137,7 +190,8 @@ class LiveFile:
         self._say(sentence)
 
     def _take_markdown(self, text: str) -> bool:
-        marks = [one for one in _MARK.finditer(text) if self._node(one[1]) is not None]
+        nodes = self._nodes(one[1] for one in _MARK.finditer(text))
+        marks = [one for one in _MARK.finditer(text) if one[1] in nodes]
         before = text[: marks[0].start()] if marks else text
         if before.strip() and marks:
             self._refuse("The text before the first mark has no place. Move it behind the mark.")
@@ -147,11 +201,9 @@ class LiveFile:
         ends = [*(one.start() for one in marks[1:]), len(text)]
         is_done = False
         for mark, end in zip(marks, ends, strict=True):
-            node = self._node(mark[1])
-            is_last = end == len(text)
-            if node is not None:
-                found = self._trimmed(node, text[mark.end() : end], is_last)
-                is_done = self._changed(node, found, is_last) or is_done
+            node, is_last = nodes[mark[1]], end == len(text)
+            found = self._trimmed(node, text[mark.end() : end], is_last)
+            is_done = self._changed(node, found, is_last) or is_done
         return is_done
 
     def _trimmed(self, node: Node, found: str, is_last: bool) -> str:
@@ -161,7 +213,8 @@ class LiveFile:
         own = node.text.replace("\r\n", "\n")
         return found[:-1] if is_last and found.endswith("\n") and found[:-1] == own else found
 
-    def _take_notes(self, notes: dict[str, Any]) -> bool:
+    def _take_notes(self, notes: dict[str, tuple[str, str]]) -> bool:
+        """Takes the notes: by id the text and the id of the note above ("": none)."""
         rows = Node.objects.filter(tree=self.tree, kind="text").order_by("id")
         known = {
             loom_writers.note_id(self.tree.uid, local_id): local_id
@@ -170,20 +223,21 @@ class LiveFile:
         root = lookup.root_of(self.tree)
         made: dict[str, Node | None] = {}
         is_done = False
-        for name, note in notes.items():
-            text, above = str(note["text"]), note.get("parentId") or ""
-            if name in known:
-                node = self._node(known[name])
+        for names in batched(notes, IDS_AT_ONCE):
+            nodes = self._nodes(known[name] for name in names if name in known)
+            for name in names:
+                text, above = notes[name]
+                node = nodes.get(known.get(name, ""))
                 if node is not None:
                     found = self._without_gap(node, text)
                     is_done = self._changed(node, found, False) or is_done
-                continue
-            parent = made.get(above) or self._node(known.get(above, "")) if above else root
-            if parent is None:
-                self._refuse(f"The note {name[:40]} is below one that is not in the tree.")
-            elif text:
-                is_done = self._added(parent, text) or is_done
-                made[name] = self._child(parent, text)
+                    continue
+                parent = made.get(above) or self._node(known.get(above, "")) if above else root
+                if parent is None:
+                    self._refuse(f"The note {name[:40]} is below one that is not in the tree.")
+                elif text:
+                    is_done = self._added(parent, text) or is_done
+                    made[name] = self._child(parent, text)
         return is_done
 
     def _without_gap(self, node: Node, text: str) -> str:
@@ -226,6 +280,14 @@ class LiveFile:
             return False
         self._say(answer.reply.splitlines()[0])
         return True
+
+    def _nodes(self, names: Iterable[str]) -> dict[str, Node]:
+        """The nodes of the tree with these local ids, by local id; some at a time."""
+        found: dict[str, Node] = {}
+        rows = Node.objects.filter(tree=self.tree)
+        for some in batched(set(names), IDS_AT_ONCE):
+            found.update((node.local_id, node) for node in rows.filter(local_id__in=some))
+        return found
 
     def _node(self, local_id: str) -> Node | None:
         return lookup.find_node(self.tree, local_id) if local_id else None

@@ -7,6 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -246,6 +247,7 @@ def _number(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
+@lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Whether a field of this name holds a key, a password, or whose they are."""
     return _SECRET_NAME.search(name.rpartition(".")[2]) is not None

@@ -15,7 +15,8 @@ from loom.commands.node_writer import content_of, keep_images, make_items
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.models import Import, Link, Mark, Node, NodeSource, Tree, Workspace
-from loom.queries.node_bodies import event_bodies, without_text
+from loom.models.base import insert_rows
+from loom.queries.node_bodies import Facts, event_bodies, without_text
 from loom.queries.node_rows import row_of
 from loom.queries.trees import measured
 from loom.rules import identity
@@ -60,17 +61,36 @@ class Growing:
                 writer.append("tree.created", told)
             writer.ordinals(len(records))
             rows = [self._row(record) for record in records]
-            Node.objects.bulk_create(rows)
+            insert_rows(rows)
             for row in rows:
                 keep_images(self.tree, row.text)
             self._sources(records, rows)
             # From data at hand: PostgreSQL plans badly for a table that has only just grown, and
             # reading 1,000 of 100,000 back took 7 s (measured).
-            for body in event_bodies(self.tree, [row_of(row) for row in rows]):
+            facts = None if any(one.sources for one in records) else self._facts(rows)
+            for body in event_bodies(self.tree, [row_of(row) for row in rows], facts):
                 writer.append("node.added", {"node": without_text(body)})
             for record, row in zip(records, rows, strict=True):
                 self._flags(writer, record, row)
-            writer.flush()
+            writer.flush(many=True)
+
+    def _facts(self, rows: list[Node]) -> Facts:
+        """What `facts_of` would read about nodes that were written just now."""
+        ledger = self.ledger
+        base = ledger.row(0)
+        facts = Facts()
+        for row in rows:
+            slot = row.slot_id
+            facts.local_ids[slot] = ledger.labels[slot - base]
+            if (above := row.parent_slot_id) is not None:
+                facts.local_ids[above] = ledger.labels[above - base]
+            if ledger.is_hidden(slot - base):
+                facts.hidden.add(slot)
+            if slot - base in ledger.versions:
+                facts.versions[slot] = [ledger.labels[one] for one in ledger.versions[slot - base]]
+            if (edited := row.edited_from_id) is not None:
+                facts.edited[edited] = (ledger.labels[edited - base], ledger.hash(edited - base))
+        return facts
 
     def _flags(self, writer: Writer, record: Record, row: Node) -> None:
         """The events that set the flags."""
@@ -132,7 +152,9 @@ class Growing:
             **dict.fromkeys(record.flags, True),
         )
         node.hash = self._hash(record, node, ledger.hash(edited))
+        hides = ledger.hides(ledger.slot(above)) if above else False
         ledger.add(local_id, slot=slot, depth=node.depth, hash=node.hash)
+        ledger.mark(ordinal, is_hidden=hides, is_pruned="pruned" in record.flags)
         return node
 
     def _hash(self, record: Record, node: Node, edited: str) -> str:
@@ -198,12 +220,12 @@ def add_marks(growing: Growing, given: list[records.Mark], beat: Beat) -> None:
                 )
                 for name, one in zip(marked, batch, strict=True)
             ]
-            Mark.objects.bulk_create(rows)
+            insert_rows(rows)
             for name, row in zip(marked, rows, strict=True):
                 shown = growing.addressing.shown(name)
                 writer.append("mark.added", {"mark": mark_body(row, shown)})
                 growing.report.kept[f"{row.kind}s"] += 1
-            writer.flush()
+            writer.flush(many=True)
 
 
 def add_links(growing: Growing, given: list[records.Link], beat: Beat) -> None:

@@ -20,6 +20,7 @@ from loom.queries import usage
 from loom.queries.trees import tags_in
 from loom.queries.usage import limit_of, today
 from loom.rules.errors import CommandError
+from loom.rules.grove_settings import SETTINGS
 from loom.rules.names import TAG_COLOURS
 from loom.rules.permissions import ROLES, WRITE
 from loom.rules.prices import NANO, dollars
@@ -28,6 +29,12 @@ from loom.web.groves import frame
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
 
 MAX_TAGS = 60
+# Numbers that have no field of their own in the form; an empty one is the default.
+NUMBERS = [
+    one
+    for one in SETTINGS.values()
+    if one.kind == "integer" and one.name not in ("result_threshold",)
+]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -52,6 +59,7 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
         "summary_model": grove.settings.get("summary_model", ""),
         "result_threshold": grove.settings.get("result_threshold", 0) or "",
+        "numbers": [(one, grove.settings.get(one.name, "")) for one in NUMBERS],
     }
     return render(request, "pages/grove_settings.html", context)
 
@@ -79,6 +87,7 @@ def _given(request: PersonRequest) -> dict[str, Any]:
         "daily_budget_usd": limit,
         "summary_model": model,
         "result_threshold": whole_of(request, "result_threshold") or 0,
+        **{one.name: whole_of(request, one.name) for one in NUMBERS if one.name in request.POST},
     }
 
 

@@ -26,6 +26,7 @@ from loom.web.avatars import Who, cast_from, cast_of
 from loom.web.candidates import MAX_CARDS, Hanging, woven
 from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
 from loom.web.requests import PersonRequest, known_node, person
+from loom.web.turns import drawable
 
 MOST_NODES = 6  # drawn at once: 7 kB each. Pages count siblings, and fetch others they show
 MOST_POINTS = 4
@@ -78,25 +79,32 @@ def parts_for(
     only: Names = (),
     points: Names = (),
     generations: Names = (),
+    turns: Names = (),
 ) -> dict[str, Parts]:
-    """For each language what changed: `{nodes, changed, beside, weaves}`: elements by local id,
-    the ids of nodes that were not drawn, and of those whose place among their siblings alone
-    changed, and what hangs below a node by its id. Empty where it is too much.
+    """For each language what changed: `{nodes, changed, beside, weaves, turns}`: elements by local
+    id, the ids of nodes that were not drawn, and of those whose place among their siblings alone
+    changed, what hangs below a node by its id, and turns by theirs ("": not for everybody). Empty
+    where it is too much.
 
-    The names are those of `Changed`. At most six queries, in however many languages."""
+    The names are those of `Changed`. At most six queries, in however many languages, and those of
+    `turns.drawable` where there are turns."""
     named = _Named(tree_uid, near=near, only=only, points=points, generations=generations)
     if len(named.points) > MOST_POINTS:
         return {}
     cast = cast_from(named.participants)
-    found, hanging = _found(named, cast)
+    found, hanging = _found(named, cast) if named.spots or named.points else (None, [])
+    agents = drawable(turns, tree_uid)
     parts: dict[str, Parts] = {}
     for language in languages:
         with translation.override(language):
             parts[language] = {
-                "nodes": {one.id: one.element() for one in drawn_from(found, named.spots)},
+                "nodes": {one.id: one.element() for one in drawn_from(found, named.spots)}
+                if found
+                else {},
                 "changed": named.rest,
                 "beside": named.beside,
                 "weaves": {one.point.local_id: _weave(named.tree, one, cast) for one in hanging},
+                "turns": agents.elements(cast),
             }
     return parts
 
@@ -129,6 +137,9 @@ class _Named:
         home = self.participants[0].grove
         self.tree = Tree(pk=key, uid=self.tree_uid, mode=mode, grove=home, created_at=made)
         names = [sorted(one) for one in (self.near, self.only, self.points, self.generations)]
+        if not any(names):  # only a turn changed
+            self.spots, self.points = [], []
+            return
         marks = [", ".join(["%s"] * len(one)) or "NULL" for one in names]
         sql = _CHANGED.format(near=marks[0], only=marks[1], points=marks[2], generations=marks[3])
         first = [*names[0], *names[1], key, *names[0], *names[1], *names[2]]

@@ -16,11 +16,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from loom import access
 from loom.access import Actor
 from loom.commands import participants
+from loom.commands.agent_templates import TEMPLATES, begun
 from loom.commands.participants import Changes, Listing, Source
 from loom.models import Participant
 from loom.rules.errors import CommandError
 from loom.rules.provider_addresses import private_entry, why_refused
-from loom.rules.provider_kinds import DEFAULT_CONTEXT, KINDS, LOCAL, Kind, kind_of
+from loom.rules.provider_kinds import DEFAULT_CONTEXT, KINDS, LOCAL, Kind, kind_of, usual_limits
 from loom.web import agent_forms
 from loom.web.avatars import cast_of
 from loom.web.groves import frame
@@ -57,7 +58,8 @@ def _source_of(request: PersonRequest, actor: Actor) -> Source:
     is_kept = one is not None and base_url in ("", one.base_url) and one.allow_private
     own = base_url or (one.base_url if is_kept and one else "")
     allowed = is_kept or _allows(request, own or kind_of(kind).url)
-    return Source(kind, own, api_key, allowed, one.uid if one and one.grove == actor.grove else "")
+    of = one.uid if one and one.grove == actor.grove else ""
+    return Source(kind, own, api_key, allowed, of, word_of(request, "auth") or "bearer")
 
 
 def _allows(request: HttpRequest, url: str) -> bool:
@@ -138,6 +140,13 @@ def address_of(request: HttpRequest, one: Participant | None = None) -> dict[str
 
 
 ENDPOINTS = ("chat", "completion")
+TEMPLATES_SAID = {
+    "collaborator": gettext_noop("collaborator: writes along in turns of its own"),
+    "analyst": gettext_noop("analyst: looks, reads and answers, and changes nothing"),
+    "editor": gettext_noop("editor: suggests other wordings"),
+    "narrator": gettext_noop("narrator: continues when asked, is sent text only"),
+    "base": gettext_noop("base model: continues the bare text"),
+}
 
 
 @never_cache
@@ -189,16 +198,21 @@ def archive(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
 
 
 def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> HttpResponse:
+    template = word_of(request, "template") or request.GET.get("template", "")
+    like = one or begun(actor.grove, template, {})
     context: dict[str, object] = {
         **frame(request, actor, "participants"),
         "one": one,
+        "like": like,
+        "template": template,
+        "templates": [(name, gettext(TEMPLATES_SAID[name])) for name in TEMPLATES],
         "endpoints": ENDPOINTS,
-        "given": _shown(one),
+        "given": _shown(like),
         "default_context": DEFAULT_CONTEXT,
-        **agent_forms.permission_form(request, one),
-        **agent_forms.price_form(request, one),
+        **agent_forms.permission_form(request, like),
+        **agent_forms.price_form(request, like),
         **agent_forms.probe_form(request, one),
-        **kinds_of(request, one),
+        **kinds_of(request, like),
     }
     if request.method == "POST":
         try:
@@ -221,12 +235,12 @@ def _next(request: HttpRequest, actor: Actor, one: Participant | None, made: Par
     return f"{people}/{made.uid}#probe"
 
 
-def _shown(one: Participant | None) -> dict[str, object]:
-    if one is None:
-        return {"endpoint": "chat"}
-    names = "name base_url endpoint persona temperature max_tokens context_limit".split()
+def _shown(one: Participant) -> dict[str, object]:
+    names = "name base_url auth endpoint persona temperature max_tokens context_limit".split()
+    fresh = {"context_limit": ""} if not one.model_ref else {}
     return {
         **{name: getattr(one, name) for name in names},
+        **fresh,
         "model": one.model_ref.partition(":")[2],
         "stop": "\n".join(str(stop).replace("\n", "\\n") for stop in one.stop),
     }
@@ -240,7 +254,8 @@ def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Parti
         **agent_forms.price_fields(request),
     }
     names = agent_forms.permissions_of(request)
-    changes = Changes(fields=fields, api_key=key or None, permissions=names)
+    template = word_of(request, "template")
+    changes = Changes(fields=fields, api_key=key or None, permissions=names, template=template)
     if one is None:
         return participants.make_participant(actor, changes)
     return participants.change_participant(actor, one, changes)
@@ -249,8 +264,10 @@ def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Parti
 def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
     endpoint = request.POST.get("endpoint", "chat")
     temperature = number_of(request, "temperature")
-    limit = whole_of(request, "context_limit") or DEFAULT_CONTEXT
-    most = whole_of(request, "max_tokens")
+    address = address_of(request, one)
+    usual, length = usual_limits(address["model_ref"], address["base_url"])
+    limit = whole_of(request, "context_limit") or usual
+    most = whole_of(request, "max_tokens") or (length if one is None else None)
     if endpoint not in ENDPOINTS:
         raise CommandError(
             "INVALID_SYNTAX", "This kind of endpoint does not exist.", hint="chat or completion"
@@ -262,11 +279,11 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
     if not 256 <= limit <= 10_000_000 or (most is not None and not 1 <= most <= 1_000_000):
         raise CommandError("LIMIT_EXCEEDED", "These token limits are out of range.", hint="32768")
     stops = text_of(request, "stop").split("\n")
-    address = address_of(request, one)
     return {
         "name": word_of(request, "name"),
         **address,
         **_private_fields(request, one, address["base_url"]),
+        "auth": word_of(request, "auth") or "bearer",
         "endpoint": endpoint,
         "persona": text_of(request, "persona"),
         "temperature": temperature,

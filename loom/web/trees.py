@@ -138,6 +138,7 @@ def _settings(page: _Page) -> dict[str, Any]:
         "title": visit.tree.title,
         "grove": visit.actor.grove.uid,
         "mode": visit.tree.mode,
+        "truncation": visit.workspace.settings.get("truncation", ""),
         # Read before all else: what happens while the page is made comes again as events.
         "seq": visit.seq,
         "node": here.local_id,

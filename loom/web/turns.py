@@ -1,14 +1,16 @@
 """Turns as the page draws them: rounds in order, each line with its answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery, Value
+from django.db.models.functions import Concat
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
@@ -17,16 +19,25 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor, closed_steps
 from loom.commands import registry
-from loom.commands.continuing import outcome_of
-from loom.events import streams
+from loom.commands.continuing import asked_for, outcome_in
 from loom.grammar.batches import prose_of, segments_of, with_ids
 from loom.grammar.lines import read, without_name
 from loom.grammar.tokens import ParseError
-from loom.models import OPEN_TURN, Generation, Node, Step, Tree, Turn
+from loom.models import OPEN_TURN, Generation, Node, Step, Stream, Tree, Turn, Workspace
+from loom.queries import lookup
 from loom.queries.node_bodies import messages_of
-from loom.queries.workspaces import budget_of, lines_of, made_by, said_in, spent_of, texts_of
+from loom.queries.workspaces import (
+    budget_of,
+    led_out,
+    lines_of,
+    made_by,
+    said_in,
+    spent_in,
+    texts_of,
+)
 from loom.queries.workspaces import turns as all_turns
 from loom.rules import budgets
+from loom.rules.identity import instant
 from loom.rules.permissions import GENERATE, WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of
@@ -47,11 +58,24 @@ class LineShown:
     hint: str
 
 
-class Said(NamedTuple):
-    """By the ids of steps: the long texts that their lines gave, and what they were answered."""
+class Read(NamedTuple):
+    """What turns are drawn from besides their own rows, read for all of them at once. By the ids
+    of turns: their rounds, and the steps of their lines. By the ids of steps: the items that they
+    touched, the long texts that their lines gave, and what they were answered. `closed`: steps
+    that are not shown; `asked`: the generations that lines started, by uid; `views`: the workspace
+    of a participant and its last event."""
 
+    rounds: dict[int, list[Generation]]
+    steps: dict[str, list[Step]]
+    items: dict[int, list[int]]
     texts: dict[int, str]
     answers: dict[int, str]
+    closed: set[int]
+    asked: dict[str, Generation]
+    views: dict[int, tuple[str, int]]
+
+
+NOTHING = Read({}, {}, {}, {}, {}, set(), {}, {})
 
 
 @dataclass(frozen=True)
@@ -73,21 +97,17 @@ class RoundShown:
         return sum(len(thought.splitlines()) or 1 for thought in self.thoughts)
 
 
-def rounds_of(
-    actor: Actor, turn: Turn, generations: Sequence[Generation]
-) -> tuple[RoundShown, ...]:
+def rounds_of(turn: Turn, found: Read) -> tuple[RoundShown, ...]:
     """The rounds in order, those that ended and the one in hand; without the lines whose
-    texts the reader may not see. Two queries."""
+    texts the reader may not see."""
     over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
     steps: dict[int, list[Step]] = {}
-    lines = list(lines_of(turn))
-    closed = closed_steps(actor, lines)
-    every = [step for step in lines if step.pk not in closed]
-    said = Said(texts_of(every), messages_of(every))
-    for step in every:
-        steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)
+    for step in found.steps.get(turn.uid, ()):
+        if step.pk not in found.closed:
+            steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)
     return tuple(
-        _round(turn, one, over.get(one.uid), steps.get(one.round, []), said) for one in generations
+        _round(turn, one, over.get(one.uid), steps.get(one.round, []), found)
+        for one in found.rounds.get(turn.pk, ())
     )
 
 
@@ -96,12 +116,12 @@ def _round(
     one: Generation,
     ended: dict[str, Any] | None,
     steps: list[Step],
-    said: Said,
+    found: Read,
 ) -> RoundShown:
     is_live = turn.ended_at is None and one.status in ("queued", "running")
     made = made_by((ended or {}).get("replies", ()))
     text = one.text if is_live else with_ids(_prose(said_in(one, turn)), made)
-    thoughts = [_thought(step, said.texts) for step in steps]
+    thoughts = [_thought(step, found.texts) for step in steps]
     return RoundShown(
         number=one.round,
         is_live=is_live,
@@ -110,7 +130,7 @@ def _round(
         text=text[:MAX_TEXT],
         thoughts=tuple(thought for thought in thoughts if thought),
         lines=tuple(
-            _line(step, said) for step, thought in zip(steps, thoughts, strict=True) if not thought
+            _line(step, found) for step, thought in zip(steps, thoughts, strict=True) if not thought
         ),
     )
 
@@ -134,11 +154,11 @@ def _thought(step: Step, texts: dict[int, str]) -> str:
     return str(said.values.get("content", ""))
 
 
-def _line(step: Step, said: Said) -> LineShown:
+def _line(step: Step, found: Read) -> LineShown:
     text, _, block = step.line.strip("\n").partition("\n")
-    if step.pk in said.texts:
-        text, block = without_name(text), said.texts[step.pk][:MAX_TEXT]
-    answer, _, more = _answer(step, said.answers[step.pk]).partition("\n")
+    if step.pk in found.texts:
+        text, block = without_name(text), found.texts[step.pk][:MAX_TEXT]
+    answer, _, more = _answer(step, found).partition("\n")
     is_ok = step.outcome == "ok"
     return LineShown(
         text=text,
@@ -150,16 +170,24 @@ def _line(step: Step, said: Said) -> LineShown:
     )
 
 
-def _answer(step: Step, said: str) -> str:
+def _answer(step: Step, found: Read) -> str:
     """What was answered; of a line that asked for candidates, how many of them have ended."""
-    asked = [uid for op in step.inverse or [] for uid in op.get("uids", ())]
-    if step.outcome != "ok" or not asked:
-        return said
-    is_over, reply, _ = outcome_of(asked)
+    asked = _asked(step)
+    if not asked:
+        return found.answers[step.pk]
+    rows = [found.asked[uid] for uid in asked if uid in found.asked]
+    is_over, reply, _ = outcome_in(rows)
     if is_over:
         return reply.text
-    open_ones = Generation.objects.filter(uid__in=asked, ended_at__isnull=True).count()
+    open_ones = sum(one.ended_at is None for one in rows)
     return gettext("%(done)s of %(all)s") % {"done": len(asked) - open_ones, "all": len(asked)}
+
+
+def _asked(step: Step) -> list[str]:
+    """The generations that a line started."""
+    if step.outcome != "ok":
+        return []
+    return [uid for op in step.inverse or [] for uid in op.get("uids", ())]
 
 
 # Turns as the page draws them: at their place, rounds in order, each line with its answer.
@@ -181,13 +209,13 @@ WORDS = {
 @dataclass(frozen=True)
 class TurnShown:
     """One turn. `state` is a word for its status, `budget` the line of what it used; `error`
-    says what went wrong and what to do; it `wants` so many steps more;
-    `node` is its answer, `asked` what it was asked;
-    `view` the workspace that reports its lines, and the last event there that is drawn."""
+    says what went wrong and what to do; it `wants` so many steps more; `node` is its answer,
+    `asked` what it was asked; `view` the workspace that reports its lines, and the last event there that is drawn."""
 
     id: str
     who: Who
     by: Who
+    at: str
     age: str
     is_open: bool
     is_aside: bool
@@ -225,7 +253,9 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
     elsewhere = elsewhere.exclude(pk__in=[one.pk for one in here])
     context = {
         "turns": shown(actor, here, cast),
-        "elsewhere": [(cast[one.participant.uid], one.answers_below.local_id) for one in elsewhere],
+        "elsewhere": [
+            (one.uid, cast[one.participant.uid], one.answers_below.local_id) for one in elsewhere
+        ],
         "asides": shown(actor, _asides(tree), cast),
         "can": access.abilities(actor, tree),
     }
@@ -250,21 +280,76 @@ def _asides(tree: Tree) -> Sequence[Turn]:
 
 
 def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:
-    """The turns for a page of the actor's."""
-    return [_shown(actor, turn, cast) for turn in turns]
+    """The turns for a page of the actor's. At most ten queries, however many they are."""
+    found = _read(turns, actor)
+    return [_shown(actor, turn, cast, found) for turn in turns]
 
 
-def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
-    view = access.workspace_of(turn.participant, turn.tree)
-    view_seq = streams.head(streams.name_of(view))  # before what is read: no event is missed
-    budget, spent = budget_of(turn), spent_of(turn, timezone.now())
+def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
+    """What turns of one tree are drawn from: for the actor, or for every member of its grove.
+    At most ten queries, seven where no line gave or quoted a long text, or asked for candidates."""
+    if not turns:
+        return NOTHING
+    views = _views_of(turns)  # before what is read: no event is missed
+    lines = list(lines_of(*turns))
+    items = lookup.items_of(lines)
+    if actor is not None:
+        closed = closed_steps(actor, lines)
+    else:
+        closed = led_out(lines, turns[0].tree, items)
+    seen = [step for step in lines if step.pk not in closed]
+    steps: dict[str, list[Step]] = {}
+    for step in lines:
+        steps.setdefault(step.turn_uid, []).append(step)
+    rounds: dict[int, list[Generation]] = {}
+    rows = Generation.objects.filter(turn__in=[turn.pk for turn in turns], round__gt=0)
+    for one in rows.order_by("round", "id"):
+        rounds.setdefault(one.turn_id or 0, []).append(one)
+    asked = asked_for([uid for step in seen for uid in _asked(step)])
+    return Read(
+        rounds,
+        steps,
+        items,
+        texts_of(seen),
+        messages_of(seen),
+        closed,
+        {one.uid: one for one in asked},
+        views,
+    )
+
+
+def _views_of(turns: Sequence[Turn]) -> dict[int, tuple[str, int]]:
+    """(id, last event) of the agents' workspaces in the tree, by participant; one query."""
+    tree, agents = turns[0].tree, {turn.participant_id: turn.participant for turn in turns}
+    heads = Stream.objects.filter(name=Concat(Value("workspace:"), OuterRef("uid")))
+    rows = Workspace.objects.filter(tree=tree, participant__in=agents)
+    rows = rows.annotate(head=Subquery(heads.values("head")[:1]))
+    named = rows.values_list("participant", "uid", "head")
+    known = {of: (uid, head or 0) for of, uid, head in named}
+    unknown = {key: access.new_workspace(one, tree).uid for key, one in agents.items()}
+    return {key: known.get(key, (uid, 0)) for key, uid in unknown.items()}
+
+
+def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -> TurnShown:
+    """The turn for the actor, or (None) for everybody: then with the buttons that not every
+    reader has."""
+    view, view_seq = found.views[turn.participant_id]
+    budget = budget_of(turn)
+    spent = spent_in(turn, timezone.now(), found.steps.get(turn.uid, ()), found.items)
     is_open = turn.status in OPEN_TURN
     error = turn.error or {}
-    is_mine = turn.invoked_by_id == actor.participant.pk
+    may_stop = is_open and not turn.stop_asked
+    may_undo, may_extend = not is_open, is_open
+    if actor is not None:
+        is_mine = turn.invoked_by_id == actor.participant.pk
+        may_stop = may_stop and GENERATE in actor.permissions
+        may_undo = may_undo and WRITE in actor.permissions and (is_mine or actor.is_owner)
+        may_extend = may_extend and (is_mine or actor.is_owner)
     return TurnShown(
         id=turn.uid,
         who=cast[turn.participant.uid],
         by=cast[turn.invoked_by.uid],
+        at=instant(turn.created_at),
         age=age_of(turn.created_at),
         is_open=is_open,
         is_aside=turn.form == "aside",
@@ -274,7 +359,7 @@ def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
         steps=budget.steps,
         budget=budgets.shown(budget, spent),
         asked=turn.input_node.text if turn.input_node and turn.form == "aside" else "",
-        rounds=rounds_of(actor, turn, _generations(turn)),
+        rounds=rounds_of(turn, found),
         error=str(error.get("message", "")),
         hint=str(error.get("hint", "")),
         node=turn.node.local_id if turn.node else "",
@@ -282,13 +367,36 @@ def _shown(actor: Actor, turn: Turn, cast: dict[str, Who]) -> TurnShown:
         stands=turn.answers_below.local_id,
         wants=int((turn.extension or {}).get("steps", 0)) if is_open else 0,
         why=str((turn.extension or {}).get("why", "")),
-        may_extend=is_open and (is_mine or actor.is_owner),
-        may_stop=is_open and GENERATE in actor.permissions and not turn.stop_asked,
-        may_undo=not is_open and WRITE in actor.permissions and (is_mine or actor.is_owner),
-        view=view.uid,
+        may_extend=may_extend,
+        may_stop=may_stop,
+        may_undo=may_undo,
+        view=view,
         view_seq=view_seq,
     )
 
 
-def _generations(turn: Turn) -> list[Generation]:
-    return list(Generation.objects.filter(turn=turn, round__gt=0).order_by("round", "id"))
+@dataclass(frozen=True)
+class Drawable:
+    """Turns of one tree that changed, read once to be drawn for everybody who looks at it."""
+
+    turns: Sequence[Turn]
+    found: Read
+
+    def elements(self, cast: dict[str, Who]) -> dict[str, str]:
+        """Their elements by id, in the current language; "" for one with a line that not every
+        member may see: each page fetches that for itself."""
+        return {turn.uid: self._element(turn, cast) for turn in self.turns}
+
+    def _element(self, turn: Turn, cast: dict[str, Who]) -> str:
+        if any(step.pk in self.found.closed for step in self.found.steps.get(turn.uid, ())):
+            return ""
+        return render_to_string("parts/turn.html", {"turn": _shown(None, turn, cast, self.found)})
+
+
+def drawable(uids: Iterable[str], tree_uid: str) -> Drawable:
+    """The turns of these ids in a tree. At most ten queries, as above, and one for the turns."""
+    named = sorted(uids)
+    if not named:
+        return Drawable((), NOTHING)
+    turns = list(all_turns().filter(tree__uid=tree_uid, uid__in=named).order_by("id"))
+    return Drawable(turns, _read(turns))

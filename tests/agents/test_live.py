@@ -148,12 +148,10 @@ def test_text_of_a_lost_worker_lands_as_interrupted(ask: Say, provider: Scripted
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the sweeper sends to the broker."""
-    uids: list[str] = []
-    monkeypatch.setattr(
-        "loom.events.streams.enqueue", lambda task, args, queue: uids.append(args[0])
-    )
-    return uids
+    """The lanes that the sweeper hands over."""
+    lanes: list[str] = []
+    monkeypatch.setattr("loom.events.streams.hand_over", lanes.append)
+    return lanes
 
 
 def test_a_lost_worker_that_had_nothing_is_followed_by_another(
@@ -164,7 +162,7 @@ def test_a_lost_worker_that_had_nothing_is_followed_by_another(
     generation_lifecycle.take(asked.uid, lease="dead", seconds=60)
     expire(asked)
     assert sweeper.sweep() == 1
-    assert sent == [asked.uid]
+    assert sent == [asked.lane]
     assert run(asked).status == "done"
 
 
@@ -188,7 +186,7 @@ def test_what_a_broker_forgot_is_sent_again(
     assert sweeper.sweep() == 0
     monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
     assert sweeper.sweep() == 2
-    assert asked.uid in sent
+    assert sent == [asked.lane]
 
 
 def test_a_run_whose_lease_went_to_another_writes_nothing_more(

@@ -1,15 +1,23 @@
 """Who begins when: side by side as far as a key bears, and fair between members."""
 
-import pytest
+from collections.abc import Callable, Iterator
 
-from agents import sweeper
+import pytest
+import redis
+from django.conf import settings
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from agents import sweeper, worker
 from agents.persistence import begin_lane
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute_line
-from loom.models import Generation, Grove, Participant, Tree, User
+from loom.events import streams
+from loom.models import Generation, Grove, Lane, Participant, Tree, User
 from loom.queries.path_page import candidates_of
 from tests.agents.conftest import Running, Say, again, run
+from tests.kills.heddle import until
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, fails, holds, says, tokens
 
@@ -151,11 +159,93 @@ def test_a_lane_goes_on_after_its_worker_was_killed(
     Generation.objects.filter(status="running").update(leased_until="2020-01-01T00:00:00Z")
     monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
     sent: list[str] = []
-    monkeypatch.setattr(
-        "loom.events.streams.enqueue", lambda task, args, queue: sent.append(args[0])
-    )
+    monkeypatch.setattr("loom.events.streams.hand_over", sent.append)
     sweeper.sweep()
-    assert len(sent) == 1
+    assert sent == [generation_lifecycle.lane_of(model)]
     provider.default = tokens(1)
-    run(Generation.objects.get(uid=sent[0]))
+    run(asked[0])
     assert {again(one).status for one in asked} == {"done"}
+
+
+# How a lane reaches a worker: by the broker, after commit; the rows are the truth.
+
+
+@pytest.fixture
+def handed() -> Iterator[Callable[[], list[str]]]:
+    """The lanes that wait at the broker."""
+    with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True) as broker:
+        broker.delete(streams.LANES)
+        yield lambda: list(broker.lrange(streams.LANES, 0, -1))
+
+
+@pytest.fixture
+def _a_worker(handed: Callable[[], list[str]]) -> Iterator[None]:
+    """A worker that begins what is handed over, in this process."""
+    listening = worker.begin_what_is_handed_over()
+    yield
+    listening.cancel()
+
+
+def test_a_lane_is_handed_over_once_what_waits_in_it_is_stored(
+    actor: Actor, tree: Tree, model: Participant, handed: Callable[[], list[str]]
+) -> None:
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        execute_line(actor, tree, Request("continue"))
+        raise ZeroDivisionError
+    execute_line(actor, tree, Request("continue", dry_run=True))
+    assert handed() == []
+    with transaction.atomic():
+        execute_line(actor, tree, Request("continue n:3"))
+        assert handed() == []
+    assert handed() == [generation_lifecycle.lane_of(model)]
+
+
+def test_a_worker_begins_what_is_handed_over(
+    ask: Say, provider: ScriptedProvider, _a_worker: None
+) -> None:
+    provider.default = tokens(3)
+    asked = ask("continue n:2")
+    until(
+        lambda: {again(one).status for one in asked} == {"done"}, seconds=15, what="both have ended"
+    )
+    assert len(provider.seen) == 2
+
+
+def test_a_broker_that_is_away_loses_nothing(
+    ask: Say,
+    provider: ScriptedProvider,
+    handed: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as away:
+        away.setattr(settings, "REDIS_URL", "redis://127.0.0.1:1/0")
+        asked = ask()[0]
+    assert (asked.status, handed()) == ("queued", [])
+    monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
+    sweeper.sweep()
+    assert handed() == [asked.lane]
+
+
+def test_a_worker_that_ends_begins_nothing_more(
+    ask: Say, handed: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listening = worker.begin_what_is_handed_over()
+    monkeypatch.setattr(worker, "_ending", ["worker stopped"])
+    asked = ask()[0]
+    listening.result(15)
+    assert (again(asked).status, handed()) == ("queued", [asked.lane])
+
+
+@pytest.mark.parametrize("length", [3, 60])
+def test_a_generation_is_begun_and_its_path_read_with_few_queries(
+    actor: Actor, tree: Tree, ask: Say, model: Participant, length: int
+) -> None:
+    for number in range(length):
+        execute_line(actor, tree, Request(f'respond "Text {number}."'))
+    ask()
+    Lane.objects.create(name=generation_lifecycle.lane_of(model))  # it was asked before
+    with CaptureQueriesContext(connection) as made:
+        held = begin_lane(generation_lifecycle.lane_of(model))
+    assert "Text 2." in str(held[0].order.ask.messages)
+    said = [one["sql"] for one in made if not one["sql"].startswith(("PRAGMA", "BEGIN", "COMMIT"))]
+    assert len(said) == 10, said

@@ -11,7 +11,8 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.queries.node_bodies import message_of
 from loom.queries.workspaces import said_in
-from loom.web.turns import rounds_of
+from loom.web.avatars import cast_of
+from loom.web.turns import shown as turns_shown
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
@@ -68,7 +69,7 @@ def test_what_a_turn_viewed_is_named_and_shown_again(
     (step,) = Step.objects.filter(turn_uid=turn.uid)
     assert f'"{LONG}"' in message_of(step)
     assert LONG[:240] in provider.seen[-1].body.decode()
-    (first, last) = rounds_of(actor, turn, list(turn.generations.order_by("round")))
+    (first, last) = turns_shown(actor, [turn], cast_of(actor))[0].rounds
     assert (first.text, last.text) == ("I look.", "I see.")
     assert LONG in "\n".join([first.lines[0].answer, first.lines[0].more])
 
@@ -81,9 +82,9 @@ def test_what_a_turn_wrote_and_answered_is_in_its_nodes_alone(
     turn = went(asked(actor, tree, agent, node=opening))
     assert LONG[:240] not in stored(turn)
     made = Node.objects.get(tree=tree, text=f"{LONG}end")
-    first, last = turn.generations.filter(round__gt=0).order_by("round")
+    _, last = turn.generations.filter(round__gt=0).order_by("round")
     assert said_in(last, turn) == f"{LONG}That is all."
-    shown = rounds_of(actor, turn, [first, last])
+    shown = turns_shown(actor, [turn], cast_of(actor))[0].rounds
     assert [one.text for one in shown] == [f"I wrote {made.local_id}.", f"{LONG}That is all."]
     assert shown[0].lines[0].block == f"{LONG}end"
 
@@ -97,4 +98,4 @@ def test_a_round_that_is_not_the_answer_keeps_its_words(
     first = Generation.objects.filter(turn=turn, round=F("turn__generation__round") - 1).get()
     assert said_in(first, turn) == f"{LONG}\n→ view {opening}\n"
     assert "text" not in turn.rounds[0] and "prose" not in turn.rounds[0]
-    assert rounds_of(actor, turn, [first])[0].text == LONG.rstrip()
+    assert turns_shown(actor, [turn], cast_of(actor))[0].rounds[0].text == LONG.rstrip()

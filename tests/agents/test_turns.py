@@ -13,7 +13,8 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.queries import lookup
 from loom.rules.errors import CommandError
-from loom.web.turns import rounds_of
+from loom.web.avatars import cast_of
+from loom.web.turns import shown as turns_shown
 from tests.agents.acting import asked, outcomes, step, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says
@@ -258,7 +259,7 @@ def test_the_answer_is_the_prose_of_the_last_round_that_has_any(
     )
     turn = went(asked(actor, tree, agent, node=opening))
     assert turn.node is not None and turn.node.text == "Here is my answer."
-    shown = rounds_of(actor, turn, list(turn.generations.filter(round__gt=0).order_by("round")))
+    shown = turns_shown(actor, [turn], cast_of(actor))[0].rounds
     assert [one.text for one in shown][:2] == ["First I look.", "Here is my answer."]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from agents.subject_path import pieces_of
+from agents.subject_path import asker_of, pieces_of
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -135,7 +135,8 @@ def test_what_hangs_below_a_pruned_node_is_sent_to_no_subject_either(
     above = lookup.find_node(tree, gone.body["refs"][0])
     assert above is not None and above.parent_slot is not None
     execute_line(actor, tree, Request(f"prune {above.parent_slot.local_id}"))
-    pieces = pieces_of(Generation.objects.get(participant=model))
+    asked = Generation.objects.get(participant=model)
+    pieces = pieces_of(asked, asker_of(asked), None)
     assert [piece.text for piece in pieces] == ["Who is Marie?"]
 
 

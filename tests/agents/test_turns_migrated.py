@@ -14,7 +14,8 @@ from loom.models import Call, Generation, Participant, Step, Tree, Turn
 from loom.queries.node_bodies import messages_of
 from loom.queries.workspaces import lines_of, said_in
 from loom.queries.workspaces import turns as all_turns
-from loom.web.turns import rounds_of
+from loom.web.avatars import cast_of
+from loom.web.turns import shown as turns_shown
 from tests.agents.acting import asked, went
 from tests.agents.test_turn_stored import LONG, stored, write
 from tests.providers.scripted import ScriptedProvider
@@ -45,7 +46,7 @@ def as_it_was(turn: Turn) -> None:
 def shown(actor: Actor, turn: Turn) -> list[Any]:
     """What the page shows of the turn's rounds."""
     found = all_turns().get(pk=turn.pk)
-    return list(rounds_of(actor, found, list(found.generations.order_by("round"))))
+    return list(turns_shown(actor, [found], cast_of(actor))[0].rounds)
 
 
 def test_a_turn_of_that_time_is_shown_as_it_was(

@@ -1,6 +1,8 @@
 """The first day: a real tree of another program is dropped in, continued, kept and seen."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -8,10 +10,10 @@ from playwright.sync_api import expect
 from tests.browser.book import book
 from tests.browser.conftest import Cookies, Heddle, Open
 from tests.browser.test_two_people import live
-from tests.house.processes import ROOT
 from tests.providers.scripts import tokens
+from tests.transfer.conftest import SAMPLES
 
-SAMPLE = ROOT.parent / "shared" / "samples" / "pyloom" / "loom_demo.json"
+SAMPLE = SAMPLES / "pyloom" / "loom_demo.json"
 
 
 @pytest.mark.skipif(not SAMPLE.exists(), reason="the sample loom_demo.json is not here")
@@ -45,3 +47,32 @@ def test_a_tree_of_pyloom_is_imported_continued_and_watched_by_another(
     expect(book(page)).to_contain_text("12")
     expect(hers.locator(".card", has_text="1 below")).to_have_count(0)
     expect(page.locator(".status [data-size]")).to_contain_text("767 nodes")
+
+
+def test_an_import_that_is_stopped_leaves_nothing(
+    heddle: Heddle, visit: Open, tmp_path: Path
+) -> None:
+    children = [{"text": f"text {number} " * 20, "children": []} for number in range(40_000)]
+    file = tmp_path / "endless.json"
+    file.write_text(json.dumps({"text": "The endless one", "children": children}))
+    page = visit("/")
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    # More than the quarter that reading is: some texts are written.
+    page.wait_for_function("() => document.querySelector('loom-import progress')?.value > 0.3")
+    page.locator("loom-import").get_by_role("button", name="Stop").click()
+    said = page.locator("loom-import").get_by_role("alert")
+    expect(said).to_contain_text("The import was stopped.", timeout=60_000)
+    expect(said).to_contain_text("nothing was added")
+    expect(page.locator("loom-import").get_by_role("button", name="Stop")).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.get_by_text("endless")).to_have_count(0)
+    trees = heddle.get("trees?limit=1000")["results"]
+    assert "endless" not in [one["title"] for one in trees]  # type: ignore[attr-defined]
+    grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
+    assert heddle.get(f"groves/{grove}/search?q=endless+one")["count"] == 0
+    # The page takes the next file.
+    file.write_text(json.dumps({"text": "The short one", "children": children[:1]}))
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    page.get_by_role("link", name="Open the tree").click()
+    expect(page).to_have_url(re.compile("/trees/"))

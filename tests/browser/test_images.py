@@ -11,10 +11,10 @@ from tests.browser.book import book, opened, text_of
 from tests.browser.conftest import Heddle, Open
 from tests.browser.test_two_people import live
 
-DROP = """(field, [raw, kind]) => {
+DROP = """(field, [raw, kind, name = "red_square.png", type = "image/png"]) => {
     const bytes = Uint8Array.from(atob(raw), (one) => one.charCodeAt(0));
     const given = new DataTransfer();
-    given.items.add(new File([bytes], "red_square.png", { type: "image/png" }));
+    given.items.add(new File([bytes], name, { type }));
     const box = field.getBoundingClientRect();
     const how = { dataTransfer: given, clipboardData: given, bubbles: true, cancelable: true,
                   clientX: box.left + 2, clientY: box.top + 2 };
@@ -41,6 +41,28 @@ def test_a_dropped_image_becomes_part_of_the_text(heddle: Heddle, visit: Open) -
     expect(shown).to_have_attribute("alt", "red square")
     shown.scroll_into_view_if_needed()
     expect(shown).to_have_js_property("naturalWidth", 30)
+
+
+def test_what_is_no_image_is_answered_in_words(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("No image", "One.", mode="dialogue")
+    page = visit(f"/trees/{tree}")
+    field, said = page.locator("#composer-text"), page.locator("loom-composer")
+    drawing = b'<svg xmlns="http://www.w3.org/2000/svg"><script>document.title="x"</script></svg>'
+    raw = base64.b64encode(drawing).decode()
+    field.evaluate(DROP, [raw, "drop", "drawn.svg", "image/svg+xml"])
+    expect(said).to_contain_text("drawn.svg is no image that can be shown.")
+    field.evaluate(DROP, [raw, "drop", "drawn.png", "image/png"])
+    expect(said).to_contain_text("This is no image that can be shown.")
+    expect(said).to_contain_text("PNG, JPEG, GIF or WebP")
+    bomb = io.BytesIO()
+    Image.new("1", (6_000, 5_000)).save(bomb, "PNG")
+    field.evaluate(DROP, [base64.b64encode(bomb.getvalue()).decode(), "paste"])
+    expect(said).to_contain_text("An image has at most 25,000,000 pixels.")
+    expect(field).to_have_value("")
+    # Beside the field an image is taken, too, and the browser stays on the page.
+    page.locator("article.node").first.evaluate(DROP, [red_square(), "drop"])
+    expect(field).to_have_value(re.compile(r"^!\[red square\]"))
+    assert page.url.split("?")[0].endswith(tree)
 
 
 def test_in_a_buffer_it_goes_where_it_is_dropped_or_pasted(heddle: Heddle, visit: Open) -> None:

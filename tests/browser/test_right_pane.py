@@ -93,6 +93,48 @@ def test_memory_and_note_are_edited_beside_the_text_seen_by_others_and_undone(
     expect(page.locator(".sections")).not_to_contain_text("Author's note")
 
 
+def test_two_people_at_one_memory_lose_nothing_of_what_they_typed(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Two at once", "Who is Marie?")
+    page = live(visit(f"/trees/{tree}"))
+    hers = live(visit(f"/trees/{tree}", who=ada))
+    tab(page, "Memory")
+    tab(hers, "Memory")
+    mine, theirs = (one.locator("#panel-memory .steering") for one in (page, hers))
+    mine.get_by_label("Memory").fill("Mine, and long.")
+    theirs.get_by_label("Memory").fill("Hers.")
+    theirs.get_by_role("button", name="Save").click()
+    expect(theirs.get_by_role("status")).to_have_text("saved")
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.get_by_role("status")).to_contain_text("ada has changed the memory")
+    expect(mine.get_by_label("Memory")).to_have_value("Mine, and long.")
+    expect(page.locator("[data-theirs] pre")).to_have_text("Hers.")
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.get_by_role("status")).to_have_text("saved")
+    expect(theirs.get_by_label("Memory")).to_have_value("Mine, and long.")
+    theirs.get_by_label("Author's note").fill("[Hers]")
+    mine.get_by_label("Author's note").fill("[Mine]")
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.get_by_role("status")).to_have_text("saved")
+    theirs.get_by_role("button", name="Save").click()
+    hers.get_by_role("button", name="Take this instead").click()
+    expect(theirs.get_by_label("Author's note")).to_have_value("[Mine]")
+
+
+def test_a_long_path_is_cut_as_its_reader_chose(heddle: Heddle, visit: Open) -> None:
+    words = "word " * 40_000
+    tree = heddle.tree("Long", f"First. {words}", *(f"Text {n}." for n in range(6)))
+    page = live(visit(f"/trees/{tree}"))
+    choose(page, MODEL)
+    shown = page.locator("loom-context")
+    expect(shown).to_contain_text("in the middle")
+    page.get_by_label("If the path is too long").select_option(label="return an error")
+    expect(shown).to_contain_text("there is room for")
+    page.reload()
+    expect(page.get_by_label("If the path is too long")).to_have_value("stopAtLimit")
+
+
 def test_what_is_typed_in_a_buffer_is_in_the_context(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Typed", "The house stood empty.", mode="buffer")
     page = live(visit(f"/trees/{tree}"))
@@ -145,6 +187,49 @@ def test_a_selection_is_stashed_recalled_and_put_into_the_composer(
     )
     rows.get_by_role("button", name="Drop").click()
     expect(rows).to_have_count(0)
+
+
+def test_windows_are_put_in_an_order_by_drag_and_by_keys(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Order", "One.", "Two.", "Three.")
+    for line in ("open here keep", "open parent keep"):
+        heddle.line(tree, line)
+    page = live(visit(f"/trees/{tree}"))
+    tab(page, "Windows")
+    rows = page.locator("loom-windows li")
+    expect(rows).to_have_count(2)
+
+    def listed() -> list[str]:
+        return [one.get_attribute("data-number") or "" for one in rows.all()]
+
+    first, second = listed()
+    with page.expect_response(lambda one: one.request.method == "PATCH"):
+        rows.nth(1).locator(".grip").drag_to(rows.nth(0))
+    assert listed() == [second, first]
+    page.reload()
+    tab(page, "Windows")
+    expect(rows.first).to_have_attribute("data-number", second)
+    grip = rows.nth(0).get_by_role("button", name=f"Move #{second} up or down")
+    grip.focus()
+    with page.expect_response(lambda one: one.request.method == "PATCH"):
+        page.keyboard.press("ArrowDown")
+    assert listed() == [first, second]
+    expect(grip.or_(rows.nth(1).locator(".grip")).last).to_be_focused()
+
+
+def test_a_stash_is_recalled_into_a_buffer(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Stashed in a buffer", "The house stood empty.", mode="buffer")
+    page = live(visit(f"/trees/{tree}"))
+    heddle.line(tree, 'stash "rain" " It rained."')
+    tab(page, "Windows")
+    rows = page.locator("loom-windows li")
+    rows.get_by_role("button", name="Recall").click()
+    expect(page.locator("loom-windows h2")).to_have_text("Open")
+    rows.get_by_role("button", name="Into the text").click()
+    expect(page.locator(".cm-content")).to_contain_text("The house stood empty. It rained.")
+    with page.expect_response(lambda one: "/drafts/" in one.url):
+        page.locator(".cm-content").press_sequentially("!")
+    page.reload()
+    expect(page.locator(".cm-content")).to_contain_text("It rained.")
 
 
 def test_links_and_provenance_have_their_places(heddle: Heddle, visit: Open) -> None:

@@ -57,6 +57,9 @@ def test_two_people_watch_a_turn_to_its_end_and_it_is_taken_back(
         turn = page.locator(".turn.working")
         expect(turn.locator(".live [data-text]")).to_contain_text("I look first.")
         expect(turn.locator("[data-state]")).to_have_text("working")
+    # From now on the turn is sent as it is drawn: nobody asks for it.
+    asked: list[str] = []
+    hers.on("request", lambda one: asked.append(one.url) if "/turns?" in one.url else None)
     heddle.provider.release()
     for page in (mine, hers):
         turn = page.locator(".turn")
@@ -72,6 +75,7 @@ def test_two_people_watch_a_turn_to_its_end_and_it_is_taken_back(
     expect(hers.locator("article.node")).to_have_count(1)
     expect(hers.locator(".turn [data-state]")).to_have_text("done")
     expect(hers.locator(".turn footer")).to_contain_text("steps 2/100")
+    assert asked == []
     expect(hers.locator(".turn").get_by_role("button")).to_have_count(0)
     mine.locator(".turn").get_by_role("button", name="Undo turn").click()
     expect(hers.locator(".card")).to_have_count(0)

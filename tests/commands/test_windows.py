@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
+from loom.commands.groves import change_grove
 from loom.commands.trees import erase_rows
 from loom.models import Event, Node, Tree, User, Window
 from loom.rules.errors import CommandError
@@ -160,9 +161,10 @@ def test_a_window_needs_one_node_with_text(say: Say, node: str) -> None:
 
 
 def test_there_are_only_so_many_visible_windows(
-    say: Say, node: str, monkeypatch: pytest.MonkeyPatch
+    say: Say, node: str, actor: Actor, tree: Tree
 ) -> None:
-    monkeypatch.setattr("loom.commands.windows.MOST_VISIBLE", 2)
+    change_grove(actor, settings={"windows_visible": 2})
+    tree.grove.refresh_from_db()
     say(f"open {node} lines:1")
     say(f"open {node} lines:3")
     full = refusal(say, f"open {node} lines:5")

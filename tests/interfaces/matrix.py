@@ -29,6 +29,8 @@ POST   groves                          201 201 201 201 401  {"name": "Another"}
 GET    groves/{grove}                  200 200 200 404 401
 PATCH  groves/{grove}                  200 403 403 404 401  {"name": "Renamed"}
 GET    groves/{grove}/events           200 200 200 404 401
+GET    groves/{grove}/settings         200 200 200 404 401
+PATCH  groves/{grove}/settings         200 403 403 404 401  {"trace_actions": 3}
 GET    groves/{grove}/search?q=opening 200 200 200 404 401
 GET    groves/{grove}/tags             200 200 200 404 401
 PATCH  groves/{grove}/tags             200 200 403 404 401  {"tag": "kept", "name": "first"}
@@ -46,6 +48,7 @@ POST   groves/{grove}/invitations      201 403 403 404 401  {"role": "reader"}
 DELETE groves/{grove}/invitations      200 403 403 404 401  {"id": "{invitation}"}
 GET    participants?grove={grove}      200 200 200 404 401
 POST   participants?grove={grove}      201 403 403 404 401  {"name": "New", "model_ref": "local:a"}
+GET    participants/templates          200 200 200 200 401
 GET    participants/{participant}      200 200 200 404 401
 GET    participants/{participant}/instructions 200 200 200 404 401
 PATCH  participants/{participant}      200 403 403 404 401  {"name": "Other"}

@@ -50,6 +50,7 @@ class House:
         names = furnish(actor, side.tree, muse, word)
         _, secret = make_public_link(actor, side.tree, days=1)
         near = {"end": names["marked"], "near": names["node"], "noted": names["node"]}
+        near["linked"] = names["node"]
         return {**names, **near, "secret": secret}
 
     def _tie(self) -> None:

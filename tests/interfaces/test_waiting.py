@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
+from django.middleware.common import CommonMiddleware
 from django.test import Client
 
-from config.handler import handler
+from config.handler import BodyHandler, handler
 from loom.access import get_actor
 from loom.api import waiting
 from loom.commands import generation_lifecycle
@@ -177,3 +178,26 @@ async def test_a_database_that_is_away_ends_no_wait(
         await asyncio.sleep(0.25)
         assert not ended.done()
     assert await ended
+
+
+async def test_a_request_waits_for_the_loop_no_more_once_it_has_a_thread(
+    owner: User, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+    resolve, create = BodyHandler.resolve_request, CommonMiddleware.process_request
+
+    def resolved(self: BodyHandler, request: Any) -> Any:
+        threads.append(threading.current_thread())
+        return resolve(self, request)
+
+    def begun(self: CommonMiddleware, request: Any) -> Any:
+        threads.append(threading.current_thread())
+        return create(self, request)
+
+    monkeypatch.setattr(BodyHandler, "resolve_request", resolved)
+    monkeypatch.setattr(CommonMiddleware, "process_request", begun)
+    who = await sync_to_async(_signed_in)(owner)
+    threads.clear()
+    wire = await _begun(_request(tree, *who, "budget", 0))
+    assert (await _answer(wire))[0] == 200
+    assert len(threads) == 2 and len(set(threads)) == 1

@@ -7,12 +7,15 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from loom import access
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute_line
+from loom.commands.node_writer import make_items
 from loom.live import frames
 from loom.live import reads as live_reads
-from loom.models import Event, Generation, Tree, User
+from loom.models import Event, Generation, Participant, Step, StepItem, Tree, Turn, User
 from loom.queries.node_context import Spot
+from loom.rules.identity import of_node
 from loom.web import live_parts
 from loom.web.avatars import cast_from
 from loom.web.node_parts import drawn_of
@@ -21,6 +24,7 @@ from tests.conftest import join, make_user
 from tests.live.conftest import Opener, bearer, in_db
 from tests.two_groves import SECRET, TITLE, TwoGroves
 from tests.web.test_query_counts import grow, said
+from tests.web.test_turns import round_of, say, turn_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -245,3 +249,110 @@ def test_drawings_follow_each_other_and_what_fell_out_is_named() -> None:
     assert (number, seq) == (4, 4) and "again" not in frame
     assert '"again":true' in (kept.next(3, "de") or (0, 0, ""))[2]
     assert kept.next(kept.count, "en") is None
+
+
+# Turns: drawn once for all who look on, as their lines are answered.
+
+
+def turn_at(actor: Actor, tree: Tree, node: str, lines: int = 2) -> Turn:
+    """A turn that works at a node and has said so many lines in its first round."""
+    agent = Participant.objects.create(
+        grove=tree.grove,
+        kind="model",
+        name="Weaver",
+        model_ref="local:s",
+        permissions=["loom_aware", "loom_write"],
+    )
+    point = known_node(tree, node)
+    assert point is not None
+    turn = turn_of(actor, agent, point)
+    round_of(turn, status="running", text="I look.")
+    for number in range(lines):
+        say(actor, turn, f"→ view {node} full", f"1.{number}")
+    return turn
+
+
+def drawn_turns(tree: Tree, *turns: Turn) -> dict[str, str]:
+    """The turns as they are drawn for everybody."""
+    found: dict[str, str] = live_parts.parts_for(
+        tree.uid, ["en"], turns=[turn.uid for turn in turns]
+    )["en"]["turns"]
+    return found
+
+
+@pytest.mark.parametrize("lines", [2, 30])
+def test_a_turn_is_drawn_for_everybody_with_eight_queries_however_long_it_is(
+    actor: Actor, tree: Tree, lines: int
+) -> None:
+    ids = grow(actor, tree, 3)
+    turn = turn_at(actor, tree, ids[-1], lines)
+    live_parts._lasting(tree.uid)
+    with CaptureQueriesContext(connection) as made:
+        drawn = drawn_turns(tree, turn)[turn.uid]
+    assert len(made) <= 8, "\n".join(one["sql"][:100] for one in made)
+    assert drawn.count('<code class="line">') == lines and "I look." in drawn
+    assert 'data-needs="continue" data-turn-act="stop"' in drawn and ">You<" not in drawn
+    Turn.objects.filter(pk=turn.pk).update(status="done")
+    over = drawn_turns(tree, turn)[turn.uid]
+    assert f'data-turn-act="undo" data-asked-by="{actor.participant.uid}"' in over
+
+
+def test_a_turn_with_a_line_that_leads_to_another_grove_is_drawn_for_nobody(
+    two_groves: TwoGroves,
+) -> None:
+    left = two_groves.left
+    actor = left.actor(two_groves.both)
+    turn = turn_at(actor, left.tree, left.text.local_id)
+    assert "Weaver" in drawn_turns(left.tree, turn)[turn.uid]
+    step = Step.objects.filter(turn_uid=turn.uid).last()
+    assert step is not None
+    away = of_node(two_groves.right.text.pk)
+    make_items([away])
+    StepItem.objects.filter(step=step).update(item_id=away)
+    assert drawn_turns(left.tree, turn) == {turn.uid: ""}
+    assert drawn_turns(two_groves.right.tree, turn) == {}
+
+
+def test_events_name_the_turns_that_they_change(actor: Actor, tree: Tree) -> None:
+    turn = turn_at(actor, tree, grow(actor, tree, 1)[0], 1)
+    view = access.workspace_of(turn.participant, tree)
+    said = Event.objects.filter(stream__name=f"workspace:{view.uid}", kind="view.changed").last()
+    assert said is not None
+    body = {"id": "g", "turn": turn.uid, "round": 1, "node": None, "point": "a7x2"}
+    for kind, payload in (
+        ("view.changed", said.payload),
+        ("turn.started", {"turn": {"id": turn.uid}}),
+        ("turn.ended", {"turn": {"id": turn.uid}}),
+        ("generation.started", {"generation": body}),
+        ("generation.ended", {"generation": body}),
+    ):
+        assert frames.changed_by(kind, payload) == frames.Changed(turns=frozenset({turn.uid})), kind
+    own = {"generation": {**body, "round": 0}}  # a candidate that one of its lines asked for
+    assert frames.changed_by("generation.ended", own).turns == {turn.uid}
+    assert not frames.changed_by("view.changed", {"position": "a7x2"})
+
+
+async def test_those_who_listen_to_an_agents_view_cost_one_drawing_of_its_turn(
+    connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = (await in_db(grow)(actor, tree, 1))[0]
+    turn = await in_db(turn_at)(actor, tree, node)
+    view = "/ws/workspaces/" + (await in_db(access.workspace_of)(turn.participant, tree)).uid
+    headers = await in_db(bearer)(owner)
+    lines = [await connect(view, headers, since=10**6, drawn="en") for _ in range(12)]
+    for line in lines:
+        await line.until("heartbeat")
+    drawings: list[object] = []
+    original = live_reads.drawn
+
+    def noting(*args: Any) -> Any:
+        drawings.append(args)
+        return original(*args)
+
+    monkeypatch.setattr(live_reads, "drawn", noting)
+    await in_db(say)(actor, turn, f'→ bookmark {node} "here"', "1.9")
+    for line in lines:
+        frame = await line.until("drawn")
+        assert "✓ bookmarked" in frame["turns"][turn.uid]
+        assert not frame["nodes"]
+    assert len(drawings) == 1

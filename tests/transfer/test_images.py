@@ -2,8 +2,10 @@
 
 import io
 import json
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,6 +104,11 @@ def test_what_is_too_large_is_refused_before_it_is_decoded(
     bomb = picture(size=(6000, 5000))
     assert len(bomb) < 200_000
     assert sent(api(writer), tree, bomb).status_code == 413
+    # A head that claims more pixels than Pillow opens at all.
+    head = b"IHDR" + struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
+    claims = bomb[:12] + head + struct.pack(">I", zlib.crc32(head)) + bomb[33:]
+    answer = sent(api(writer), tree, claims)
+    assert answer.status_code == 413 and "25,000,000 pixels" in answer.json()["message"]
     monkeypatch.setattr("loom.api.images.MOST_BYTES", 10)
     assert sent(api(writer), tree, picture()).status_code == 413
     assert api(writer).post(f"/api/trees/{tree.uid}/images", {}, format="json").status_code == 400

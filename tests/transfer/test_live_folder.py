@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError as Failed
@@ -157,6 +159,107 @@ def test_a_save_in_the_last_moment_is_not_overwritten(
     assert not file.step() and "It is" in file.path.read_text()
     monkeypatch.undo()
     assert file.step() and tree.nodes.filter(text="It is").exists()
+
+
+def test_a_save_while_the_file_is_replaced_is_put_back(
+    live: Live, actor: Actor, muse: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, made = grown(actor, muse)
+    file = live(tree)
+    execute_line(actor, tree, Request(f"switch to {made[2].local_id}"))
+    replace = Path.replace
+
+    def late(self: Path, target: Path) -> Path:
+        if target == file.path:
+            monkeypatch.undo()
+            saved(file, "It was", "It is")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", late)
+    assert not file.step() and "It is" in file.path.read_text()
+    assert file.step() and tree.nodes.filter(text="It is").exists()
+    hidden = [one.name for one in file.path.parent.iterdir() if one.name.startswith(".")]
+    assert hidden == [f".heddle-{tree.uid}-markdown"]
+
+
+def test_a_file_that_others_make_at_this_moment_is_not_replaced(
+    actor: Actor, muse: Participant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, _ = grown(actor, muse)
+    file = LiveFile(tmp_path, actor, tree, "markdown", said.append)
+    content = file._content()
+
+    def late() -> bytes:
+        file.path.write_text("My notes.")
+        return content
+
+    monkeypatch.setattr(file, "_content", late)
+    assert not file.step() and file.path.read_text() == "My notes."
+
+
+def test_editors_save_by_renaming_and_by_writing_anew(
+    live: Live, actor: Actor, muse: Participant
+) -> None:
+    tree, _ = grown(actor, muse)
+    file = live(tree)
+    aside = file.path.with_name("aside~")
+    aside.write_bytes(b"\xef\xbb\xbf" + file.path.read_bytes().replace(b"It was", b"It is"))
+    aside.replace(file.path)
+    assert file.step() and tree.nodes.filter(text="It is").exists()
+    file.path.unlink()
+    assert file.step() and "It is" in file.path.read_text(), "a file that is gone is written again"
+    assert tree.nodes.count() == 5
+
+
+def test_a_file_that_is_being_saved_is_left_alone(
+    actor: Actor, muse: Participant, tmp_path: Path
+) -> None:
+    tree, _ = grown(actor, muse)
+    file = LiveFile(tmp_path, actor, tree, "markdown", said.append, settle=3600)
+    assert file.step()
+    whole = file.path.read_text()
+    file.path.write_text(whole.replace("It was", "It i")[:-3])
+    assert file.is_settling() and not file.step() and tree.nodes.count() == 4
+    file.path.write_text(whole.replace("It was", "It is"))
+    os.utime(file.path, (0, 0))
+    assert not file.is_settling() and file.step()
+    assert sorted(tree.nodes.values_list("text", flat=True)) == [
+        "",
+        " day",
+        " dusk",
+        "It is",
+        "It was",
+    ]
+
+
+def test_what_was_changed_on_both_sides_while_nobody_watched_is_kept(
+    live: Live, actor: Actor, muse: Participant, writer: User
+) -> None:
+    tree, made = grown(actor, muse)
+    file = live(tree)
+    saved(file, "It was", "It is")
+    other = get_actor(writer, tree.grove)
+    execute_line(other, tree, Request(f'edit {made[0].local_id} "It will be" as:version'))
+    tree_commands.change_tree(actor, tree, {"title": "Another title"})
+    tree.refresh_from_db()
+    again = live(tree)
+    assert again.path == file.path, "a new title is no new file"
+    slot = tree.nodes.filter(slot=made[0].slot_id).order_by("id")
+    assert list(slot.values_list("text", flat=True)) == ["It was", "It will be", "It is"]
+
+
+def test_a_long_file_is_read_with_few_queries(
+    live: Live, actor: Actor, muse: Participant, django_assert_max_num_queries: Any
+) -> None:
+    texts = [(place - 1, False, f"{place} ") for place in range(400)]
+    tree, made = plant(actor, muse, texts)
+    execute_line(actor, tree, Request(f"switch to {made[-1].local_id}"))
+    for kind in ("markdown", "loomsidian"):
+        file = live(tree, kind)
+        saved(file, "200 ", f"200 changed for {kind} ")
+        with django_assert_max_num_queries(120):
+            assert file.step()
+    assert tree.nodes.count() == 403
 
 
 # Loomsidian: every branch, and new notes.

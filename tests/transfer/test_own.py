@@ -14,14 +14,17 @@ from loom.commands import node_writer
 from loom.commands.document_actions import make_document
 from loom.commands.execute import Request, execute_line
 from loom.models import Document, Event, Grove, Link, Mark, Node, Participant, Tree, User
+from loom.queries.node_bodies import Facts, facts_of
+from loom.queries.node_rows import row_of
 from loom.queries.verify import verify_tree
 from loom.rules import identity
 from loom.rules.identity import of_tree
 from loom.transfer import heddle_writer, importing
 from loom.transfer.exporting import FORMATS
+from loom.transfer.tree_builder import Growing
 from tests.machines.replay import Replayed, events_of, stored
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
-from tests.transfer.planting import wanted
+from tests.transfer.planting import paths, plant, wanted
 
 pytestmark = pytest.mark.django_db
 
@@ -108,6 +111,28 @@ def test_a_tree_comes_again_as_it_was(lived: Tree, bring: Bring, actor: Actor) -
     assert found["status"] == "valid" and found["imported"] == lived.nodes.count()
     assert verify_tree(actor, lived, None)["imported"] == 0
     assert verify_tree(actor, again, None)["checked"] == lived.nodes.count()
+
+
+def test_events_are_written_from_what_the_database_would_say(
+    actor: Actor, muse: Participant, bring: Bring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [(-1, False, "a"), (0, True, "b"), (1, False, "c"), (2, True, "d"), (0, True, "e")]
+    tree, made = plant(actor, muse, texts)
+    for line in (f"edit {made[1].local_id} as:version\nB", f"edit {made[0].local_id} as:fork\nA"):
+        execute_line(actor, tree, Request(line))
+    execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
+    known, read = Growing._facts, []
+
+    def compared(self: Growing, rows: list[Node]) -> Facts:
+        read.append((known(self, rows), facts_of(self.tree.pk, [row_of(one) for one in rows])))
+        return read[-1][0]
+
+    monkeypatch.setattr(Growing, "_facts", compared)
+    monkeypatch.setattr(importing, "BATCH", 3)
+    again = tree_of(bring(out(tree)))
+    assert [one for one, _ in read] == [one for _, one in read] and len(read) == 3
+    assert any(one.hidden for one, _ in read) and any(one.versions for one, _ in read)
+    assert any(one.edited for one, _ in read) and paths(again) == paths(tree)
 
 
 def test_marks_links_and_sources_come_again(lived: Tree, bring: Bring) -> None:

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.db import close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from loom import access
 from loom.management.shell import StartedCommand, found_person, found_tree
 from loom.rules.errors import CommandError as Refusal
 from loom.transfer.live_folder import KINDS, LiveFile
+
+SETTLE_S = 0.4  # how long a file must be left alone before it is read: it may be half saved
 
 
 class Command(StartedCommand):
@@ -39,15 +41,23 @@ class Command(StartedCommand):
             user = found_person(options["by"])
             tree = found_tree(options["tree"], user)
             actor = access.get_actor(user, tree.grove)
-            file = LiveFile(folder, actor, tree, options["format"], self.stdout.write)
+            kind, every = options["format"], max(options["every"], 0.2)
+            file = LiveFile(folder, actor, tree, kind, self.stdout.write, settle=SETTLE_S)
+            while options["once"] and file.is_settling():
+                time.sleep(SETTLE_S / 4)
             while True:
-                # Rights that were taken away end at once.
-                file.actor, file.tree = access.get_tree(user, tree.uid)
-                file.step()
+                try:
+                    # Rights that were taken away end at once.
+                    file.actor, file.tree = access.get_tree(user, tree.uid)
+                    file.step()
+                except (OperationalError, InterfaceError) as error:
+                    if options["once"]:
+                        raise
+                    self.stderr.write(f"The database does not answer; trying again. ({error})")
                 if options["once"]:
                     return
                 close_old_connections()
-                time.sleep(max(options["every"], 0.2))
+                time.sleep(every)
         except Refusal as refused:
             raise CommandError(f"{refused.message} {refused.hint}".strip()) from None
         except OSError as error:

@@ -55,6 +55,9 @@ export class LoomContext extends HTMLElement {
     this.form = /** @type {HTMLFormElement} */ (this.querySelector("form.context-of"));
     this.form.addEventListener("change", () => this.soon(0), { signal });
     this.form.addEventListener("submit", (event) => event.preventDefault(), { signal });
+    this.cut = /** @type {HTMLSelectElement | null} */ (this.querySelector("[data-truncation]"));
+    if (this.cut) this.cut.value = this.page.settings.truncation ?? "";
+    this.cut?.addEventListener("change", () => this.choose(), { signal });
     this.addEventListener("toggle", (event) => this.toggled(/** @type {HTMLDetailsElement} */ (event.target)), { signal, capture: true });
     this.page.addEventListener("moved", () => this.soon(REST_MS), { signal });
     this.page.addEventListener("event", (event) => EVENTS.test(/** @type {CustomEvent} */ (event).detail.kind) && this.soon(), { signal });
@@ -80,6 +83,18 @@ export class LoomContext extends HTMLElement {
 
   models() {
     return [...(this.page?.cast.values() ?? [])].filter((who) => who.kind === "model" && !who.is_archived);
+  }
+
+  /** Keeps how a long path is cut in what the reader asks for here. */
+  async choose() {
+    const settings = { truncation: this.cut?.value || null };
+    try {
+      await json(`/api/workspaces/${this.page?.settings.workspace}`, { method: "PATCH", body: { settings } });
+      this.soon(0);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.querySelector("[data-shown]")?.replaceChildren(make("p", { className: "soft" }, `${error.message} ${error.hint}`.trim()));
+    }
   }
 
   /** The list of models, as it is now. */

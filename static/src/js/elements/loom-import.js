@@ -63,17 +63,42 @@ export class LoomImport extends HTMLElement {
     const bar = /** @type {HTMLProgressElement} */ (make("progress", { max: 1 }));
     bar.setAttribute("aria-label", t("Importing {name}", { name }));
     const words = make("span", { textContent: t("Reading {name}", { name }) });
-    const stop = make("button", { type: "button", className: "button small", textContent: t("Stop") });
-    stop.addEventListener("click", () => void json(`/api/imports/${id}/stop`, { method: "POST", body: {} }).catch(() => {}));
+    const stop = /** @type {HTMLButtonElement} */ (make("button", { type: "button", className: "button small", textContent: t("Stop") }));
+    stop.addEventListener("click", () => void this.halt(id, stop));
     this.draw(words, bar, stop);
     const began = performance.now();
     for (let wait = 60; ; wait = Math.min(performance.now() - began < SOON_MS ? 120 : 400, wait * 1.5)) {
-      const state = await json(`/api/imports/${id}`);
+      const state = await this.state(id);
       if (state.total) bar.value = state.done / state.total;
       if (state.done) words.textContent = state.total ? t("{name}: {done} of {total}", { name, done: state.done.toLocaleString(language()), total: state.total.toLocaleString(language()) }) : `${name}: ${state.done.toLocaleString(language())}`;
       if (state.status === "waiting") return this.choose(state, name);
       if (ENDED.has(state.status)) return this.ended(state, name);
       await new Promise((done) => (this.timer = setTimeout(done, wait)));
+    }
+  }
+
+  /** How the import is, once the server can be asked: it goes on where the connection is lost. @param {string} id */
+  async state(id) {
+    for (;;) {
+      try {
+        return await json(`/api/imports/${id}`);
+      } catch (error) {
+        if (!(error instanceof Refused && error.mayPass)) throw error;
+        await new Promise((done) => (this.timer = setTimeout(done, 1000)));
+      }
+    }
+  }
+
+  /** Asks to stop, and says so until it has. @param {string} id @param {HTMLButtonElement} stop */
+  async halt(id, stop) {
+    stop.disabled = true;
+    stop.textContent = t("Stopping");
+    try {
+      await json(`/api/imports/${id}/stop`, { method: "POST", body: {} });
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      stop.disabled = false; // it may have ended just now; else it can be tried again
+      stop.textContent = t("Stop");
     }
   }
 

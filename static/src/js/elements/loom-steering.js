@@ -3,10 +3,20 @@
 // somebody else changes comes into the fields that are not being written in.
 
 import { json, Refused } from "../live/api.js";
+import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { t } from "../t.js";
 
+/** @typedef {HTMLInputElement | HTMLTextAreaElement} Field */
+
+/** @param {Field} field */
+const valueOf = (field) => (field.type === "number" ? Number(field.value) : field.value);
+
 export class LoomSteering extends HTMLElement {
+  /** the fields as the tree had them when they were read or saved last, by name
+   * @type {Map<string, string | number>} */
+  seen = new Map();
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
@@ -14,6 +24,7 @@ export class LoomSteering extends HTMLElement {
     this.form = /** @type {HTMLFormElement} */ (this.querySelector("form"));
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
     this.form.addEventListener("input", (event) => this.typed(/** @type {HTMLInputElement} */ (event.target)), { signal });
+    for (const field of this.fields()) this.seen.set(field.name, valueOf(field));
     this.off = this.page.events.on("tree.changed", ({ payload }) => this.heard(payload));
   }
 
@@ -41,7 +52,9 @@ export class LoomSteering extends HTMLElement {
   /** @param {Record<string, unknown>} changed */
   heard(changed) {
     for (const field of this.fields()) {
-      if (field.name in changed && !("dirty" in field.dataset)) field.value = String(changed[field.name]);
+      if (!(field.name in changed) || "dirty" in field.dataset) continue;
+      field.value = String(changed[field.name]);
+      this.seen.set(field.name, valueOf(field));
     }
   }
 
@@ -49,16 +62,47 @@ export class LoomSteering extends HTMLElement {
   async submitted(event) {
     event.preventDefault();
     const dirty = this.fields().filter((field) => "dirty" in field.dataset);
-    const body = Object.fromEntries(dirty.map((field) => [field.name, field.type === "number" ? Number(field.value) : field.value]));
+    const body = Object.fromEntries(dirty.map((field) => [field.name, valueOf(field)]));
     if (!dirty.length) return this.say(t("saved"));
     try {
       if (this.page?.isPast) throw new Refused({ code: "REJECTED", message: t("You are viewing an earlier state of the tree.") }, 409);
-      await json(this.page?.api ?? "", { method: "PATCH", body });
-      for (const field of dirty) if (field.value === String(body[field.name])) delete field.dataset.dirty;
+      const seen = Object.fromEntries(dirty.map(({ name }) => [name, this.seen.get(name) ?? ""]));
+      await json(this.page?.api ?? "", { method: "PATCH", body: { ...body, seen } });
+      for (const field of dirty) {
+        this.seen.set(field.name, body[field.name]);
+        if (valueOf(field) === body[field.name]) delete field.dataset.dirty;
+      }
+      this.others();
       this.say(t("saved"));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.say(`${error.message} ${error.hint}`.trim());
+      this.say(`${error.message} ${error.code === "CONFLICT" ? t("Yours is still in the field: save again to keep it.") : error.hint}`.trim());
+      if (error.code === "CONFLICT") this.others(dirty, await json(this.page?.api ?? ""));
     }
+  }
+
+  /** Shows what somebody else saved in the fields that are being written in, each to be taken in
+   * place of one's own. @param {Field[]} [dirty] @param {Record<string, string | number>} [now] */
+  others(dirty = [], now = {}) {
+    for (const one of this.querySelectorAll("[data-theirs]")) one.remove();
+    for (const field of dirty) {
+      const theirs = now[field.name];
+      if (theirs === this.seen.get(field.name)) continue;
+      this.seen.set(field.name, theirs);
+      const take = make("button", { type: "button", className: "button small", textContent: t("Take this instead") });
+      take.addEventListener("click", () => this.take(field, theirs));
+      const box = make("div", { className: "theirs" }, make("p", { className: "soft", textContent: t("Saved by somebody else meanwhile:") }), make("pre", { dir: "auto", textContent: String(theirs) || t("empty") }), take);
+      box.dataset.theirs = field.name;
+      (field.closest("label") ?? field).after(box);
+    }
+  }
+
+  /** @param {Field} field @param {string | number} theirs */
+  take(field, theirs) {
+    field.value = String(theirs);
+    delete field.dataset.dirty;
+    this.querySelector(`[data-theirs="${field.name}"]`)?.remove();
+    this.say(t("saved"));
+    field.focus();
   }
 }

@@ -1,17 +1,19 @@
 // @ts-check
 // Turns of agents: those at the position in the text, asides beside it. What they write comes
-// live; that a line was answered is told by the agent's view, and then the turn is fetched.
+// live; a turn that changed is sent as it is drawn for everybody, by the tree or by the agent's view.
 
 import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { pageOf } from "../tree/page.js";
-import { morph, parsed } from "../tree/morph.js";
+import { makeOwnPart, morph, morphOne, parsed } from "../tree/morph.js";
 import { speak } from "../tree/feedback.js";
 import { TurnTexts, TurnViews } from "../tree/turns.js";
 import { toast } from "./loom-toast.js";
 
 const AGAIN_MS = 2000; // after a fetch that failed while somebody works
 const REST_MS = 400; // after a move, where nothing says that it is drawn
+const MOST_ENDED = 3; // at one node, as the server sends them
+const MOST_ASIDES = 12;
 const keyOf = (/** @type {Element} */ one) => one.getAttribute("data-turn") ?? "none";
 // The text that is being written grows where it stands.
 const mayChange = (/** @type {Element} */ old, /** @type {Element} */ fresh) => !(old.matches(".live") && fresh.matches(".live"));
@@ -22,7 +24,7 @@ export class LoomTurns extends HTMLElement {
   asked = "";
   /** @type {Set<string>} turns asked to stop, until they have */
   stopping = new Set();
-  views = new TurnViews(() => this.soon());
+  views = new TurnViews((drawn) => this.received(drawn));
 
   connectedCallback() {
     this.page = pageOf();
@@ -30,6 +32,7 @@ export class LoomTurns extends HTMLElement {
     const { signal } = this.stop;
     this.page.addEventListener("delta", (event) => this.texts.grow(/** @type {CustomEvent} */ (event).detail, this.all()), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.page.addEventListener("drawn", (event) => this.received(/** @type {CustomEvent} */ (event).detail), { signal });
     // The text comes first: what is asked for beside it would only make it wait.
     this.page.addEventListener("moved", () => this.soon(REST_MS), { signal });
     document.addEventListener("drawn", () => this.soon(0), { signal });
@@ -61,8 +64,58 @@ export class LoomTurns extends HTMLElement {
   heard({ kind, payload }) {
     if (kind === "turn.started") this.started(payload.turn);
     if (kind === "turn.ended") this.ended(payload.turn);
-    const ours = kind.startsWith("turn.") || (/^(generation|node|annotation)\./.test(kind) && (this.busy || this.working().length));
-    if (ours) this.soon();
+  }
+
+  /** Puts in the turns that changed; fetches them where they were not drawn for everybody, or
+   * where what is on its way may be older. @param {import("../tree/turns.js").Drawn} drawn */
+  received({ turns = {}, again }) {
+    const drawn = Object.values(turns);
+    if (!again && !drawn.length) return;
+    if (again || this.busy || drawn.includes("")) return this.soon();
+    const put = () => drawn.forEach((markup) => this.put(markup));
+    if (this.path?.view) this.path.view.still(put);
+    else put();
+    this.show();
+  }
+
+  /** @param {string} markup of one turn */
+  put(markup) {
+    const fresh = parsed(markup).firstElementChild;
+    if (!fresh || !this.page) return;
+    const old = this.all().find((one) => keyOf(one) === keyOf(fresh));
+    const isAside = fresh.hasAttribute("data-aside");
+    const list = this.lists()[isAside ? 1 : 0];
+    this.makeOwn(fresh);
+    this.take(fresh);
+    if (old) morphOne(old, fresh, mayChange);
+    else if (isAside) list?.prepend(fresh);
+    else if (this.isHere(fresh)) list?.append(fresh);
+    if (isAside) tidyAsides(list);
+    else tidy(list);
+    this.putElsewhere(fresh, !old && !isAside && !this.isHere(fresh));
+  }
+
+  /** Where a turn works that is not at the position. @param {Element} turn @param {boolean} isThere */
+  putElsewhere(turn, isThere) {
+    const list = this.querySelector("[data-elsewhere]");
+    list?.querySelector(`[data-works="${CSS.escape(keyOf(turn))}"]`)?.remove();
+    const place = turn.querySelector("template");
+    if (isThere && place) list?.append(place.content.cloneNode(true), " ");
+  }
+
+  /** What of a turn is this reader's own: names, ages, and who may take it back. @param {Element} turn */
+  makeOwn(turn) {
+    const me = this.page?.settings.me ?? "";
+    makeOwnPart(turn, me);
+    for (const button of turn.querySelectorAll("[data-turn-act][data-asked-by]")) {
+      if (button.getAttribute("data-asked-by") !== me && !this.page?.can.erase) button.remove();
+    }
+  }
+
+  /** Whether a turn works or answered where the reader is. @param {Element} turn */
+  isHere(turn) {
+    const [stands, node] = ["data-stands", "data-node"].map((name) => turn.getAttribute(name) ?? "");
+    return Boolean(this.path?.isHere(stands) || (node && this.path?.isHere(node)));
   }
 
   /** @param {any} turn */
@@ -126,6 +179,11 @@ export class LoomTurns extends HTMLElement {
     const elsewhere = fresh.querySelector("[data-elsewhere]");
     const drawn = this.querySelector("[data-elsewhere]");
     if (elsewhere && drawn && elsewhere.innerHTML !== drawn.innerHTML) drawn.replaceWith(elsewhere);
+    this.show();
+  }
+
+  /** What follows from which turns are drawn. */
+  show() {
     this.texts.show(this.all());
     this.showAsked();
     this.views.watch(this.working());
@@ -200,6 +258,20 @@ export class LoomTurns extends HTMLElement {
   undo(id) {
     this.page?.say(`undo turn:${id}`, { follow: true }).then(() => this.soon(0), () => {});
   }
+}
+
+/** Those that ended come first, the last few of them. @param {Element | null | undefined} list */
+function tidy(list) {
+  const ended = [...(list?.querySelectorAll(":scope > .turn:not(.working)") ?? [])];
+  const working = list?.querySelector(":scope > .turn.working") ?? null;
+  for (const one of ended) if (working && working.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) list?.insertBefore(one, working);
+  for (const one of ended.slice(0, -MOST_ENDED)) one.remove();
+}
+
+/** The last few, without the words for none. @param {Element | null | undefined} list */
+function tidyAsides(list) {
+  const [turns, words] = [":scope > .turn", ":scope > :not(.turn)"].map((what) => [...(list?.querySelectorAll(what) ?? [])]);
+  if (turns.length) for (const one of [...words, ...turns.slice(MOST_ASIDES)]) one.remove();
 }
 
 /** @param {string} name */

@@ -31,6 +31,8 @@ export class LoomWindows extends HTMLElement {
     this.addEventListener("click", (event) => this.clicked(event), { signal });
     this.page.addEventListener("said", () => this.soon(), { signal });
     this.page.addEventListener("event", (event) => /^(turn|node\.flagged)/.test(/** @type {CustomEvent} */ (event).detail.kind) && this.soon(), { signal });
+    for (const kind of ["dragstart", "dragover", "drop", "dragend"]) this.addEventListener(kind, (event) => this.dragged(/** @type {DragEvent} */ (event)), { signal });
+    this.addEventListener("keydown", (event) => this.pressed(/** @type {KeyboardEvent} */ (event)), { signal });
     document.addEventListener("cast", () => this.fill(), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });
     this.fill();
@@ -95,7 +97,53 @@ export class LoomWindows extends HTMLElement {
     const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: one.text.slice(0, 80) || t("empty") }), text);
     const row = make("li", { className: one.visible ? "" : "hidden-window" }, head, this.buttons(one), one.open ? body : make("p", { className: "soft", textContent: one.text }));
     row.dataset.number = String(one.number);
+    const grip = make("button", { type: "button", className: "quiet grip", textContent: "⠿", draggable: true, title: t("Drag to move, or press the arrow keys") });
+    grip.setAttribute("aria-label", t("Move #{number} up or down", { number: one.number }));
+    head.prepend(grip, " ");
     return row;
+  }
+
+  /** @param {DragEvent} event */
+  dragged(event) {
+    const row = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("li[data-number]"));
+    if (event.type === "dragstart" && row) {
+      this.moving = row;
+      event.dataTransfer?.setData("text/plain", `#${row.dataset.number}`);
+      event.dataTransfer?.setDragImage(row, 0, 0);
+      return;
+    }
+    if (event.type === "dragend") return void (this.moving = undefined);
+    if (!this.moving || !row || row.parentElement !== this.moving.parentElement) return;
+    event.preventDefault();
+    if (event.type !== "drop") return;
+    const rows = [...(row.parentElement?.children ?? [])];
+    row[rows.indexOf(this.moving) < rows.indexOf(row) ? "after" : "before"](this.moving);
+    void this.keepOrder();
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    const grip = /** @type {Element} */ (event.target).closest(".grip");
+    const row = grip?.closest("li");
+    if (!row || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const other = event.key === "ArrowUp" ? row.previousElementSibling : row.nextElementSibling;
+    if (!other) return;
+    other[event.key === "ArrowUp" ? "before" : "after"](row);
+    /** @type {HTMLElement} */ (grip).focus();
+    void this.keepOrder();
+  }
+
+  /** Keeps the windows in the order in which they are listed. */
+  async keepOrder() {
+    const order = [...this.querySelectorAll("li[data-number]")].map((one) => Number(/** @type {HTMLElement} */ (one).dataset.number));
+    try {
+      await json(`/api/workspaces/${this.workspace}`, { method: "PATCH", body: { settings: { order } } });
+      this.refuse(null);
+    } catch (error) {
+      this.refuse(error);
+    }
   }
 
   /** @param {Shown} one */
@@ -116,7 +164,7 @@ export class LoomWindows extends HTMLElement {
       made.push(button(`show #${one.number}`, one.kind === "result" ? `👁 ${t("Show")}` : t("Show"), { ariaPressed: "false" }));
     }
     if (isOwn && one.open) {
-      const take = button("", t("Into the composer"));
+      const take = button("", this.page?.settings.mode === "buffer" ? t("Into the text") : t("Into the composer"));
       take.dataset.take = one.text;
       made.push(take);
     }

@@ -11,6 +11,12 @@ export function imagesIn(given) {
   return [...(given?.files ?? [])].filter((file) => KINDS.includes(file.type));
 }
 
+/** The files that are no images, unless what is pasted is also text. @param {DataTransfer | null} given @param {string} how */
+export function othersIn(given, how) {
+  if (how === "paste" && given?.types.includes("text/plain")) return [];
+  return [...(given?.files ?? [])].filter((file) => !KINDS.includes(file.type));
+}
+
 /** What a file is probably an image of: its name, unless a camera or a browser made it up.
  * @param {string} name */
 export function altOf(name) {
@@ -30,15 +36,19 @@ export function takeImages(field, tree, put, say, signal) {
   /** @param {Event} event @param {DataTransfer | null} given */
   const take = (event, given) => {
     const files = imagesIn(given);
-    if (!files.length) return;
+    const other = othersIn(given, event.type)[0];
+    if (event.defaultPrevented || !(files.length || other)) return;
     event.preventDefault();
     event.stopPropagation();
-    void keep(tree, files, (text) => put(text, event), say);
+    if (other) say(t("{name} is no image that can be shown. Take a PNG, JPEG, GIF or WebP.", { name: other.name }), true);
+    if (files.length) void keep(tree, files, (text) => put(text, event), say);
   };
   const first = { signal, capture: true };
   field.addEventListener("paste", (event) => take(event, event.clipboardData), first);
   field.addEventListener("drop", (event) => take(event, event.dataTransfer), first);
-  field.addEventListener("dragover", (event) => {
+  // Anywhere else on the page, too: the browser would leave the page for the file.
+  window.addEventListener("drop", (event) => take(event, event.dataTransfer), { signal });
+  window.addEventListener("dragover", (event) => {
     if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
   }, { signal });
 }

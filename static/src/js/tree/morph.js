@@ -30,9 +30,10 @@ export function morph(parent, fresh, { kept = [], mayChange = () => true } = {})
   Idiomorph.morph(parent, /** @type {any} */ ([...kept.map(placeFor), ...fresh]), { morphStyle: "innerHTML", ...careful(mayChange) });
 }
 
-/** Makes one element be the fresh one, which has the same id. @param {Element} old @param {Element} fresh */
-export function morphOne(old, fresh) {
-  Idiomorph.morph(old, fresh, { morphStyle: "outerHTML", ...careful(() => true) });
+/** Makes one element be the fresh one, which has the same id. @param {Element} old @param {Element} fresh
+ * @param {(old: Element, fresh: Element) => boolean} [mayChange] false leaves an element alone */
+export function morphOne(old, fresh, mayChange = () => true) {
+  Idiomorph.morph(old, fresh, { morphStyle: "outerHTML", ...careful(mayChange) });
 }
 
 /** How Idiomorph leaves alone what is the page's or the reader's own.
@@ -92,12 +93,17 @@ function isOwn(name, element) {
  * @param {Element} node @param {TreePage} page @param {string} above the version above it */
 export function makeOwn(node, page, above) {
   const { me } = page.settings;
-  nameReader(node, me);
+  makeOwnPart(node, me);
   if (node.getAttribute("data-writer") === me) node.setAttribute("aria-label", `${node.getAttribute("data-id")}, ${t("You")}`);
-  for (const time of node.querySelectorAll("time[datetime]")) time.textContent = age(new Date(time.getAttribute("datetime") ?? ""));
   for (const key of node.querySelectorAll("kbd[data-key]")) key.replaceWith(...drawnCaps(page.settings.keys, key.getAttribute("data-key") ?? ""));
   node.classList.toggle("bookmarked", namesIn(node, "data-bookmarked-by").includes(me));
   node.classList.toggle("reworded", isReworded(node, above));
+}
+
+/** Fills in the reader's name and ages. @param {Element} drawn @param {string} me */
+export function makeOwnPart(drawn, me) {
+  nameReader(drawn, me);
+  for (const time of drawn.querySelectorAll("time[datetime]")) time.textContent = age(new Date(time.getAttribute("datetime") ?? ""));
 }
 
 /** Says "You" where the reader is named. @param {ParentNode} drawn @param {string} me */

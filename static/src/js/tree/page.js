@@ -13,7 +13,7 @@ import { follow, handOver, openDrafts } from "./page-drafts.js";
 import { storeNow } from "./store.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string, is_agent: boolean, is_archived: boolean}} Who */
-/** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork"}} Settings */
+/** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork", truncation?: string}} Settings */
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 

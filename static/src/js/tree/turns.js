@@ -4,6 +4,7 @@
 import { LiveSocket } from "../live/socket.js";
 
 /** @typedef {{generation: string, chunk: number, text: string, whole?: boolean}} Piece */
+/** @typedef {{turns?: Record<string, string>, again?: boolean}} Drawn turns by id, drawn for everybody */
 
 export class TurnTexts {
   /** @type {Map<string, string>} */
@@ -58,16 +59,17 @@ export function partsOf(text) {
   return parts;
 }
 
-// Listens to the views of agents that work: each line of theirs is told there as it is answered.
+// Listens to the views of agents that work: each line of theirs is told there as it is answered,
+// with their turn, drawn for everybody.
 
 export class TurnViews {
   /** @type {Map<string, LiveSocket>} sockets by workspace */
   sockets = new Map();
 
-  /** @param {() => void} heard called for each event @param {{open?: (url: string) => WebSocket}} [options] */
+  /** @param {(drawn: Drawn) => void} heard called with what was drawn @param {{open?: (url: string) => WebSocket}} [options] */
   constructor(heard, options = {}) {
     this.heard = heard;
-    this.options = options;
+    this.options = { ...options, query: `&drawn=${document.documentElement.lang}` };
   }
 
   /** Listens to the views of these turns, and no longer to others. @param {Element[]} turns */
@@ -89,10 +91,9 @@ export class TurnViews {
     let since = seq;
     const socket = new LiveSocket(`/ws/workspaces/${view}`, () => since, this.options);
     socket.addEventListener("frame", (frame) => {
-      const { type, event } = /** @type {CustomEvent} */ (frame).detail;
-      if (type !== "event" || event.seq <= since) return;
-      since = event.seq;
-      this.heard();
+      const { detail } = /** @type {CustomEvent} */ (frame);
+      if (detail.type === "event") since = Math.max(since, detail.event.seq);
+      if (detail.type === "drawn") this.heard(detail);
     });
     socket.start();
     return socket;

@@ -32,20 +32,25 @@ const event = (seq) => ({ type: "event", event: { seq, kind: "view.changed", pay
 
 beforeEach(() => {
   FakeSocket.made = [];
-  globalThis.document = Object.assign(new EventTarget(), { visibilityState: "visible" });
+  globalThis.document = Object.assign(new EventTarget(), { visibilityState: "visible", documentElement: { lang: "de" } });
   globalThis.window = new EventTarget();
   globalThis.location = { protocol: "http:", host: "h" };
 });
 
-test("each view is listened to once, from what is drawn on", () => {
-  let heard = 0;
-  const views = new TurnViews(() => (heard += 1), { open: (url) => new FakeSocket(url) });
+test("each view is listened to once, from what is drawn on, and sends its turn as it is drawn", () => {
+  const heard = [];
+  const views = new TurnViews((drawn) => heard.push(drawn), { open: (url) => new FakeSocket(url) });
   views.watch([turn("v1", 7), turn("v1", 7)]);
   views.watch([turn("v1", 9)]);
-  assert.deepEqual(FakeSocket.made.map((one) => one.url), ["ws://h/ws/workspaces/v1?since=7"]);
+  assert.deepEqual(FakeSocket.made.map((one) => one.url), ["ws://h/ws/workspaces/v1?since=7&drawn=de"]);
   for (const seq of [8, 8, 7, 9]) FakeSocket.made[0].says(event(seq));
   FakeSocket.made[0].says({ type: "heartbeat", seq: 12 });
-  assert.equal(heard, 2);
+  assert.equal(heard.length, 0);
+  FakeSocket.made[0].says({ type: "drawn", seq: 9, turns: { t: "<article></article>" } });
+  FakeSocket.made[0].says({ type: "drawn", seq: 9, again: true });
+  assert.deepEqual(heard.map(({ turns, again }) => [turns?.t, again]), [["<article></article>", undefined], [undefined, true]]);
+  views.sockets.get("v1").resync();
+  assert.equal(FakeSocket.made[1].url, "ws://h/ws/workspaces/v1?since=9&drawn=de");
   views.watch([]);
 });
 

@@ -1,0 +1,214 @@
+"""The settings of a grove: what there are, what each is where nobody has set it, and what it may
+be. Pure. See docs/model.md §14.3.
+
+Only what was set is stored; `value_of` and `values_of` read it with the defaults.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from loom.rules import budgets, windows
+from loom.rules.errors import CommandError
+from loom.rules.names import TAG_COLOURS
+from loom.rules.provider_kinds import RESERVE
+
+Kind = Literal["integer", "number", "string", "boolean", "object"]
+DAILY_USD: Final = 1.0
+MAX_COLOURS: Final = 1000
+MAX_COLOUR: Final = 40  # characters of a tag or colour
+MOST_OF_A_RESULT: Final = 1_000_000  # tokens
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its default, what it says, and of a number the `least` and `most`."""
+
+    name: str
+    kind: Kind
+    default: Any
+    says: str
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def schema(self) -> dict[str, Any]:
+        """It as a property of a JSON schema."""
+        bounds = {"minimum": self.least, "maximum": self.most}
+        return {
+            "type": self.kind,
+            "default": self.default,
+            "description": self.says,
+            **{name: value for name, value in bounds.items() if value is not None},
+            **({"enum": list(self.choices)} if self.choices else {}),
+        }
+
+
+def _number(name: str, default: int, says: str, least: int, most: int) -> Setting:
+    return Setting(name, "integer", default, says, least, most)
+
+
+def _of_budget(preset: str, budget: budgets.Budget) -> list[Setting]:
+    of = f"of a turn with the budget {preset}"
+    return [
+        _number(f"{preset}_steps", budget.steps, f"lines {of}", 1, 100_000),
+        _number(f"{preset}_depth", budget.depth, f"nesting of windows {of}", 1, 100),
+        _number(f"{preset}_items", budget.items, f"different items {of}", 1, 100_000),
+        _number(f"{preset}_rounds", budget.rounds, f"rounds {of}", 1, 1_000),
+        _number(f"{preset}_seconds", budget.milliseconds // 1000, f"seconds {of}", 1, 86_400),
+    ]
+
+
+SETTINGS: Final[dict[str, Setting]] = {
+    one.name: one
+    for one in (
+        Setting(
+            "daily_budget_usd",
+            "number",
+            DAILY_USD,
+            "US dollars that each member may spend a day; 0: no limit",
+            0,
+            1e9,
+        ),
+        _number(
+            "result_threshold",
+            0,
+            "tokens of a result that are given whole; 0: a tenth of what the model reads, at "
+            "least 4,000",
+            0,
+            MOST_OF_A_RESULT,
+        ),
+        Setting(
+            "summary_model",
+            "string",
+            "",
+            "the id of the model that makes summaries; empty: the first with a key; none: no "
+            "summaries",
+        ),
+        _number("summary_words", 30, "words of a text that is its own summary", 1, 1_000),
+        _number("summary_tokens", 50, "tokens of the summary of a node", 8, 2_000),
+        _number("tree_summary_tokens", 120, "tokens of that of a tree or document", 8, 4_000),
+        _number("tree_summary_every", 10, "nodes after which a tree's is made again", 1, 1000),
+        _number("truncation_kept", 4, "last nodes that truncateMiddle keeps", 1, 100),
+        _number("truncation_reserve", RESERVE, "tokens that are kept for the answer", 0, 100_000),
+        _number("earlier_step", 8, "nodes by which EARLIER grows", 1, 100),
+        _number("trace_actions", 10, "last actions in MEMORY and memory trace", 1, 100),
+        _number("path_nodes", 12, "last nodes of the path in PATH", 1, 200),
+        _number("outline_lines", 30, "lines of OUTLINE", 5, 500),
+        _number("windows_share", 25, "percent of the context for windows", 1, 90),
+        _number("windows_visible", windows.MOST_VISIBLE, "visible windows at most", 1, 500),
+        _number("windows_warn_lines", windows.WARNED, "lines above which STATUS warns", 1, 100_000),
+        _number("stashes", windows.MOST_STASHED, "stashed texts at most", 1, 2_000),
+        _number("window_lines_max", 0, "lines of all windows at most; 0: no limit", 0, 1_000_000),
+        Setting(
+            "evict",
+            "string",
+            "",
+            "lru: over that limit, hide what was shown longest ago; empty: refuse",
+            choices=("", "lru"),
+        ),
+        Setting("auto_open", "boolean", False, "open what the request of a turn names"),
+        _number("active_seconds", 60, "seconds after a line for which others are active", 1, 3_600),
+        _number("continue_max", 10, "continuations of one line at most", 1, 10),
+        _number(
+            "steps_a_day", budgets.STEPS_A_DAY, "steps of an agent in a tree in 24 hours", 1, 10**6
+        ),
+        *(one for name, budget in budgets.PRESETS.items() for one in _of_budget(name, budget)),
+        Setting("tag_colours", "object", {}, "colours by the names of tags"),
+    )
+}
+
+
+def value_of(settings: Mapping[str, Any], name: str) -> Any:
+    """A setting as it was set, else its default."""
+    return settings.get(name, SETTINGS[name].default)
+
+
+def number_of(settings: Mapping[str, Any], name: str) -> int:
+    """The same of one that is a whole number."""
+    return int(value_of(settings, name))
+
+
+def values_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings with their values."""
+    return {name: value_of(settings, name) for name in SETTINGS}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the settings."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {name: one.schema() for name, one in SETTINGS.items()},
+    }
+
+
+def budget_of(preset: str, settings: Mapping[str, Any]) -> budgets.Budget:
+    """The budget of a preset in a grove with these settings. Raises INVALID_SYNTAX for a word
+    that names none."""
+    plain = budgets.budget_of(preset)
+    return budgets.Budget(
+        steps=number_of(settings, f"{preset}_steps"),
+        depth=number_of(settings, f"{preset}_depth"),
+        items=number_of(settings, f"{preset}_items"),
+        rounds=number_of(settings, f"{preset}_rounds"),
+        milliseconds=number_of(settings, f"{preset}_seconds") * 1000,
+        tokens=plain.tokens,
+        day=number_of(settings, "steps_a_day"),
+    )
+
+
+def demand(given: Mapping[str, Any]) -> None:
+    """Raises INVALID_SYNTAX for a setting that there is not, or that it cannot be; None stands for
+    the default."""
+    unknown = next((name for name in given if name not in SETTINGS), None)
+    if unknown is not None:
+        hint = " or ".join(SETTINGS)
+        raise CommandError("INVALID_SYNTAX", f"There is no setting {unknown[:40]!r}.", hint=hint)
+    for name, value in given.items():
+        if value is not None:
+            _demand_one(SETTINGS[name], value)
+
+
+def _demand_one(one: Setting, value: Any) -> None:
+    if one.kind == "object":
+        _demand_colours(value)
+    elif one.kind in ("integer", "number"):
+        _demand_number(one, value)
+    elif one.kind == "boolean" and not isinstance(value, bool):
+        raise _wrong(f"{one.name} is true or false.", one.says)
+    elif one.kind == "string" and not (
+        isinstance(value, str) and len(value) <= 200 and (not one.choices or value in one.choices)
+    ):
+        words = " or ".join(choice or '""' for choice in one.choices) or "a text"
+        raise _wrong(f"{one.name} is {words}.", one.says)
+
+
+def _demand_number(one: Setting, value: Any) -> None:
+    kinds = (int,) if one.kind == "integer" else (int, float)
+    assert one.least is not None and one.most is not None
+    is_number = isinstance(value, kinds) and not isinstance(value, bool)
+    if not is_number or not one.least <= value <= one.most:
+        whole = "a whole number" if one.kind == "integer" else "a number"
+        raise _wrong(f"{one.name} is {whole} from {one.least:,} to {one.most:,}.", one.says)
+
+
+def _demand_colours(given: Any) -> None:
+    if not isinstance(given, dict) or not all(
+        isinstance(one, str) and len(one) <= MAX_COLOUR for one in [*given, *given.values()]
+    ):
+        raise _wrong("tag_colours must be an object of tags and colours.", '{"draft": "amber"}')
+    unknown = next((one for one in given.values() if one not in TAG_COLOURS), None)
+    if unknown is not None:
+        raise _wrong(f"{unknown!r} is not a colour of tags.", " or ".join(TAG_COLOURS))
+    if len(given) > MAX_COLOURS:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"At most {MAX_COLOURS} tags have colours.",
+            hint="remove the colour of another tag first",
+            status=413,
+        )
+
+
+def _wrong(said: str, hint: str) -> CommandError:
+    return CommandError("INVALID_SYNTAX", said, hint=hint)
