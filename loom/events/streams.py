@@ -384,7 +384,7 @@ class Writer:
         """Writes the events and the new head; announces after commit. `many` is for hundreds of
         events, outside of dry runs."""
         if many:
-            insert_rows(self._pending)
+            insert_rows(Event, [vars(one) for one in self._pending])
         elif self._pending:
             Event.objects.bulk_create(self._pending, batch_size=500)
         self._pending = []

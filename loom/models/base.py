@@ -4,8 +4,8 @@ rows written at once."""
 import gzip
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from django.db import connection, models
@@ -159,22 +159,19 @@ def _rows_of(compiler: Any) -> Reader:
 Convert = Callable[[Any], Any]
 
 
-def insert_rows(rows: Sequence[Model]) -> None:
-    """Stores new rows of one model. Their keys are known, or nobody needs them; nothing is
-    computed by the database, and no default is missing."""
+def insert_rows(model: type[Model], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Stores new rows, given as the values of all their columns by attribute (`vars` of an instance
+    will do). A key that is None is left to the database; nothing else is computed."""
     if not rows:
         return
-    fields = [
-        one
-        for one in rows[0]._meta.local_concrete_fields
-        if rows[0].pk is not None or not one.primary_key
-    ]
-    names = [one.attname for one in fields]
+    key = model._meta.pk
+    is_keyed = key is not None and rows[0].get(key.attname) is not None
+    fields = [one for one in model._meta.local_concrete_fields if is_keyed or not one.primary_key]
     converts = [(place, done) for place, one in enumerate(fields) if (done := _converter(one))]
     quoted = ", ".join(connection.ops.quote_name(str(one.column)) for one in fields)
-    table = connection.ops.quote_name(rows[0]._meta.db_table)
+    table = connection.ops.quote_name(model._meta.db_table)
     sql = f"INSERT INTO {table} ({quoted}) VALUES ({', '.join(['%s'] * len(fields))})"  # noqa: S608
-    read = attrgetter(*names)
+    read = itemgetter(*(one.attname for one in fields))
     values = []
     for row in rows:
         found = list(read(row))

@@ -191,7 +191,7 @@ def _facts(row: NodeRow, call: Call | None) -> str:
     lines = [
         f"\n### {row.local_id} · {row.author_name} · {row.at}\n",
         f"* hash: `{row.hash}`",
-        f"* hash of the text above: `{row.parent_hash}`",
+        *([f"* hash of the text above: `{row.parent_hash}`"] if row.parent_hash else []),
     ]
     if row.call_uid:
         lines.append(f"* call: `{row.call_uid}`")

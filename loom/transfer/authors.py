@@ -15,11 +15,11 @@ from loom.rules import identity
 from loom.rules.names import IMPORTED, cleaned
 from loom.transfer.gathering import UNNAMED
 
-_HIDDEN, _PRUNED = 1, 2
+HIDDEN = 128  # of the flags of a ledger: below a pruned node
 
 
 class Ledger:
-    """By ordinal: slot, depth, hash, local id (`labels`), and whether it is hidden or pruned; by
+    """By ordinal: slot, depth, hash, local id (`labels`), and `flags` as those of a NodeRow; by
     local id the ordinal; and by slot the ordinals of its versions, where there are several."""
 
     def __init__(self, tree_id: int) -> None:
@@ -27,7 +27,7 @@ class Ledger:
         self._slots = array("q", [0])
         self._depths = array("i", [-1])
         self._hashes = bytearray(32)
-        self._flags = bytearray(1)
+        self.flags = bytearray(1)
         self.versions: dict[int, list[int]] = {}
         self.names: dict[str, int] = {}
         self.labels = [""]
@@ -53,28 +53,16 @@ class Ledger:
         """The hash; "" for no node."""
         return self._hashes[ordinal * 32 : ordinal * 32 + 32].hex() if ordinal else ""
 
-    def add(self, local_id: str, *, slot: int, depth: int, hash: str) -> None:
+    def add(self, local_id: str, *, slot: int, depth: int, hash: str, flags: int) -> None:
         """Records the next node."""
         self._slots.append(slot)
         self._depths.append(depth)
         self._hashes += bytes.fromhex(hash)
-        self._flags.append(0)
+        self.flags.append(flags)
         self.names[local_id] = self.count
         self.labels.append(local_id)
         if slot != self.count:
             self.versions.setdefault(slot, [slot]).append(self.count)
-
-    def mark(self, ordinal: int, *, is_hidden: bool, is_pruned: bool) -> None:
-        """Notes that a node is below a pruned one, or pruned itself."""
-        self._flags[ordinal] = _HIDDEN * is_hidden + _PRUNED * is_pruned
-
-    def is_hidden(self, ordinal: int) -> bool:
-        """Whether it is below a pruned node."""
-        return bool(self._flags[ordinal] & _HIDDEN)
-
-    def hides(self, ordinal: int) -> bool:
-        """Whether what is below it is hidden."""
-        return self._flags[ordinal] > 0
 
 
 # What a file calls an item, as the id of one of this grove.

@@ -272,20 +272,32 @@ class Preview:
 
 
 _SAYS = {
-    "other": "{n} texts on other branches",
-    "versions": "{n} other versions of texts (the current version of each is written)",
-    "pruned": "{n} pruned texts, with what is below them",
-    "sandbox": "{n} sandboxes",
-    "excluded": "{n} texts that are excluded from what models are sent",
-    "authors": "{n} names of authors",
-    "times": "{n} times of writing",
-    "notes": "{n} annotations",
-    "bookmarks": "{n} bookmarks",
-    "tags": "{n} tags",
-    "links": "{n} links",
-    "images": "{n} images (texts say what they show)",
-    "calls": "{n} calls: what models were asked and answered",
-    "proofs": "{n} hashes that prove who wrote what and when",
+    "other": ("text on another branch", "texts on other branches"),
+    "versions": (
+        "other version of a text (the current version is written)",
+        "other versions of texts (the current version of each is written)",
+    ),
+    "pruned": ("pruned text, with what is below it", "pruned texts, with what is below them"),
+    "sandbox": ("sandbox", "sandboxes"),
+    "excluded": (
+        "text that is excluded from what models are sent",
+        "texts that are excluded from what models are sent",
+    ),
+    "authors": ("name of an author", "names of authors"),
+    "times": ("time of writing", "times of writing"),
+    "notes": ("annotation", "annotations"),
+    "bookmarks": ("bookmark", "bookmarks"),
+    "tags": ("tag", "tags"),
+    "links": ("link", "links"),
+    "images": ("image (the text says what it shows)", "images (texts say what they show)"),
+    "calls": (
+        "call: what a model was asked and answered",
+        "calls: what models were asked and answered",
+    ),
+    "proofs": (
+        "hash that proves who wrote what and when",
+        "hashes that prove who wrote what and when",
+    ),
 }
 
 
@@ -301,8 +313,8 @@ def preview(wanted: Wanted, format: Format) -> Preview:
     if "swipes" in kept:
         counts["other"] -= counts["beside"]
     losses = tuple(
-        Loss(what, counts[what], says.format(n=f"{counts[what]:,}"))
-        for what, says in _SAYS.items()
+        Loss(what, counts[what], f"{counts[what]:,} {one if counts[what] == 1 else more}")
+        for what, (one, more) in _SAYS.items()
         if what not in kept and counts[what] > 0
     )
     written = [selection.lengths[selection.chosen[step.slot]] for step in selection.steps()]

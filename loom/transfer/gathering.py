@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loom.transfer.files import text_of, without_secrets
-from loom.transfer.records import Plan, Record, Report, node_text, unreadable
+from loom.transfer.records import FACTS, Plan, Record, Report, node_text, unreadable
 
 Put = Callable[[Record], None]
 UNNAMED = "Unknown model"
@@ -228,8 +228,32 @@ def rest_of(
         is_left, clean = without_secrets(name, value, report)
         if is_left:
             rest[name] = clean
-            (report.kept if name in known else report.unknown)[name[:80]] += 1
+            counted = f"field.{name}" if name in FACTS else name[:80]
+            (report.kept if name in known else report.unknown)[counted] += 1
     return rest
+
+
+def without_steps(text: str) -> tuple[str, list[str], list[str]]:
+    """(the text, its thinking, its steps of tools): Open WebUI writes both into the text."""
+    texts: list[str] = []
+    thinking: list[str] = []
+    steps: list[str] = []
+    at = 0
+    for found in _STEP.finditer(text):
+        end = text.find("</details>", found.end())
+        if end < 0:
+            break
+        if found.start() < at:
+            continue
+        texts.append(text[at : found.start()])
+        inside = _SUMMARY.sub("", text[found.end() : end]).strip()
+        (thinking if found[1] == "reasoning" else steps).append(inside or found[0])
+        at = end + len("</details>")
+    return ("".join(texts) + text[at:]).lstrip("\n") if at else text, thinking, steps
+
+
+_STEP = re.compile(r'<details type="(reasoning|tool_calls|code_interpreter)"[^<>]{0,20000}>')
+_SUMMARY = re.compile(r"<summary>[^<]{0,500}</summary>")
 
 
 _FORMS = (

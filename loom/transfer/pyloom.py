@@ -17,10 +17,12 @@ from loom.transfer.files import (
     without_secrets,
 )
 from loom.transfer.gathering import UNNAMED, walk
-from loom.transfer.records import Head, Plan, Record, Report, node_text, unreadable
+from loom.transfer.records import FACTS, Head, Plan, Record, Report, node_text, unreadable
 
 _HEAVY = frozenset(("prompt", "logprobs", "tokens"))
 _ANSWER = 64 * 1024
+_PROMPTS = "prompts of answers, which repeat the texts above them"
+_TOKENS = "lists of the tokens of answers"
 
 
 class Answers:
@@ -53,7 +55,7 @@ class Answers:
             if name == "completions" and first[0] == "start_array":
                 answer["ends"] = self._ends(events)
             elif name in _HEAVY:
-                self.report.dropped[f"model_responses.{name}"] += 1
+                self.report.dropped[_PROMPTS if name == "prompt" else _TOKENS] += 1
                 skip(first, events)
             else:
                 self._keep(answer, name, first, events)
@@ -88,7 +90,7 @@ class Answers:
                 if name == "finishReason":
                     ends[-1] = text_of(first[1], 40)
                 elif name == "tokens":
-                    self.report.dropped["model_responses.completions.tokens"] += 1
+                    self.report.dropped[_TOKENS] += 1
                 skip(first, events)
         return ends
 
@@ -333,7 +335,8 @@ def _beside(fields: dict[str, Any], report: Report) -> dict[str, Any]:
         is_left, value = without_secrets(name, value, report)  # noqa: PLW2901 (the same, cleaned)
         if is_left:
             rest[name] = value
-            (report.kept if name in KNOWN else report.unknown)[name] += 1
+            counted = f"field.{name}" if name in FACTS else name
+            (report.kept if name in KNOWN else report.unknown)[counted] += 1
     return rest
 
 

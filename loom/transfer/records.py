@@ -16,6 +16,8 @@ from loom.rules.errors import CommandError
 
 MAX_TEXT_BYTES = 4 * 1024 * 1024
 MAX_WARNINGS = 100
+# What is counted of a whole tree in `Report.kept`, beside the names of fields.
+FACTS = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images", "documents")
 SHOWN = 5  # names of fields in a sentence for people; the details have all
 HINT = "docs/formats.md lists the formats that are read"
 
@@ -203,14 +205,13 @@ class Report:
     def says(self) -> dict[str, list[str]]:
         """The report for people: what came, what is kept beside it, what was left out and why."""
         fields = {name: n for name, n in self.kept.items() if n and " " not in name and n}
-        marks = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images", "documents")
-        facts = {name: n for name, n in self.kept.items() if n and (" " in name or name in marks)}
-        beside = {name: n for name, n in fields.items() if name not in marks} | self.unknown
+        facts = {name: n for name, n in self.kept.items() if n and (" " in name or name in FACTS)}
+        beside = {name: n for name, n in fields.items() if name not in FACTS} | self.unknown
         came = [f"{self.nodes:,} nodes in {_number(self.trees, 'tree')}."] if self.nodes else []
         came += [f"{name.capitalize()}: {n:,}." for name, n in facts.items()]
         keys = [name for name in self.dropped if is_secret_name(name)]
         others = {name: n for name, n in self.dropped.items() if name not in keys and n}
-        phrases = [f"{n:,} {name}" for name, n in others.items() if " " in name]
+        phrases = [f"{name} ({n:,})" for name, n in others.items() if " " in name]
         large = [f"{name} ({n:,})" for name, n in others.items() if " " not in name]
         left_out = [f"Keys and passwords are never kept: {', '.join(keys[:40])}."] if keys else []
         left_out += [f"Left out: {', '.join(phrases[:40])}."] if phrases else []

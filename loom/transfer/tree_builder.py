@@ -1,27 +1,38 @@
 """Writes records as rows: a tree that is hidden until it is complete."""
 
+import json
 import random
 import secrets
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from loom.commands.links import link_body
 from loom.commands.marks import mark_body
-from loom.commands.node_writer import content_of, keep_images, make_items
+from loom.commands.node_writer import keep_images, make_items
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.models import Import, Link, Mark, Node, NodeSource, Tree, Workspace
 from loom.models.base import insert_rows
-from loom.queries.node_bodies import Facts, event_bodies, without_text
-from loom.queries.node_rows import row_of
+from loom.queries.node_bodies import Facts, event_bodies, proof_of, without_text
+from loom.queries.node_rows import (
+    EXCLUDED,
+    IMPORTED,
+    PRUNED,
+    RESOLVED,
+    SANDBOX,
+    VERSION_PRUNED,
+    NodeRow,
+    Rest,
+)
 from loom.queries.trees import measured
 from loom.rules import identity
 from loom.transfer import records
-from loom.transfer.authors import Addressing, Authors, Ledger
+from loom.transfer.authors import HIDDEN, Addressing, Authors, Ledger
 from loom.transfer.records import Record, Report
 
 Beat = Callable[[], None]
@@ -61,20 +72,23 @@ class Growing:
                 writer.append("tree.created", told)
             writer.ordinals(len(records))
             rows = [self._row(record) for record in records]
-            insert_rows(rows)
+            insert_rows(
+                Node,
+                [self._columns(record, row) for record, row in zip(records, rows, strict=True)],
+            )
             for row in rows:
                 keep_images(self.tree, row.text)
             self._sources(records, rows)
             # From data at hand: PostgreSQL plans badly for a table that has only just grown, and
             # reading 1,000 of 100,000 back took 7 s (measured).
             facts = None if any(one.sources for one in records) else self._facts(rows)
-            for body in event_bodies(self.tree, [row_of(row) for row in rows], facts):
+            for body in event_bodies(self.tree, rows, facts):
                 writer.append("node.added", {"node": without_text(body)})
             for record, row in zip(records, rows, strict=True):
                 self._flags(writer, record, row)
             writer.flush(many=True)
 
-    def _facts(self, rows: list[Node]) -> Facts:
+    def _facts(self, rows: list[NodeRow]) -> Facts:
         """What `facts_of` would read about nodes that were written just now."""
         ledger = self.ledger
         base = ledger.row(0)
@@ -84,25 +98,24 @@ class Growing:
             facts.local_ids[slot] = ledger.labels[slot - base]
             if (above := row.parent_slot_id) is not None:
                 facts.local_ids[above] = ledger.labels[above - base]
-            if ledger.is_hidden(slot - base):
+            if ledger.flags[slot - base] & HIDDEN:
                 facts.hidden.add(slot)
             if slot - base in ledger.versions:
                 facts.versions[slot] = [ledger.labels[one] for one in ledger.versions[slot - base]]
-            if (edited := row.edited_from_id) is not None:
+            if row.rest and (edited := row.more.edited_from_id) is not None:
                 facts.edited[edited] = (ledger.labels[edited - base], ledger.hash(edited - base))
         return facts
 
-    def _flags(self, writer: Writer, record: Record, row: Node) -> None:
+    def _flags(self, writer: Writer, record: Record, row: NodeRow) -> None:
         """The events that set the flags."""
-        ledger = self.ledger
-        slot = ledger.labels[row.slot_id - ledger.row(0)]
+        slot = self.ledger.labels[row.slot_id - self.ledger.row(0)]
         for name in record.flags:
             told = {"node": row.local_id, "slot": slot, "flag": name, "value": True}
             writer.append("node.flagged", told)
-        if row.resolved_at is not None:
+        if record.resolved_at:
             writer.append("annotation.resolved", {"node": row.local_id, "resolved": True})
 
-    def _sources(self, records: list[Record], rows: list[Node]) -> None:
+    def _sources(self, records: list[Record], rows: list[NodeRow]) -> None:
         made = []
         for record, row in zip(records, rows, strict=True):
             for item, role, seen in record.sources:
@@ -110,72 +123,120 @@ class Growing:
                 if found is None:
                     self.report.dropped["sources elsewhere"] += 1
                 else:
-                    made.append(NodeSource(node=row, item_id=found, role=role, version_seen=seen))
+                    made.append(
+                        NodeSource(node_id=row.id, item_id=found, role=role, version_seen=seen)
+                    )
         make_items(one.item_id for one in made)
         NodeSource.objects.bulk_create(made)
 
-    def _row(self, record: Record) -> Node:
+    def _row(self, record: Record) -> NodeRow:
+        """The next node, with its place and hash. An instance of the model for each would take as
+        long as all the rest (measured)."""
         ledger = self.ledger
         ordinal = ledger.count + 1
         # What is below no record is below our root, except for the root itself.
         above = record.parent + self.shift if record.parent >= 0 else int(ordinal > 1)
         edited = record.edited_from + self.shift if record.edited_from >= 0 else 0
         slot = ledger.slot(record.slot + self.shift) if record.slot >= 0 else ordinal
-        local_id = record.local_id or identity.draw_new(ordinal, ledger.names, self._dice.choice)
+        above_slot = ledger.slot(above)
         author = self.authors.of(record.author, record.author_kind)
-        foreign = record.proof_author if record.proof_author != author.uid else ""
-        node = Node(
+        rest = self._rest(record, author.uid, edited)
+        flags = self._bits(record, slot if slot != ordinal else 0)
+        local_id = record.local_id or identity.draw_new(ordinal, ledger.names, self._dice.choice)
+        row = NodeRow(
             id=ledger.row(ordinal),
-            tree=self.tree,
             local_id=local_id,
-            kind=record.kind,
-            form=record.form,
-            text=record.text,
-            blocks=record.blocks,
-            length=len(record.text),
-            author=author,
-            edited_from_id=ledger.row(edited) if edited else None,
             slot_id=ledger.row(slot),
-            parent_slot_id=ledger.row(ledger.slot(above)) if above else None,
+            parent_slot_id=ledger.row(above_slot) if above else None,
             depth=ledger.depth(above) + 1,
+            kind=record.kind,
+            text=record.text,
+            author_uid=author.uid,
+            author_name=author.name,
+            author_kind=author.kind,
+            at=identity.instant(_at(record.at) or self.now),
             parent_hash=record.parent_hash if record.hash else ledger.hash(above),
-            configuration=record.configuration,
-            call_uid=record.call,
-            generation_uid=record.generation,
-            finish=record.finish,
-            created_at=_at(record.at) or self.now,
-            proof_author=foreign,
-            # Stored for every imported node, if only as {}: it marks the node as imported.
-            imported=record.imported if record.number >= 0 else None,
-            summary=record.summary,
-            resolved_at=_at(record.resolved_at),
-            **dict.fromkeys(record.flags, True),
+            hash="",
+            flags=flags,
+            rest=rest,
         )
-        node.hash = self._hash(record, node, ledger.hash(edited))
-        hides = ledger.hides(ledger.slot(above)) if above else False
-        ledger.add(local_id, slot=slot, depth=node.depth, hash=node.hash)
-        ledger.mark(ordinal, is_hidden=hides, is_pruned="pruned" in record.flags)
-        return node
+        row = row._replace(hash=self._hash(record, row, ledger.hash(edited)))
+        hides = HIDDEN if ledger.flags[above_slot] & (PRUNED | HIDDEN) else 0
+        ledger.add(local_id, slot=slot, depth=row.depth, hash=row.hash, flags=flags & 127 | hides)
+        return row
 
-    def _hash(self, record: Record, node: Node, edited: str) -> str:
-        """The hash in the file, which can show that the node was changed; else the node's own."""
-        own = identity.sha256(
-            identity.proof(
-                author=record.proof_author or node.author.uid,
-                call=node.call_uid,
-                configuration=node.configuration,
-                content=content_of(node),
-                created_at=node.created_at,
-                edited_from=edited,
-                kind=node.kind,
-                parent=node.parent_hash,
-            )
+    def _rest(self, record: Record, author: str, edited: int) -> str | None:
+        """What most nodes leave empty."""
+        found = Rest(
+            record.form,
+            None if record.blocks is None else json.dumps(record.blocks),
+            self.ledger.row(edited) if edited else None,
+            record.configuration,
+            record.call,
+            record.generation,
+            record.finish,
+            record.proof_author if record.proof_author != author else "",
+            record.summary,
         )
+        return None if found == _EMPTY else json.dumps(found)
+
+    def _bits(self, record: Record, first: int) -> int:
+        """The flags of a node: its own, or those of the first version of its slot (0: itself)."""
+        own = sum(_BITS[name] for name in record.flags) + RESOLVED * bool(record.resolved_at)
+        if first:
+            own = own & VERSION_PRUNED | self.ledger.flags[first] & _OF_SLOT
+        return own | IMPORTED * (record.number >= 0)
+
+    def _columns(self, record: Record, row: NodeRow) -> dict[str, Any]:
+        """The columns of a node by their attributes."""
+        return {
+            "id": row.id,
+            "tree_id": self.tree.pk,
+            "local_id": row.local_id,
+            "kind": row.kind,
+            "form": record.form,
+            "text": row.text,
+            "blocks": record.blocks,
+            "length": len(row.text),
+            "author_id": self.authors.of(record.author, record.author_kind).pk,
+            "edited_from_id": row.more.edited_from_id if row.rest else None,
+            "slot_id": row.slot_id,
+            "parent_slot_id": row.parent_slot_id,
+            "depth": row.depth,
+            "parent_hash": row.parent_hash,
+            "hash": row.hash,
+            "configuration": record.configuration,
+            "call_uid": record.call,
+            "generation_uid": record.generation,
+            "finish": record.finish,
+            "created_at": _at(record.at) or self.now,
+            "place": None,
+            "proof_author": row.more.proof_author if row.rest else "",
+            # Stored for every imported node, if only as {}: it marks the node as imported.
+            "imported": record.imported if record.number >= 0 else None,
+            **{name: name in record.flags for name in _BITS},
+            "summary": record.summary,
+            "resolved_at": _at(record.resolved_at),
+        }
+
+    def _hash(self, record: Record, row: NodeRow, edited: str) -> str:
+        """The hash in the file, which can show that the node was changed; else the node's own."""
+        own = identity.sha256(proof_of(row, row.more, edited))
         if record.hash and record.hash != own:
             self.report.warn(
-                f"The hash of [{node.local_id}] does not fit its fields; verifying will say so."
+                f"The hash of [{row.local_id}] does not fit its fields; verifying will say so."
             )
         return record.hash or own
+
+
+_EMPTY = Rest()
+_BITS = {
+    "pruned": PRUNED,
+    "excluded": EXCLUDED,
+    "sandbox": SANDBOX,
+    "version_pruned": VERSION_PRUNED,
+}
+_OF_SLOT = PRUNED | EXCLUDED | SANDBOX | RESOLVED
 
 
 def _at(given: str) -> datetime | None:
@@ -220,7 +281,7 @@ def add_marks(growing: Growing, given: list[records.Mark], beat: Beat) -> None:
                 )
                 for name, one in zip(marked, batch, strict=True)
             ]
-            insert_rows(rows)
+            insert_rows(Mark, [vars(one) for one in rows])
             for name, row in zip(marked, rows, strict=True):
                 shown = growing.addressing.shown(name)
                 writer.append("mark.added", {"mark": mark_body(row, shown)})

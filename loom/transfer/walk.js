@@ -28,7 +28,8 @@
     return found;
   }
 
-  function show(to, focus) {
+  // `isNew`: nobody asked for this text yet, and the page stays at its beginning.
+  function show(to, focus, isNew) {
     const wanted = new Set(path(to));
     for (const text of shown) if (!wanted.has(text)) text.hidden = true;
     for (const text of wanted) {
@@ -39,7 +40,7 @@
     if (current) current.classList.remove("current");
     current = to;
     to.classList.add("current");
-    history.replaceState(null, "", "#" + to.id);
+    if (!isNew) history.replaceState(null, "", "#" + to.id);
     if (focus) {
       to.scrollIntoView({ block: "nearest" });
       const button = to.querySelector(`.ways [data-by="${focus}"]`);
@@ -109,6 +110,6 @@
     if (text) show(text, "");
   });
   const start = named() || byId.get(document.body.dataset.here) || texts[0];
-  if (start) show(start, "");
+  if (start) show(start, "", start !== named());
   document.getElementById("help").hidden = !texts.some((text) => siblings(text).length > 1);
 })();

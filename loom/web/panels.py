@@ -15,8 +15,10 @@ from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.access import Actor
+from loom.commands.summaries import last_failure
 from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
+from loom.queries.documents import mentioning
 from loom.queries.links import Portal, Seen, links_of, portals_of
 from loom.queries.lookup import selected_versions
 from loom.queries.node_context import Margin, Spot
@@ -167,6 +169,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "versions": versions,
         "generation": generation,
         "call": call_of(node),
+        "failed": last_failure(node),
         "tree": tree,
         "can": access.abilities(actor, tree),
     }
@@ -183,7 +186,7 @@ def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     context = {
         "node": node,
         "is_root": node.parent_slot_id is None,
-        "links": links_of(actor, node),
+        "links": [*links_of(actor, node), *mentioning(actor, node)],
         "can": access.abilities(actor, tree),
     }
     return render(request, "parts/links.html", context)

@@ -8,7 +8,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import DESK, PHONE, Heddle, Open
 
-EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+EVIL = (
+    '<img src=x onerror="window.pwned=1"><script>window.pwned=2</script><svg onload="pwned=3">'
+    " ]]> [x](javascript:alert(1)) ```"
+)
 
 
 def grown(heddle: Heddle) -> tuple[str, str]:
@@ -16,7 +19,7 @@ def grown(heddle: Heddle) -> tuple[str, str]:
     tree = heddle.tree("Taken out", "One.", mode="dialogue")
     at = str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
     for text in ("Left.", "Right.", EVIL):
-        heddle.line(tree, f"respond {at}\n{text}")
+        heddle.line(tree, f"respond {at}\n{text}\n←")
     heddle.line(tree, f"switch to {at}")
     return tree, at
 
@@ -46,7 +49,7 @@ def walked(heddle: Heddle, visit: Open, chrome: Browser, tmp_path: Path) -> Page
         page.get_by_role("link", name="Download Web page").click()
     file = tmp_path / "tree.html"
     taken.value.save_as(file)
-    context = chrome.new_context(viewport={"width": 390, "height": 844}, offline=True)
+    context = chrome.new_context(viewport={"width": 390, "height": 240}, offline=True)
     own = context.new_page()
     own.goto(file.as_uri())
     return own
@@ -56,6 +59,8 @@ def test_the_page_is_walked_offline_by_hand_and_by_keys(walked: Page) -> None:
     try:
         asked: list[str] = []
         walked.on("request", lambda request: asked.append(request.url))
+        # It opens at its beginning, whichever text is the current one.
+        assert walked.evaluate("[scrollY, location.hash]") == [0, ""]
         shown = walked.locator("article:visible .text")
         expect(shown).to_have_text(["One.", "Left."])
         walked.get_by_role("button", name="Next alternative").click()
@@ -70,6 +75,7 @@ def test_the_page_is_walked_offline_by_hand_and_by_keys(walked: Page) -> None:
         walked.reload()
         expect(shown).to_have_text(["One.", EVIL])
         assert [url for url in asked if not url.startswith("file:")] == []
+        assert walked.evaluate("window.pwned") is None
         wide = walked.evaluate("document.documentElement.scrollWidth > innerWidth")
         assert not wide
     finally:

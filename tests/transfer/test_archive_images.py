@@ -122,7 +122,7 @@ def test_an_image_that_is_not_in_the_file_is_reported(bring: Bring) -> None:
     tree = tree_of(row)
     assert tree.nodes.filter(text="[image: a cat]").count() == 1
     assert row.report["dropped"] == {"images that are not in the file": 1}
-    assert row.report["says"]["left_out"] == ["Left out: 1 images that are not in the file."]
+    assert row.report["says"]["left_out"] == ["Left out: images that are not in the file (1)."]
 
 
 def test_what_only_looks_like_an_image_is_left_out_and_said(bring: Bring) -> None:

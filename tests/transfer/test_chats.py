@@ -122,7 +122,10 @@ def test_a_chat_of_librechat_may_be_flat_or_nested() -> None:
     root = "00000000-0000-0000-0000-000000000000"
     flat: list[dict[str, Any]] = [
         {"messageId": "1", "parentMessageId": root, "text": "Q", "isCreatedByUser": True},
-        {"messageId": "2", "parentMessageId": "1", "text": "A", "sender": "GPT-4", "model": "m"},
+        {
+            **{"messageId": "2", "parentMessageId": "1", "text": "A", "sender": "GPT-4"},
+            **{"model": "m", "feedback": {"rating": "thumbsUp"}},
+        },
         {"messageId": "3", "parentMessageId": "1", "text": "B", "sender": "GPT-4"},
     ]
     whole = {"conversationId": "c", "title": "T", "options": {"promptPrefix": "Be brief."}}
@@ -133,6 +136,7 @@ def test_a_chat_of_librechat_may_be_flat_or_nested() -> None:
         assert tree.outline() == [("Q", None), ("A", "Q"), ("B", "Q")]
         assert [one.author for one in tree.records] == ["", "m", "GPT-4"]
         assert tree.head.system_context == "Be brief."
+        assert tree.one("A").tags == ["rated thumbsUp"]
 
 
 def test_a_chat_of_open_webui_keeps_branches_and_ratings() -> None:
@@ -154,14 +158,42 @@ def test_a_chat_of_open_webui_keeps_branches_and_ratings() -> None:
             "model": "llama",
             "timestamp": 1700000000,
             "annotation": {"rating": 1},
+            "favorite": True,
         },
     }
     chat = {"title": "T", "history": {"currentId": "3", "messages": messages}, "system": "S"}
-    tree = tree_of([{"id": "x", "title": "T", "user_id": "u", "chat": chat}])
+    tags = {"tags": ["sea", "sea", 1]}
+    tree = tree_of([{"id": "x", "title": "T", "user_id": "u", "chat": chat, "meta": tags}])
     assert tree.format.name == "openwebui" and tree.head.system_context == "S"
     assert tree.outline() == [("Q", None), ("B", "Q"), ("A", "Q")]
     assert (tree.one("B").author, tree.one("B").tags) == ("llama", ["rated 1"])
     assert "user_id" not in tree.head.imported and tree.head.imported["currentId"] == "3"
+    assert tree.one("B").bookmark == "" and tree.one("A").bookmark is None
+    assert [(one.kind, one.label, one.number) for one in tree.head.marks] == [("tag", "sea", -1)]
+
+
+def test_what_open_webui_writes_into_a_text_is_beside_it() -> None:
+    thought = (
+        '<details type="reasoning" done="true"><summary>Thought</summary>\n> Hm.\n</details>\n'
+    )
+    step = '<details type="tool_calls" name="clock" result="12">\n</details>'
+    texts = {
+        "1": f"{thought}It is{step} noon.",
+        "2": f"{thought}",
+        "3": '<details type="reasoning">',
+    }
+    rows = {key: {"id": key, "role": "assistant", "content": text} for key, text in texts.items()}
+    rows["4"] = {"id": "4", "role": "user", "content": thought}
+    tree = tree_of([{"chat": {"history": {"messages": rows}}}])
+    found = [
+        (one.text, one.imported.get("thinking"), one.imported.get("steps")) for one in tree.records
+    ]
+    assert found == [
+        ("It is noon.", "> Hm.", [step[: step.index("\n")]]),
+        ("", "> Hm.", None),
+        (texts["3"], None, None),
+        (thought, None, None),
+    ]
 
 
 def test_a_chat_of_arc_has_the_branches_of_its_messages() -> None:
@@ -178,6 +210,7 @@ def test_a_chat_of_arc_has_the_branches_of_its_messages() -> None:
                 {"id": "1", "order": 0, "branches": [branch("a", "root", "user", "Q")]},
                 {
                     "id": "2",
+                    "activeBranchId": "b",
                     "branches": [
                         branch("b", "a", "assistant", "A", participantId="p"),
                         branch("c", "a", "assistant", "B", model="m", hiddenFromAi=True),
@@ -190,6 +223,14 @@ def test_a_chat_of_arc_has_the_branches_of_its_messages() -> None:
     assert tree.outline() == [("Q", None), ("A", "Q"), ("B", "Q")]
     assert (tree.one("A").author, tree.one("B").author) == ("Opus", "m")
     assert (tree.one("B").flags, tree.one("B").bookmark) == (["excluded"], "good")
+    assert tree.head.current == "b" and not tree.report.kept["bookmarks"]
+
+
+def test_fields_that_are_named_like_facts_are_not_counted_as_such() -> None:
+    chat = {**chatgpt(), "tags": ["x"], "images": [1]}
+    says = tree_of(chat).report.says()
+    assert not [one for one in says["came"] if one.startswith(("Tags", "Images"))]
+    assert "field.tags" in says["beside"][0] and "field.images" in says["beside"][0]
 
 
 def test_keys_are_never_kept() -> None:

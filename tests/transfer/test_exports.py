@@ -79,6 +79,9 @@ def left_out(client: APIClient, tree: Tree, query: str) -> dict[str, int]:
     assert answer.status_code == 200, answer.content
     body = answer.json()
     assert all(f"{one['count']:,}" in one["says"] for one in body["left_out"])
+    for one in body["left_out"]:
+        words = one["says"].removeprefix("1 ").split(" (")[0].split(":")[0]
+        assert one["count"] > 1 or not words.endswith("s"), one["says"]
     return {one["what"]: one["count"] for one in body["left_out"]}
 
 

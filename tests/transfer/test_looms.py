@@ -210,6 +210,15 @@ def test_logitloom_is_read_deeper_than_other_values() -> None:
     assert (tree.records[1].author, tree.records[0].author) == ("m", "")
 
 
+def test_what_logitloom_puts_into_the_mouth_of_a_model_is_a_text() -> None:
+    settings = {"kind": "chat", "prompt": "Say it.", "prefill": "Well", "systemPrompt": "Be kind."}
+    node = {"id": "x", "text": ",", "children": []}
+    whole = {"isLogitLoomTreeVersion": "1", "modelSettings": settings, "roots": [node]}
+    tree = tree_of(whole)
+    assert tree.outline() == [("Say it.", None), ("Well", "Say it."), (",", "Well")]
+    assert tree.head.system_context == "Be kind."
+
+
 def test_a_node_that_occurs_twice_refuses_the_file() -> None:
     twice = [{"id": "a", "text": "x", "parentId": None}] * 2
     with pytest.raises(CommandError, match="occurs twice"):

@@ -15,7 +15,7 @@ from loom.commands.document_actions import make_document
 from loom.commands.execute import Request, execute_line
 from loom.models import Document, Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.node_bodies import Facts, facts_of
-from loom.queries.node_rows import row_of
+from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.verify import verify_tree
 from loom.rules import identity
 from loom.rules.identity import of_tree
@@ -123,8 +123,12 @@ def test_events_are_written_from_what_the_database_would_say(
     execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
     known, read = Growing._facts, []
 
-    def compared(self: Growing, rows: list[Node]) -> Facts:
-        read.append((known(self, rows), facts_of(self.tree.pk, [row_of(one) for one in rows])))
+    def compared(self: Growing, rows: list[NodeRow]) -> Facts:
+        stored = rows_of([one.id for one in rows])
+        assert [(one._replace(rest=None), one.more) for one in rows] == [
+            (one._replace(rest=None), one.more) for one in stored
+        ]
+        read.append((known(self, rows), facts_of(self.tree.pk, rows)))
         return read[-1][0]
 
     monkeypatch.setattr(Growing, "_facts", compared)

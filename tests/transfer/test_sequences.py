@@ -59,6 +59,12 @@ def test_a_chat_of_sillytavern_has_swipes_beside_the_chosen_message() -> None:
     assert tree.one("Hello.").at == "2023-01-08T12:34:00+00:00"
 
 
+def test_the_note_of_a_chat_of_sillytavern_is_that_of_the_author() -> None:
+    meta: Any = {"note_prompt": "Keep it short.", "note_depth": 400}
+    tree = tree_of(({**HEADER, "chat_metadata": meta}, said("Hello.")))
+    assert (tree.head.author_note, tree.head.note_depth) == ("Keep it short.", 100)
+
+
 def test_files_of_one_family_are_one_tree_and_others_are_their_own() -> None:
     begin = [said("Hi.", user=True), said("Hello.")]
     raw = zipped(
@@ -132,9 +138,16 @@ def mikupad(**more: Any) -> dict[str, Any]:
 
 
 def test_a_session_of_mikupad_is_a_path_with_a_node_for_each_run() -> None:
-    raw = mikupad(endpointAPI=0, endpointAPIKey="sk-" + "a" * 30, temperature=0.7)
+    raw = mikupad(
+        endpointAPI=0,
+        endpointAPIKey="sk-" + "a" * 30,
+        temperature=0.7,
+        authorNoteTokens={"prefix": "[", "text": "Be brief.", "suffix": "]"},
+        authorNoteDepth=0,
+    )
     tree = tree_of(raw)
-    assert tree.format.name == "mikupad" and tree.head.system_context == "Remember."
+    assert tree.format.name == "mikupad" and tree.head.memory == "Remember."
+    assert (tree.head.author_note, tree.head.note_depth) == ("[Be brief.]", 1)
     assert tree.outline() == [("One", None), (" fine day", "One"), (".", " fine day")]
     assert tree.records[1].author_kind == "model"
     assert [one["prob"] for one in tree.records[1].imported["tokens"]] == [0.1, 0.5]

@@ -16,9 +16,10 @@ from loom.transfer.gathering import (
     objects_of,
     rest_of,
     time_of,
+    without_steps,
 )
 from loom.transfer.inputs import Input, Part, Put
-from loom.transfer.records import Head, Record, Report
+from loom.transfer.records import Head, Mark, Record, Report
 
 Describe = Callable[[dict[str, Any]], Part | None]
 
@@ -311,6 +312,7 @@ def _librechat_record(name: str, message: dict[str, Any], report: Report) -> Rec
     is_user = message.get("isCreatedByUser") is True or message.get("sender") == "User"
     used = set("messageId parentMessageId text isCreatedByUser children content".split())
     used |= {"createdAt", "conversationId", "depth", "siblingIndex"}
+    rating = text_of(mapping_of(message.get("feedback")).get("rating"), 40)
     record = Record(
         number=0,
         text=as_text(message.get("text") or _joined(texts), name),
@@ -318,6 +320,7 @@ def _librechat_record(name: str, message: dict[str, Any], report: Report) -> Rec
         author_kind="human" if is_user else "model",
         at=time_of(message.get("createdAt")),
         source=name,
+        tags=[f"rated {rating}"] if rating.strip() else [],
         imported=rest_of(message, used, _LIBRECHAT, report),
     )
     _add_thinking(record, thinking, report)
@@ -364,23 +367,33 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
         is_user = message.get("role") == "user"
         here = ("id", "parentId", "childrenIds", "role", "content", "timestamp", "model")
         rating = mapping_of(message.get("annotation")).get("rating")
+        text = as_text(_parts_text(message.get("content")), key)
+        text, thinking, steps = (text, [], []) if is_user else without_steps(text)
         record = Record(
             number=0,
-            text=as_text(_parts_text(message.get("content")), key),
+            text=text,
             author="" if is_user else model_of(message.get("model") or message.get("modelName")),
             author_kind="human" if is_user else "model",
             at=time_of(message.get("timestamp")),
             source=key,
+            bookmark="" if message.get("favorite") is True else None,
             tags=[f"rated {rating}"[:200]] if isinstance(rating, int | str) else [],
             imported=rest_of(message, here, _OPENWEBUI, report),
         )
+        _add_thinking(record, thinking, report)
+        if steps:
+            record.imported |= rest_of({"steps": steps}, (), ("steps",), report)
+            report.kept["steps of tools beside a text"] += len(steps)
         _add_images(record, message.get("files"), message.get("content"))
         children = list_of(message.get("childrenIds"))
         gathered.add(key, name_of(message.get("parentId")), record, children=children)
     head = Head(mode="dialogue", title=title, plan=gathered.plan())
     head.system_context = text_of(chat.get("system"), 100_000)
     rest = {**{name: one for name, one in whole.items() if name != "chat"}, **chat}
-    used = ("history", "messages", "title", "user_id", "system")
+    used = ("history", "messages", "title", "user_id", "system", "tags")
+    tags = list_of(chat.get("tags")) or list_of(mapping_of(whole.get("meta")).get("tags"))
+    names = dict.fromkeys(text_of(one, 200) for one in tags)
+    head.marks = [Mark("tag", name, -1) for name in names if name.strip()]
     head.imported = rest_of(rest, used, _OPENWEBUI, report)
     current = mapping_of(chat.get("history")).get("currentId")
     if isinstance(current, str):
@@ -426,16 +439,22 @@ def _read_arc(title: str, whole: dict[str, Any], put: Put, report: Report) -> He
         name_of(one.get("branchId")): text_of(one.get("label") or one.get("name"), 200)
         for one in objects_of(whole.get("bookmarks"))
     }
+    current = ""
     for message in objects_of(whole.get("messages")):
+        current = name_of(message.get("activeBranchId")) or current
         for branch in objects_of(message.get("branches")):
             name, parent = name_of(branch.get("id")), name_of(branch.get("parentBranchId"))
             person = mapping_of(people.get(name_of(branch.get("participantId"))))
             record = _arc_record(name, branch, person, report)
             record.bookmark = labels.get(name)
             gathered.add(name, "" if parent == "root" else parent, record)
-    head = Head(mode="dialogue", title=title, plan=gathered.plan(), current=gathered.last)
+    head = Head(
+        mode="dialogue", title=title, plan=gathered.plan(), current=current or gathered.last
+    )
     chat = mapping_of(whole.get("conversation"))
-    head.imported = rest_of({**whole, "conversation": chat}, ("messages",), _ARC, report)
+    head.imported = rest_of(
+        {**whole, "conversation": chat}, ("messages", "bookmarks"), _ARC, report
+    )
     return head
 
 
@@ -451,6 +470,8 @@ def _arc_record(
 ) -> Record:
     is_model = branch.get("role") not in ("user", "human")
     named = text_of(person.get("name"), 80)
+    if not named and branch.get("role") == "system":
+        named = "System"
     used = ("id", "parentBranchId", "role", "content", "createdAt")
     record = Record(
         number=0,

@@ -361,9 +361,13 @@ def read_logitloom(file: Input, put: Put, report: Report) -> Head:
     gathered = Gathered(put, report)
     roots = [one for _, one in entries(file.events(), ("roots",), rest, report, depth=4096)]
     model, how = model_of(rest.get("modelName")), mapping_of(rest.get("modelSettings"))
-    sent = as_text(how.get("prompt") or how.get("prefill"), "of the prompt")
-    gathered.add("prompt", "", Record(number=0, text=sent))
-    waiting = [("prompt", one) for one in reversed(roots)]
+    begun = [as_text(how.get(one), f"of the {one}") for one in ("prompt", "prefill")]
+    gathered.add("prompt", "", Record(number=0, text=begun[0] or begun[1]))
+    above = "prompt"
+    if all(begun):
+        above = "prefill"
+        gathered.add(above, "prompt", Record(number=0, text=begun[1]))
+    waiting = [(above, one) for one in reversed(roots)]
     while waiting:
         above, node = waiting.pop()
         node = _node(node, gathered)

@@ -107,14 +107,16 @@ def _read_sillytavern(family: list[Input], put: Put, report: Report) -> Head:
     used = ("user_name", "character_name", "create_date")
     kept = [rest_of(one, used, ("chat_metadata",), report) for one in tree.headers]
     imported = {"files": [one for one in kept if one]}
-    roots = tree.roots
-    return Head(
+    head = Head(
         mode="dialogue",
         title="" if title == "unused" else title,
         imported=imported if imported["files"] else {},
-        is_rooted=roots == 1,
+        is_rooted=tree.roots == 1,
         current=tree.last,
     )
+    meta = mapping_of(header.get("chat_metadata"))
+    _put_note(head, text_of(meta.get("note_prompt"), 100_000), meta.get("note_depth"))
+    return head
 
 
 class _SillyTavern:
@@ -386,11 +388,26 @@ def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report)
             record.author, record.author_kind = model, "model"
             record.imported = _tokens(pieces, report)
         put(record)
-    memory = mapping_of(whole.get("memoryTokens"))
     head = Head(title=title, imported=rest_of(whole, ("prompt",), _MIKUPAD, report))
     head.current = len(runs) - 1
-    head.system_context = text_of(memory.get("text"), 100_000)
+    head.memory = _around(whole.get("memoryTokens"))
+    _put_note(head, _around(whole.get("authorNoteTokens")), whole.get("authorNoteDepth"))
     return head
+
+
+def _put_note(head: Head, note: str, depth: Any) -> None:
+    """Sets the author's note, and how far before the end it is."""
+    head.author_note = note
+    if isinstance(depth, int) and not isinstance(depth, bool):
+        head.note_depth = min(max(depth, 1), 100)
+
+
+def _around(given: Any) -> str:
+    """A text of mikupad with what it has around it; "" without the text."""
+    parts = mapping_of(given)
+    if not text_of(parts.get("text"), 1):
+        return ""
+    return "".join(text_of(parts.get(one), 50_000) for one in ("prefix", "text", "suffix"))
 
 
 def _tokens(pieces: list[dict[str, Any]], report: Report) -> dict[str, Any]:

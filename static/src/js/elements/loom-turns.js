@@ -107,7 +107,7 @@ export class LoomTurns extends HTMLElement {
   makeOwn(turn) {
     const me = this.page?.settings.me ?? "";
     makeOwnPart(turn, me);
-    for (const button of turn.querySelectorAll("[data-turn-act][data-asked-by]")) {
+    for (const button of turn.querySelectorAll("[data-asked-by]")) {
       if (button.getAttribute("data-asked-by") !== me && !this.page?.can.erase) button.remove();
     }
   }
