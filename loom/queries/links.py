@@ -291,8 +291,8 @@ def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Grap
         out = Q(source__in=last, type__in=wanted & set(identity.STORED))
         found = Link.objects.filter(out | Q(target__in=last, type__in=inward))
         found = found.filter(removed_at__isnull=True, tree__in=trees_for(actor)).order_by("id")
-        rows = found.values_list("id", "source", "target", "type", "confidence")
-        edges = {key: Edge(*rest) for key, *rest in rows[: MOST_REACHED * 2]}
+        rows = found.values_list("id", "source_id", "target_id", "type", "confidence")
+        edges = {key: Edge(a, b, kind, x) for key, a, b, kind, x in rows[: MOST_REACHED * 2]}
         seen = _seen_of(actor, node.tree, {end for one in edges.values() for end in one[:2]})
         links |= {key: one for key, one in edges.items() if {one.source, one.target} <= seen}
         ends = {end for key in edges if key in links for end in links[key][:2]}
