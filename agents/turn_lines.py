@@ -120,16 +120,20 @@ def _past(step: Step, others: Sequence[datetime]) -> Past:
 
 
 def _others(turn: Turn, since: datetime) -> list[datetime]:
-    """When others changed the tree: in a changing world to look twice is no loop. Looks at the
-    newest MOST_EVENTS at most, by their seq: instants have no index."""
-    stream = streams.stream_id(f"tree:{turn.tree.uid}")
-    rows = Event.objects.filter(stream=stream).order_by("-seq")
+    """When others changed the tree or a document: in a changing world to look twice is no loop.
+    Looks at the newest MOST_EVENTS of each at most, by their seq: instants have no index."""
+    of_tree = _changes(f"tree:{turn.tree.uid}", turn, since)
+    of_grove = _changes(f"grove:{turn.tree.grove.uid}", turn, since)
+    kept = [at for at, kind in of_tree if not kind.startswith(OURS)]
+    return sorted([*kept, *(at for at, kind in of_grove if kind.startswith("document."))])
+
+
+def _changes(name: str, turn: Turn, since: datetime) -> list[tuple[datetime, str]]:
+    """(when, kind) of the events of a stream by others than the agent of the turn."""
+    rows = Event.objects.filter(stream=streams.stream_id(name)).order_by("-seq")
     newest = rows.values_list("at", "kind", "actor")[:MOST_EVENTS].iterator(chunk_size=50)
-    return sorted(
-        at
-        for at, kind, actor in takewhile(lambda row: row[0] >= since, newest)
-        if not kind.startswith(OURS) and actor != turn.participant.uid
-    )
+    recent = takewhile(lambda row: row[0] >= since, newest)
+    return [(at, kind) for at, kind, actor in recent if actor != turn.participant.uid]
 
 
 def _version(others: Sequence[datetime], at: datetime) -> tuple[tuple[str, str], ...]:

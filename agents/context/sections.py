@@ -412,7 +412,9 @@ MEMORY = """\
 Results of this turn are hidden when it ends; → show #14 shows one again, → open #14 keep keeps
 it, and #14 in your answer keeps it for one turn more. → open a7x2 keep pins a text. What you hide
 you must remember in words: only what is shown is sent to you again."""
-SYMBOLS = "✓ done · ✗ refused · ! a warning · ● how well a match fits · * your position"
+SYMBOLS = """\
+→ a command · ✓ done · ✗ refused · ! a warning · ▼ opened · ▶ folded · in OUTLINE - is open, + has
+more below, · has nothing below · ● how well a match fits · * your position"""
 
 
 BRIEF = """\

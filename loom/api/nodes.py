@@ -1,7 +1,7 @@
 """Reading a tree over the API: nodes, paths, the skeleton, events and verification."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
+from pydantic import BaseModel
 from pydantic_core import to_json
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -20,14 +21,17 @@ from loom.api import responses
 from loom.api.auth import user_of
 from loom.api.schema import operation
 from loom.api.streaming import DEEP, packed, path_pieces
+from loom.commands.windows import link_type
 from loom.events import streams
 from loom.models import Node, Tree, Workspace
 from loom.queries import event_log, lookup, trees, verify
+from loom.queries.links import graph_body, graph_of
 from loom.queries.node_bodies import node_bodies
 from loom.queries.node_rows import row_of
 from loom.queries.provenance import provenance_of
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import looks_like_id
+from loom.rules.identity import LINK_TYPES, looks_like_id
+from loom.rules.windows import MOST_DEEP
 
 
 def word(request: Request, name: str) -> str:
@@ -221,6 +225,58 @@ def provenance(request: Request, uid: str, local_id: str) -> Response:
     actor, tree = access.get_tree(user_of(request), uid)
     found = get_node(tree, local_id)
     return Response(provenance_of(actor, tree, _own_workspace(actor, tree), found).body())
+
+
+class GraphItem(BaseModel):
+    """An item that was reached: how lines name it, and how many links away it is."""
+
+    item: str
+    depth: int
+
+
+class GraphLink(BaseModel):
+    """A link between two of them, as it is stored; `level` of its confidence."""
+
+    source: str
+    target: str
+    type: str
+    confidence: float | None
+    level: Literal["high", "medium", "low"] | None
+
+
+class GraphBody(BaseModel):
+    """What can be reached over links; `cut`: there is more."""
+
+    nodes: list[GraphItem]
+    links: list[GraphLink]
+    cut: bool
+
+
+TYPES = OpenApiParameter(
+    "types", OpenApiTypes.STR, description="Types of links, with commas; without it all."
+)
+
+
+@operation(
+    "GET",
+    "trees",
+    "What can be reached over links",
+    id="tree_node_graph",
+    answers=GraphBody,
+    asks=(
+        TYPES,
+        a_number("depth", f"How many links away, at most {MOST_DEEP}.", least=1, most=MOST_DEEP),
+    ),
+)
+@api_view(["GET"])
+def graph(request: Request, uid: str, local_id: str) -> Response:
+    """Items and typed links with their confidence, as `→ graph` shows them."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    found = get_node(tree, local_id)
+    wanted = [one for one in request.query_params.get("types", "").split(",") if one]
+    types = [link_type(one) for one in wanted] or LINK_TYPES
+    depth = number(request, "depth", default=3, least=1, most=MOST_DEEP)
+    return Response(graph_body(graph_of(actor, found, types, depth), tree))
 
 
 def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:

@@ -105,6 +105,7 @@ _api: list[URLPattern | URLResolver] = [
     path("trees/<id:uid>/nodes", nodes.nodes),
     path("trees/<id:uid>/nodes/<id:local_id>", nodes.node),
     path("trees/<id:uid>/nodes/<id:local_id>/provenance", nodes.provenance),
+    path("trees/<id:uid>/nodes/<id:local_id>/graph", nodes.graph),
     path("trees/<id:uid>/path", nodes.path),
     path("trees/<id:uid>/skeleton", nodes.columns),
     path("trees/<id:uid>/events", nodes.events),

@@ -4,13 +4,18 @@ from typing import Annotated
 
 from django.db.models import Q
 
-from loom.commands.context import Context, Op, Reply, get_document, get_node, tree_of
+from loom.commands.context import Context, Op, Reply, get_document, get_node, touched, tree_of
 from loom.commands.node_writer import make_items
 from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.windows import link_type
+from loom.grammar.lines import excerpt
 from loom.models import Document, Link, Tree
+from loom.queries import lookup
+from loom.queries.links import MOST_REACHED, graph_of, sureness, written
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
+from loom.rules.windows import MOST_DEEP
 
 MAX_NOTE = 2000
 
@@ -258,3 +263,43 @@ def _unlink(context: Context, args: UnlinkArgs) -> Reply:
         link_type=found[0].type,
         inverse=(inverse,),
     )
+
+
+# What can be reached over links: an answer, never a window on what is reached.
+
+
+class GraphArgs(Args):
+    """From where, over which types of links, and how far."""
+
+    ref: Annotated[RefField, Written("ref")]
+    types: Annotated[tuple[str, ...], Written("option", key="types", value="words")]
+    depth: Annotated[
+        int, Written("option", key="depth", value="int", minimum=1, maximum=MOST_DEEP)
+    ] = 3
+
+
+@command("graph", group="Look", klass="look", permissions={LOOM})
+def graph(context: Context, args: GraphArgs) -> Reply:
+    """Returns what can be reached from a node over links of some types, with how sure they are."""
+    node = get_node(context, args.ref)
+    types = [link_type(one) for one in args.types]
+    found = graph_of(context.actor, node, types, args.depth)
+    names = written(found.items, context.tree.pk)
+    keys = {key: one for one in found.items if (key := identity.node_id(one)) is not None}
+    gone = lookup.withheld(context.actor, list(keys))
+    texts = lookup.rows().filter(pk__in=set(keys) - gone).values_list("pk", "text")
+    words = {keys[key]: f" {excerpt(text)}" for key, text in texts if text}
+    many = len(found.items) - 1
+    items, links = f"{many} item{'' if many == 1 else 's'}", len(found.links)
+    said = f"{', '.join(types)}: {items}, {links} link{'' if links == 1 else 's'}"
+    lines = [f"[{names[identity.of_node(node.pk)]}] {said}"]
+    for one in found.links:
+        sure = f" {sureness(one.confidence)}".rstrip()
+        figure = f" {one.confidence:.2f}" if one.confidence is not None else ""
+        arrow = f"──[{one.type}{sure}{figure}]──→"
+        end = f"[{names[one.target]}]{words.get(one.target, '')}"
+        lines.append(f"  [{names[one.source]}] {arrow} {end}")
+    if found.is_cut:
+        lines.append(f"  … more than {MOST_REACHED} items; name fewer types or a smaller depth")
+    refs = tuple(names[one] for one in found.items)
+    return Reply("\n".join(lines), refs=refs, items=touched(node))

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 
@@ -13,6 +13,7 @@ from loom.queries import lookup
 from loom.queries.node_rows import fetch, listed
 from loom.rules import identity
 from loom.rules.identity import home_of, instant
+from loom.rules.permissions import CROSS_TREE
 
 ERASED = "erased"  # what an item is called once its tree is gone: shown as broken
 
@@ -244,3 +245,91 @@ def _visible_portals(actor: Actor, trees: set[int], outside: Grove | None) -> se
     if outside is not None:
         seen = seen.exclude(grove=outside)
     return set(seen.values_list("pk", flat=True))
+
+
+# What can be reached over links, as data.
+
+
+MOST_REACHED = 200  # items
+SURE = ((0.8, "high"), (0.5, "medium"), (0.2, "low"))
+
+
+class Edge(NamedTuple):
+    """A link that was followed, as it is stored."""
+
+    source: int
+    target: int
+    type: str
+    confidence: float | None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The items that were reached, with how many links away, and the links between them. `is_cut`:
+    there are more than MOST_REACHED."""
+
+    items: dict[int, int]
+    links: tuple[Edge, ...]
+    is_cut: bool = False
+
+
+def sureness(confidence: float | None) -> str:
+    """`high`, `medium` or `low`; "" where nobody said how sure they are, or hardly."""
+    if confidence is None:
+        return ""
+    return next((word for least, word in SURE if confidence >= least), "")
+
+
+def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Graph:
+    """What can be reached from a node over links of these types, read from either side, at most
+    `depth` links away, as far as the actor may see it. At most five queries for each of them."""
+    wanted = set(types)
+    inward = {one for one in identity.STORED if identity.reverse_of(one) in wanted}
+    start = identity.of_node(node.pk)
+    items, links, last = {start: 0}, dict[int, Edge](), {start}
+    for away in range(1, depth + 1):
+        out = Q(source__in=last, type__in=wanted & set(identity.STORED))
+        found = Link.objects.filter(out | Q(target__in=last, type__in=inward))
+        found = found.filter(removed_at__isnull=True, tree__in=trees_for(actor)).order_by("id")
+        rows = found.values_list("id", "source_id", "target_id", "type", "confidence")
+        edges = {key: Edge(a, b, kind, x) for key, a, b, kind, x in rows[: MOST_REACHED * 2]}
+        seen = _seen_of(actor, node.tree, {end for one in edges.values() for end in one[:2]})
+        links |= {key: one for key, one in edges.items() if {one.source, one.target} <= seen}
+        ends = {end for key in edges if key in links for end in links[key][:2]}
+        last = ends - items.keys()
+        items |= dict.fromkeys(sorted(last), away)
+        if not last or len(items) > MOST_REACHED:
+            break
+    is_cut = len(items) > MOST_REACHED
+    kept = dict(list(items.items())[:MOST_REACHED])
+    shown = (one for one in links.values() if one.source in kept and one.target in kept)
+    return Graph(kept, tuple(shown), is_cut)
+
+
+def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
+    """Those of the items that the actor may see from a tree."""
+    homes = {home_of(one) for one in items} - {0}
+    trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
+    if CROSS_TREE not in actor.permissions:
+        trees &= {here.pk}
+    papers = documents_seen(actor, here, items)
+    return {one for one in items if home_of(one) in trees or one in papers}
+
+
+def graph_body(graph: Graph, tree: Tree) -> dict[str, Any]:
+    """A graph as the API returns it; items by how they are named in the tree."""
+    names = written(graph.items, tree.pk)
+    return {
+        "nodes": [{"item": names[one], "depth": away} for one, away in graph.items.items()],
+        "links": [
+            {
+                "source": names[one.source],
+                "target": names[one.target],
+                "type": one.type,
+                "confidence": one.confidence,
+                "level": sureness(one.confidence) or None,
+            }
+            for one in graph.links
+        ],
+        "cut": graph.is_cut,
+    }

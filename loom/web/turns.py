@@ -209,9 +209,9 @@ WORDS = {
 @dataclass(frozen=True)
 class TurnShown:
     """One turn. `state` is a word for its status, `budget` the line of what it used; `error`
-    says what went wrong and what to do; it `wants` so many steps more;
-    `node` is its answer, `asked` what it was asked;
-    `view` the workspace that reports its lines, and the last event there that is drawn."""
+    says what went wrong and what to do; it `wants` so many steps more; `node` is its answer,
+    `asked` what it was asked; `view` the workspace that reports its lines, and the last event
+    there that is drawn."""
 
     id: str
     who: Who

@@ -9,6 +9,7 @@ from loom.access import Actor
 from loom.commands import node_writer, step_records
 from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree, User, Window
+from loom.rules.framing import count
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.test_windows import Talk
 from tests.providers.scripted import ScriptedProvider
@@ -178,3 +179,94 @@ def test_lines_of_rounds_that_say_the_same_are_part_of_a_loop(
     assert turn.status == "halted"
     steps = api(owner).get(f"/api/steps?turn={turn.uid}").json()["results"]
     assert [one["loop_status"] for one in steps] == ["ok", "semantic", "semantic"]
+
+
+def test_a_graph_is_answered_as_data_and_opens_nothing(talk: Talk, actor: Actor) -> None:
+    line = f'respond {talk.node} "A letter."'
+    letter = execute_line(actor, talk.tree, Request(line)).body["refs"][0]
+    link = f"link {letter} to {talk.node} as:supports confidence:0.8"
+    execute_line(actor, talk.tree, Request(link))
+    talk.turn(f"→ graph {talk.node} types:supported_by\n", "Seen.")
+    result = section(talk.sent(), "RESULTS")
+    assert f"[{letter}] ──[supports high 0.80]──→ [{talk.node}]" in result
+    assert "---WINDOW" not in talk.sent()
+
+
+def test_windows_of_a_quick_turn_lie_three_deep(talk: Talk, actor: Actor) -> None:
+    ids = [talk.node]
+    for number in range(4):
+        line = f'respond {ids[-1]} "{number}"'
+        ids.append(execute_line(actor, talk.tree, Request(line)).body["refs"][0])
+        execute_line(actor, talk.tree, Request(f"link {ids[-2]} to {ids[-1]} as:requires"))
+    lines = "\n".join(f"→ open {one} with:requires" for one in ids[:4])
+    talk.provider.script(says(f"{lines}\n"), says("Done."))
+    turn = went(asked(actor, talk.tree, talk.agent, node=talk.node, budget="quick"))
+    assert [code for _, code in outcomes(turn)] == ["ok", "ok", "ok", "LIMIT_EXCEEDED"]
+    assert "depth 3/3" in section(talk.sent(), "STATUS")
+
+
+def whole(talk: Talk, at: int = -1) -> str:
+    """All that a request holds."""
+    return "\n".join(str(one["content"]) for one in talk.provider.seen[at].json["messages"])
+
+
+def test_each_section_is_sent_once_and_none_of_an_earlier_turn(
+    talk: Talk, notes: str, actor: Actor
+) -> None:
+    talk.turn("Yes.")
+    execute_line(actor, talk.tree, Request('augment store a/x "Look for lamps."'))
+    execute_line(actor, talk.tree, Request(f'annotate {talk.node} "Why?"'))
+    talk.turn(
+        f"→ open {notes} §place keep\n→ augment load a/x\n",
+        '→ todo add "Read"\n→ stash "one" "words"\n\nDone.',
+    )
+    execute_line(actor, talk.tree, Request(f'annotate {talk.node} "How?"'))
+    talk.turn("Yes.")
+    sent = whole(talk)
+    names = "AUGMENTS STATUS OUTLINE PATH WINDOWS TODOS MEMORY NOTIFICATIONS LOOM WORKSPACE"
+    for name in names.split():
+        assert len([one for one in sent.split("\n") if one == f"---{name}_END"]) == 1, name
+    assert "Why?" not in section(talk.sent(), "NOTIFICATIONS")
+    assert "How?" in section(talk.sent(), "NOTIFICATIONS")
+
+
+def test_a_document_is_overwritten_only_as_it_was_seen(
+    talk: Talk, notes: str, actor: Actor
+) -> None:
+    twice = "\n".join(
+        f'→ write {notes} replace:"{old}" with:"{new}"'
+        for old, new in (("She left.", "He left."), ("It was late.", "It was early."))
+    )
+    turn = talk.turn(f"→ view {notes} full\n", f"{twice}\n", "Done.")
+    assert [code for _, code in outcomes(turn)] == ["ok", "ok", "CONFLICT"]
+    execute_line(actor, talk.tree, Request(f'write {notes} append "More."'))
+    change = f'→ write {notes} replace:"It was late." with:"It was early."\n'
+    turn = talk.turn(change, f"→ view {notes} full\n", f"{change}\nDone.")
+    assert [code for _, code in outcomes(turn)] == ["CONFLICT", "ok", "ok"]
+
+
+def test_sections_of_a_long_document_cost_a_fraction_of_it(talk: Talk, actor: Actor) -> None:
+    lines = [
+        f"## Part {n // 10}" if n % 10 == 0 else f"Line {n} of a long text." for n in range(500)
+    ]
+    text = "\n".join(lines)
+    execute_line(actor, talk.tree, Request(f'write doc:"long" new\n{text}\n←'))
+    opened = "".join(f'→ open doc:"long" §"Part {n}" keep\n' for n in (3, 20, 41))
+    talk.turn(opened, "Seen.")
+    windows = section(talk.sent(), "WINDOWS")
+    assert windows.count("---WINDOW #") == 3 and "Line 205 of" in windows
+    assert 5 * count(windows) < count(text)
+    for _ in range(10):
+        talk.turn("Yes.")
+    assert section(talk.sent(), "WINDOWS").count("---WINDOW #") == 3
+    turn = talk.turn('→ open doc:"long"\n', "Yes.")
+    assert outcomes(turn)[0][1] == "LIMIT_EXCEEDED"
+    assert "§part-3" in section(talk.sent(), "RESULTS")
+
+
+def test_the_hundred_and_first_line_of_a_turn_is_refused(talk: Talk) -> None:
+    lines = "\n".join(f'→ todo add "task {n}"' for n in range(101))
+    turn = talk.turn(f"{lines}\n", "Done.")
+    codes = [code for _, code in outcomes(turn)]
+    assert codes == ["ok"] * 100 + ["LIMIT_EXCEEDED"]
+    assert "steps 100/100" in section(talk.sent(), "STATUS")

@@ -223,3 +223,40 @@ def test_the_panel_is_accessible_and_fits(
         for at, one in enumerate((page.locator("loom-windows"), box)):
             one.scroll_into_view_if_needed()
             page.screenshot(path=Path(SHOTS) / f"panel-{size['width']}-{theme}-{at}.png")
+
+
+def test_windows_show_differences_and_what_is_around_and_are_hidden_at_once(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Differences", "one\ntwo\nthree\nfour")
+    heddle.line(tree, 'edit here lines:2 replace:"two" with:"zwei" as:version')
+    heddle.line(tree, "open here as:diff keep")
+    heddle.line(tree, "open here lines:3 pad:1 keep")
+    page = live(visit(f"/trees/{tree}", bypass_csp=True))
+    box = panel(page)
+    rows = page.locator("loom-windows li")
+    expect(rows.first.locator("ins")).to_contain_text(["+++", "+zwei"])
+    expect(rows.first.locator("del")).to_contain_text(["---", "-two"])
+    expect(rows.last.locator(".around")).to_have_text(["zwei", "four"])
+    box.get_by_role("button", name="Hide all windows").click()
+    expect(page.locator("loom-windows h2")).to_have_text("Hidden")
+    assert violations(page) == []
+
+
+def test_hits_are_marked_in_the_outline_and_branches_stay_as_lines_left_them(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Outlined", "one", "two", "three", "a brass lamp")
+    heddle.line(tree, "switch to root")
+    root = str(heddle.get(f"trees/{tree}/path")["nodes"][0]["id"])  # type: ignore[index]
+    heddle.line(tree, 'find "brass lamp"')
+    page = live(visit(f"/trees/{tree}?node={root}"))
+    tab(page, "Outline")
+    rows = page.locator("loom-outline [role=treeitem]")
+    expect(rows).to_have_count(4)
+    expect(rows.last.locator(".hit")).to_have_text("● 1.00")
+    expect(page.get_by_role("treeitem", name="found, 1.00")).to_have_count(1)
+    page.get_by_label("Text of the next node").fill("→ find clear")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("loom-outline .hit")).to_have_count(0)
+    expect(rows).to_have_count(4)

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 
 import pytest
+from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.models import Link, Mark, Node, Tree, User
 from loom.queries.links import link_bodies, links_in, links_of
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
+from tests.two_groves import TwoGroves
 
 pytestmark = pytest.mark.django_db
 Write = Callable[..., str]
@@ -152,3 +154,37 @@ def test_a_link_to_a_document_keeps_the_revision_it_was_made_at(
     (link,) = links_in(actor, tree, node)
     (body,) = link_bodies([link], tree)
     assert (body["source_version"], body["target_version"]) == ("2", "")
+
+
+def test_a_graph_returns_what_links_of_a_type_lead_to(
+    say: Say, write: Callable[..., str], tree: Tree, owner: User, api: Callable[..., APIClient]
+) -> None:
+    ids = [write("one"), write("two"), write("three"), write("four")]
+    say(f"link {ids[1]} to {ids[0]} as:supports confidence:0.9")
+    say(f"link {ids[2]} to {ids[1]} as:supports confidence:0.3")
+    say(f"link {ids[3]} to {ids[0]} as:contrasts")
+    url = f"/api/trees/{tree.uid}/nodes/{ids[0]}/graph"
+    body = api(owner).get(f"{url}?types=supported_by").json()
+    assert [(one["item"], one["depth"]) for one in body["nodes"]] == [
+        *zip(ids[:3], range(3), strict=True)
+    ]
+    assert [(one["source"], one["confidence"], one["level"]) for one in body["links"]] == [
+        (ids[1], 0.9, "high"),
+        (ids[2], 0.3, "low"),
+    ]
+    every = api(owner).get(url).json()
+    assert {one["item"] for one in every["nodes"]} == set(ids)
+    assert len(api(owner).get(f"{url}?types=supported_by&depth=1").json()["nodes"]) == 2
+    assert api(owner).get(f"{url}?types=nonsense").status_code == 400
+    assert api(owner).get(f"{url}?depth=11").status_code == 429
+    assert say(f"graph {ids[0]} types:requires").reply == f"[{ids[0]}] requires: 0 items, 0 links"
+
+
+def test_a_graph_leads_only_where_the_reader_may_look(two_groves: TwoGroves) -> None:
+    left, near = two_groves.left, two_groves.left.text.local_id
+    left.run(two_groves.both, f"link {near} to {two_groves.far} as:supports")
+    url = f"/api/trees/{left.tree.uid}/nodes/{near}/graph"
+    for user, many in ((two_groves.both, 2), (two_groves.only_left, 1)):
+        body = two_groves.client(user).get(url).json()
+        assert (len(body["nodes"]), len(body["links"])) == (many, many - 1)
+    assert two_groves.client(two_groves.only_right).get(url).status_code == 404

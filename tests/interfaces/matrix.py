@@ -68,6 +68,7 @@ DELETE trees/{tree}/public-links       200 403 403 404 401  {"id": "{public}"}
 GET    trees/{tree}/nodes              200 200 200 404 401
 GET    trees/{tree}/nodes/{node}       200 200 200 404 401
 GET    trees/{tree}/nodes/{node}/provenance 200 200 200 404 401
+GET    trees/{tree}/nodes/{node}/graph 200 200 200 404 401
 GET    trees/{tree}/path               200 200 200 404 401
 GET    trees/{tree}/skeleton           200 200 200 404 401
 GET    trees/{tree}/events             200 200 200 404 401
@@ -186,6 +187,7 @@ LINES = {
     "list": ['list doc:"Notes"', "list documents", "list {node}"],
     "tree": ["tree"],
     "find": ['find "opening"'],
+    "graph": ["graph {node} types:supports"],
     "switch": ["switch to {node}"],
     "expand": ["expand related of {node}", "expand root"],
     "collapse": ["collapse {node}"],

@@ -1,6 +1,7 @@
 // @ts-check
 // The outline: the tree as a list for keyboard and screen reader, only the rows in sight drawn.
 
+import { json, Refused } from "../live/api.js";
 import { make } from "../tree/forms.js";
 import { itemOf, rowsOf } from "../tree/outline.js";
 import { pageOf } from "../tree/page.js";
@@ -8,6 +9,9 @@ import { t } from "../t.js";
 
 const HEIGHT = 28;
 const SPARE = 8;
+const CHANGES = /^\s*(→\s*)?(find|open|expand|collapse|tree|back)\b/; // lines that may change the outline
+
+/** @typedef {{expanded: string[], collapsed: string[], scores: Record<string, number>}} Left */
 
 export class LoomOutline extends HTMLElement {
   /** @type {Set<number>} the slots that are unfolded */
@@ -21,6 +25,8 @@ export class LoomOutline extends HTMLElement {
   followed = "";
   stale = true;
   wanted = true;
+  /** @type {Left} how lines have left the outline: what was expanded, collapsed and found */
+  left = { expanded: [], collapsed: [], scores: {} };
 
   connectedCallback() {
     this.page = pageOf();
@@ -35,6 +41,8 @@ export class LoomOutline extends HTMLElement {
     this.size = new ResizeObserver(() => this.seen());
     this.size.observe(pane);
     this.page.addEventListener("store", () => this.follow(), { signal });
+    this.page.addEventListener("store", () => this.read(), { signal, once: true });
+    this.page.addEventListener("said", (event) => CHANGES.test(/** @type {CustomEvent} */ (event).detail.line) && this.read(), { signal });
     this.page.addEventListener("moved", () => this.follow(), { signal });
     this.page.addEventListener("changed", () => (this.followed === this.page?.position ? this.rebuildSoon() : this.follow()), { signal });
     this.page.filter.addEventListener("filter", () => this.filtered(), { signal });
@@ -63,6 +71,24 @@ export class LoomOutline extends HTMLElement {
     for (const slot of store.pathTo(this.page.position)) this.open.add(slot);
     this.stale = true;
     this.wanted = true;
+    this.seen();
+  }
+
+  /** Unfolds what was expanded, and the way to what was found; folds what was collapsed. */
+  async read() {
+    try {
+      this.left = await json(`/api/workspaces/${this.page?.settings.workspace}/outline`);
+    } catch (error) {
+      if (error instanceof Refused) return;
+      throw error;
+    }
+    const store = this.page?.store;
+    if (!store) return;
+    const slot = (/** @type {string} */ id) => store.slotOf(id) ?? -1;
+    for (const id of Object.keys(this.left.scores)) for (const one of store.pathTo(id).slice(0, -1)) this.open.add(one);
+    for (const id of this.left.expanded) this.open.add(slot(id));
+    for (const id of this.left.collapsed) this.open.delete(slot(id));
+    this.stale = true;
     this.seen();
   }
 
@@ -134,7 +160,8 @@ export class LoomOutline extends HTMLElement {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const row = this.rows[index];
     const isAside = this.sieve ? !this.sieve.matches.has(row.slot) : false;
-    const item = itemOf(page, store, row, { isOnPath: path.has(row.slot), isAside });
+    const score = this.left.scores[store.ids[row.slot]] ?? this.left.scores[store.standing(row.slot)];
+    const item = itemOf(page, store, row, { isOnPath: path.has(row.slot), isAside, score });
     item.dataset.index = String(index);
     item.tabIndex = index === this.active ? 0 : -1;
     item.style.insetBlockStart = `${index * HEIGHT}px`;

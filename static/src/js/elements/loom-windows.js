@@ -9,7 +9,16 @@ import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { t } from "../t.js";
 
-/** @typedef {{number: number, kind: "node" | "result" | "stash", visible: boolean, keep: boolean, ref: string, label: string, text: string, open: boolean, current: string | null}} Shown */
+/** @typedef {{number: number, kind: "node" | "result" | "stash", visible: boolean, keep: boolean, ref: string, label: string, text: string, before: string[], after: string[], as: "diff" | "prose" | null, open: boolean, current: string | null}} Shown */
+
+/** Lines around a window, which it does not own. @param {string[]} lines */
+const around = (lines) => (lines.length ? [make("span", { className: "soft around", textContent: lines.join("\n") })] : []);
+
+/** What was added and removed, marked. @param {string} text */
+function difference(text) {
+  const lines = text.split("\n").map((line) => make(line.startsWith("+") ? "ins" : line.startsWith("-") ? "del" : "span", { textContent: line }));
+  return make("pre", { className: "diff", dir: "auto" }, ...lines);
+}
 
 const SOON_MS = 200;
 const WORDS = 6; // of a stash, that name it
@@ -93,7 +102,7 @@ export class LoomWindows extends HTMLElement {
     const head = make("p", { className: "window-head" }, make("code", { className: "id", textContent: `#${one.number}` }), ` ${one.ref} `);
     const marks = [one.keep && one.visible ? t("pinned") : "", one.label && one.kind !== "stash" ? one.label : "", one.current ? t("stale, now [{id}]", { id: one.current }) : ""];
     head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
-    const text = make("pre", { dir: "auto", textContent: one.text });
+    const text = one.as === "diff" ? difference(one.text) : make("pre", { dir: "auto" }, ...around(one.before), one.text, ...around(one.after));
     const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: one.text.slice(0, 80) || t("empty") }), text);
     const row = make("li", { className: one.visible ? "" : "hidden-window" }, head, this.buttons(one), one.open ? body : make("p", { className: "soft", textContent: one.text }));
     row.dataset.number = String(one.number);

@@ -59,8 +59,8 @@ export function sieve(store, isMatch) {
 const MOST_INDENT = 14;
 
 /** @param {import("./page.js").TreePage} page @param {import("./store.js").TreeStore} store @param {import("./outline.js").Row} row
- * @param {{isOnPath: boolean, isAside: boolean}} how aside: only the way to what a filter lets through */
-export function itemOf(page, store, row, { isOnPath, isAside }) {
+ * @param {{isOnPath: boolean, isAside: boolean, score?: number}} how aside: only the way to what a filter lets through; score: of a hit of the last search */
+export function itemOf(page, store, row, { isOnPath, isAside, score }) {
   const id = store.standing(row.slot);
   const who = page.cast.get(store.authors[row.slot]);
   const isPruned = store.isPruned(row.slot);
@@ -68,11 +68,12 @@ export function itemOf(page, store, row, { isOnPath, isAside }) {
   const twig = make("span", { className: "twig", textContent: row.children ? (row.isOpen ? "−" : "+") : "·" });
   twig.setAttribute("aria-hidden", "true");
   const item = make("div", {}, twig, make("span", { className: "knot" }), make("span", { className: "excerpt", textContent: words }));
+  if (score !== undefined) item.append(make("span", { className: "hit", textContent: `● ${score.toFixed(2)}` }));
   item.classList.toggle("on-path", isOnPath);
   item.classList.toggle("aside", isAside);
   item.classList.toggle("pruned", isPruned);
   item.setAttribute("role", "treeitem");
-  const told = [`${who?.name ?? ""}: ${words}`, row.children ? t("{n} below", { n: store.countBelow(row.slot) }) : "", isPruned ? t("pruned") : ""];
+  const told = [`${who?.name ?? ""}: ${words}`, row.children ? t("{n} below", { n: store.countBelow(row.slot) }) : "", isPruned ? t("pruned") : "", score === undefined ? "" : t("found, {score}", { score: score.toFixed(2) })];
   item.setAttribute("aria-label", told.filter(Boolean).join(", "));
   item.setAttribute("aria-level", String(row.level));
   item.setAttribute("aria-setsize", String(row.size));
