@@ -4,46 +4,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any, Literal
 
 from django.utils import timezone
 
+from agents.agent_view import actions, near, twigs
 from agents.context import agent_request, sections
 from agents.context.agent_request import GO_ON, Sent
 from agents.context.truncation import Counted, count
 from agents.context.values import (
-    Action,
     Augment,
     Aware,
     LineReply,
-    Near,
     Pane,
     Request,
     Round,
     Stop,
     Syntax,
-    Twig,
     View,
 )
-from agents.images import said
+from agents.images import said, sees
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, registry
 from loom.commands.view import LISTS
 from loom.events import streams
-from loom.grammar.lines import age, excerpt
-from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
+from loom.models import Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup, tasks, window_contents, windows
 from loom.queries.augments import loaded_in
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.news import notifications_of
-from loom.queries.node_context import Spot, margins_of
-from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.outline import LINES, outline_left, outline_of
+from loom.queries.node_rows import GONE, NodeRow, rows_of
 from loom.queries.trees import size_of
 from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
-from loom.rules import budgets, identity
+from loom.rules import budgets
 from loom.rules.errors import CommandError
 from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.grove_settings import number_of
@@ -51,8 +46,6 @@ from loom.rules.identity import STORED
 from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.windows import refs_named
 
-SAID = 30  # words of a summary there
-WORDS = 8  # of a node there, and of a text in the news
 AGENTS = 20  # that INSTRUCTIONS name
 STASHES = 30  # that MEMORY names
 
@@ -62,103 +55,6 @@ def demand_turn(actor: Actor) -> None:
     loom-aware; whoever asked it needs the right to generate, and the agent does not."""
     access.demand(actor, {LOOM}, "a turn")
     access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
-
-
-# -- the outline
-
-
-def twigs(
-    actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow], *, limit: int = LINES
-) -> tuple[Twig, ...]:
-    """The outline of a tree as far as the workspace unfolds it, and from there down to the end
-    of `path`, the position, with its siblings; and to the best hits of the last search."""
-    state = outline_of(workspace)
-    lines = outline_left(actor, tree, workspace, path, limit=limit)
-    here = path[-1].slot_id if path else 0
-    hits = {hit: state["scores"].get(hit, 1.0) for hit in state["hits"]}
-    withheld = withheld_from_models(line.row.id for line in lines)
-    return tuple(
-        Twig(
-            line.row.local_id,
-            _words_of(line.row) if line.row.text and line.row.id not in withheld else "",
-            line.level,
-            line.is_last,
-            line.children,
-            line.shown,
-            is_here=line.row.slot_id == here and not line.left_out,
-            score=hits.get(line.row.local_id) if not line.left_out else None,
-            left_out=line.left_out,
-        )
-        for line in lines
-    )
-
-
-def _words_of(row: NodeRow) -> str:
-    summary = row.more.summary
-    return excerpt(summary, SAID) if summary else excerpt(row.text, WORDS)
-
-
-# -- PATH, MEMORY and news
-
-
-def near(
-    tree: Tree, rows: Sequence[NodeRow], now: datetime, *, last: int = 12, prose: bool = False
-) -> tuple[Near, ...]:
-    """What may have changed about the `last` nodes of a path, and about those with a mark; with
-    the ids of the nodes between that have no line. `prose`: with their first words."""
-    marked = _marked(tree)
-    chosen = {row.id for at, row in enumerate(rows) if at >= len(rows) - last or row.id in marked}
-    margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows if row.id in chosen])
-    withheld = withheld_from_models(chosen) if prose else set()
-    lines: list[Near] = []
-    skipped: list[str] = []
-    for row in rows:
-        if row.id not in chosen:
-            skipped.append(row.local_id)
-            continue
-        margin = margins[row.id]
-        lines.append(
-            Near(
-                row.local_id,
-                row.author_name,
-                row.author_kind,
-                age(now, row.created_at),
-                margin.children,
-                len(margin.notes),
-                bool(margin.bookmarks),
-                tuple(margin.tags),
-                sum(one.many for one in margin.links),
-                excerpt(row.text, WORDS) if prose and row.text and row.id not in withheld else "",
-                tuple(skipped),
-            )
-        )
-        skipped = []
-    return tuple(lines)
-
-
-def _marked(tree: Tree) -> set[int | None]:
-    """The nodes of a tree that hold a bookmark or a tag."""
-    found = Mark.objects.filter(tree=tree, kind__in=("bookmark", "tag"), removed_at__isnull=True)
-    return {identity.node_id(item) for item in found.values_list("item", flat=True).distinct()}
-
-
-def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
-    """The last lines that were run in a workspace, oldest first, without thoughts."""
-    rows = Step.objects.filter(workspace=workspace.pk)
-    steps = list(rows.exclude(canonical__startswith="→ think").order_by("-seq")[:most])
-    items = lookup.items_of(steps)
-    every = chain.from_iterable(items.values())
-    keys = {key for one in every if (key := identity.node_id(one))}
-    names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
-    return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
-
-
-def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
-    said = (step.canonical or step.line).removeprefix("→").split()
-    nodes = (names.get(identity.node_id(one) or 0) for one in items)
-    first = next((one for one in nodes if one), "")
-    verb = said[0] if step.canonical and said else "an unread line"
-    return Action(verb, (first,) if first else (), step.outcome)
 
 
 # -- one request: for whom, where, and what it was made of
@@ -200,6 +96,8 @@ class Place:
         here = lookup.visible_at_or_above(position, self.workspace)
         if position.tree_id != self.home.pk:
             here = lookup.root_of(self.tree)
+        if here.pk == self.end.pk and self.home.pk == self.tree.pk:
+            return self.read
         return path_of(self.actor, self.home, self.workspace, here)
 
     @cached_property
@@ -227,9 +125,11 @@ def next_place(member: Actor, workspace: Workspace, node: Node | None = None) ->
             f"{agent.name} is sent text only, without sections.",
             hint="request the context of a loom-aware agent",
         )
-    turn = turns().filter(participant=agent, tree=tree, ended_at__isnull=True).last()
+    current = Turn.objects.filter(participant=agent, tree=tree, ended_at__isnull=True)
+    turn = current.values_list("pk", flat=True).last()  # mostly none: the joins are read later
     if turn is not None:
-        return place_of(access.acting_in(turn), turn)
+        found = turns().get(pk=turn)
+        return place_of(access.acting_in(found), found)
     actor, position = access.acting_as(member, agent), workspace.position
     if node is not None and node.pk != position.pk:
         workspace.position = position = node  # as a turn's beginning leaves it; not stored
@@ -349,20 +249,39 @@ def _is_there(row: NodeRow) -> bool:
 
 def is_sent(row: NodeRow) -> bool:
     """Whether a node of a path is sent to models at all."""
-    gone = row.excluded or row.pruned or row.version_pruned
-    return row.kind == "text" and bool(row.text) and not gone
+    return row.kind == "text" and row.text != "" and not row.flags & GONE
+
+
+KEPT = 8192  # nodes that a process keeps as they are sent
+LONG = 8192  # characters of a text, above which it is not kept
 
 
 def _stop(row: NodeRow, own: Participant) -> Stop:
+    """A node as the reader is sent it: of a version of a node it is always the same."""
+    key = (row.hash, row.id, own.uid, sees(own), row.author_name, row.flags, row.rest)
+    found = _kept.get(key)
+    if found is None:
+        found = _as_sent(row, own)
+        if len(row.text) <= LONG:
+            if len(_kept) >= KEPT:
+                _kept.clear()
+            _kept[key] = found
+    return found
+
+
+_kept: dict[tuple[object, ...], Stop] = {}
+
+
+def _as_sent(row: NodeRow, own: Participant) -> Stop:
     return Stop(
         row.local_id,
         said(row.text, own),
         row.author_name,
         row.author_kind,
-        f"{row.created_at:%Y-%m-%d %H:%M}",
+        f"{row.at[:10]} {row.at[11:16]}",
         is_own=row.author_uid == own.uid,
         is_imported=row.imported,
-        summary=row.more.summary,
+        summary=row.summary if row.rest else "",
     )
 
 

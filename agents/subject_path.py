@@ -8,14 +8,15 @@ from agents.agent_prompt import is_sent, sent_of
 from agents.context.agent_request import first_sentence
 from agents.context.subject_request import JOINT, Messages, Piece, Steering, summary_messages
 from loom import access
-from loom.access import Actor
+from loom.access import Actor, documents_for
 from loom.models import ORDINAL_BITS, Generation, Tree, Workspace
-from loom.queries.documents import lore_of
+from loom.queries.documents import lore_of, newest
 from loom.queries.lookup import below_pruned, path_of
 from loom.queries.node_rows import NodeRow, fetch, listed, rows_of
 from loom.queries.trees import size_of
 from loom.rules import identity
-from loom.rules.errors import CommandError
+from loom.rules.documents import body_start
+from loom.rules.errors import CommandError, not_found
 from loom.rules.images import described
 from loom.rules.permissions import GENERATE
 
@@ -128,17 +129,31 @@ PARTS = 40  # of a tree: those on the longest way, and where it branches
 def summarised(generation: Generation) -> Messages:
     """The request for the summary of a generation's point, from what models are sent."""
     tree, point = generation.tree, generation.point
+    if "document" in generation.settings:
+        return _document_summarised(generation)
     rows = sent_of(path_of(asker_of(generation), tree, None, point))
     if point.parent_slot_id is None:
         before = [tree.title, tree.description]
-        return summary_messages(before, JOINT.join(_parts_of(generation)), whole=True)
+        return summary_messages(before, JOINT.join(_parts_of(generation)), of="tree")
     if not rows or rows[-1].id != point.pk:
         raise CommandError("REJECTED", f"[{point.local_id}] is not sent to models.", hint="")
     above = rows[-3:-1]
     if above and len(above[-1].text) >= SHORT_ABOVE:
         above = above[-1:]
     before = [tree.title, *(described(one.text)[-LONGEST:] for one in above)]
-    return summary_messages(before, described(rows[-1].text)[:LONGEST], whole=False)
+    return summary_messages(before, described(rows[-1].text)[:LONGEST], of="text")
+
+
+def _document_summarised(generation: Generation) -> Messages:
+    """The same for a document, as far as whoever asked may read it."""
+    papers = documents_for(asker_of(generation)).filter(pk=generation.settings["document"])
+    paper = papers.first()
+    if paper is None:
+        raise not_found("This document")
+    text = newest(paper).content.text
+    return summary_messages(
+        [paper.title], described(text[body_start(text) :])[:LONGEST], of="document"
+    )
 
 
 def _parts_of(generation: Generation) -> list[str]:

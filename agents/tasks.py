@@ -30,6 +30,18 @@ def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool) -> None
         want(who, tree, nodes, whole=whole)
 
 
+@shared_task(name="agents.tasks.summarise_document")
+def summarise_document(uid: str, person: int) -> None:
+    """Asks for the summary that a document lacks, as somebody who needs it."""
+    from loom.commands.summaries import want_document
+    from loom.models import Document, Participant
+
+    who = Participant.objects.select_related("user").filter(pk=person).first()
+    paper = Document.objects.select_related("grove").filter(uid=uid).first()
+    if who is not None and paper is not None:
+        want_document(who, paper)
+
+
 @shared_task(name="agents.tasks.probe")
 def probe(uid: str) -> None:
     """Finds out what a participant's endpoint can do."""

@@ -58,10 +58,12 @@ def _proxies() -> tuple[str, ...]:
 
 def _private_addresses() -> str:
     """`HEDDLE_PRIVATE_ADDRESSES`: who may allow a private address of a model in the pages."""
-    given = os.environ.get("HEDDLE_PRIVATE_ADDRESSES", "") or "operator"
-    if given not in ("operator", "owners", "nobody"):
+    given = os.environ.get("HEDDLE_PRIVATE_ADDRESSES", "") or "owners"
+    if given == "no":
+        return "nobody"
+    if given not in ("owners", "operator", "nobody"):
         raise WrongSetting(
-            f"HEDDLE_PRIVATE_ADDRESSES={given!r} does not exist. Write operator, owners or nobody."
+            f"HEDDLE_PRIVATE_ADDRESSES={given!r} does not exist. Write owners, operator or nobody."
         )
     return given
 

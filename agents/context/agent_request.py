@@ -25,7 +25,7 @@ from agents.context.truncation import (
     fit,
     total,
 )
-from agents.context.values import STEP, Augment, Aware, LineReply, Round, Stop
+from agents.context.values import STEP, Augment, Aware, LineReply, Own, Round, Stop
 from loom.grammar.lines import parts_of
 from loom.rules.framing import escaped, frames_escaped, plain
 
@@ -54,7 +54,8 @@ def earlier_of(
     """As few steps of that many nodes as make the rest fit; as many as there are where none do.
     The last `kept` nodes are never in it."""
     found = Earlier()
-    sizes = [counted(stop.text) + counted(stop.author) + HEADER for stop in path]
+    names = {stop.author: counted(stop.author) + HEADER for stop in path}
+    sizes = [counted(stop.text) + names[stop.author] for stop in path]
     while counted(found.text) + sum(sizes[found.nodes :]) > room:
         nodes = found.nodes + step
         if nodes > len(path) - kept:
@@ -401,25 +402,7 @@ def _prose(stops: Sequence[Stop]) -> list[Part]:
 
 def _dialogue(stops: Sequence[Stop], *, begins: bool) -> list[Part]:
     parts = [Part("user", OWN_FIRST)] if begins and stops and stops[0].is_own else []
-    return parts + [_part(stop) for stop in stops]
-
-
-def _part(stop: Stop) -> Part:
-    """A node as one block; the header of an own one is said in the next user block."""
-    if stop.is_own:
-        return Own(
-            "assistant", escaped(stop.text), f"[{stop.local_id}] you · {stop.at[-5:]}Z (above)"
-        )
-    header = f"[{stop.local_id}] {plain(stop.author)} ({stop.kind}) · {stop.at}Z"
-    mark = " · imported" if stop.is_imported else ""
-    return Part("user", f"{header}{mark}\n{escaped(stop.text)}")
-
-
-@dataclass(frozen=True)
-class Own(Part):
-    """The reader's own text, and what names it afterwards."""
-
-    named: str = ""
+    return parts + [stop.part for stop in stops]
 
 
 class Asked(Part):
@@ -433,7 +416,7 @@ def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
     """The rounds that ended: each one's text and its results. Before the first one the closing
     line of its request; with `whole` before each what its request ended with."""
     parts: list[Part] = []
-    taken = total([Part("user", stop.text) for stop in aware.path], aware.counted)
+    taken = sum(aware.counted(stop.text) for stop in aware.path) if aware.rounds else 0
     for place, done in enumerate(aware.rounds):
         if whole:
             parts.append(Part("user", done.workspace))

@@ -376,10 +376,22 @@ SUMMARISES_ALL: Final = (
 )
 
 
-def summary_messages(before: Sequence[str], text: str, *, whole: bool) -> Messages:
+SUMMARISES_DOCUMENT: Final = (
+    "Summarise a document in at most two sentences, in its language. Say what it says, not that it "
+    "is a document. Write only the sentences."
+)
+Of = Literal["text", "tree", "document"]
+_SUMMARISED: Final[dict[Of, tuple[str, str]]] = {
+    "text": (SUMMARISES, "text"),
+    "tree": (SUMMARISES_ALL, "parts"),
+    "document": (SUMMARISES_DOCUMENT, "document"),
+}
+
+
+def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
     """The request for a summary of `text`; `before` are the title and what stands above it."""
     context = JOINT.join(one for one in before if one)
     head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
-    asked = f"{head}The {'parts' if whole else 'text'} to summarise:{JOINT}{text}"
-    system = SUMMARISES_ALL if whole else SUMMARISES
+    system, name = _SUMMARISED[of]
+    asked = f"{head}The {name} to summarise:{JOINT}{text}"
     return (*_system(system), _user(asked))

@@ -2,12 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
-from agents.context.truncation import KEPT_AT_THE_END, Counted, count
+from agents.context.truncation import KEPT_AT_THE_END, Counted, Part, count
+from loom.rules.framing import escaped, plain
 from loom.rules.windows import LARGE, WARNED, Row
 
 STEP = 8  # nodes by which EARLIER grows, so that what is cached changes seldom
+
+
+@dataclass(frozen=True)
+class Own(Part):
+    """The reader's own text, and what names it afterwards."""
+
+    named: str = ""
 
 
 @dataclass(frozen=True)
@@ -23,6 +32,16 @@ class Stop:
     is_own: bool = False
     is_imported: bool = False
     summary: str = ""
+
+    @cached_property
+    def part(self) -> Part:
+        """It as one block; the header of an own one is said in the next user block."""
+        if self.is_own:
+            named = f"[{self.local_id}] you · {self.at[-5:]}Z (above)"
+            return Own("assistant", escaped(self.text), named)
+        header = f"[{self.local_id}] {plain(self.author)} ({self.kind}) · {self.at}Z"
+        mark = " · imported" if self.is_imported else ""
+        return Part("user", f"{header}{mark}\n{escaped(self.text)}")
 
 
 @dataclass(frozen=True)

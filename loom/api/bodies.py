@@ -341,10 +341,12 @@ class SettingsPinned(Body):
 
 
 class SummariesSent(Body):
-    """Of what summaries are wanted: nodes by their ids, and with `tree` a new one of the tree."""
+    """Of what summaries are wanted: nodes by their ids, and with `tree` a new one of the tree.
+    `again`: also where there is one, or one has failed."""
 
     nodes: list[Annotated[str, Field(max_length=8)]] = Field(default_factory=list, max_length=100)
     tree: bool = False
+    again: bool = False
 
 
 class MemberNamed(Body):

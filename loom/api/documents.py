@@ -1,5 +1,6 @@
 """Documents over the API: listed, made, read in whole or in part, written, and their revisions."""
 
+from itertools import takewhile
 from typing import Any, Literal
 
 from django.http import HttpResponse
@@ -18,7 +19,9 @@ from loom.api.bodies import read
 from loom.api.nodes import PAGES, a_number, an_id, number, paged, word
 from loom.api.schema import operation
 from loom.commands import document_actions as verbs
+from loom.commands import summaries
 from loom.commands.documents import Kind
+from loom.commands.summaries import MOST_TRIES
 from loom.grammar.refs import Slice
 from loom.grammar.tokens import ParseError
 from loom.models import Document, Revision
@@ -37,6 +40,7 @@ class DocumentListed(BaseModel):
     kind: str
     revision: int
     words: int
+    summary: str
     made_at: str
     touched_at: str
 
@@ -267,6 +271,41 @@ def difference(request: Request, uid: str, revision: int) -> Response:
     return Response({"before": before, "after": revision, "pieces": body})
 
 
+class SummaryOf(BaseModel):
+    """The summary of a document (of its revision `revision`), and whether one is being made;
+    `failed` are the last tries that failed since."""
+
+    summary: str
+    revision: int
+    open: int
+    failed: list[dict[str, Any]]
+
+
+@operation("GET", "documents summary", "The summary of a document", answers=SummaryOf)
+@operation(
+    "POST",
+    "documents summarise",
+    "Ask for a new summary of a document",
+    answers={202: SummaryOf},
+)
+@api_view(["GET", "POST"])
+def summary(request: Request, uid: str) -> Response:
+    """The summary; a POST asks for a new one, also after failures."""
+    role: Any = "writer" if request.method == "POST" else "reader"
+    actor, found = access.get_document(user_of(request), uid, role=role)
+    if request.method == "POST":
+        summaries.summarise_document(actor, found, again=True)
+    rows = list(summaries.of_document(found)[:MOST_TRIES])
+    failed = takewhile(lambda one: one.status != "done", rows)
+    body = SummaryOf(
+        summary=found.summary,
+        revision=found.summary_revision,
+        open=sum(one.ended_at is None for one in rows),
+        failed=[one.error for one in failed if one.error],
+    )
+    return Response(body.model_dump(), status=202 if request.method == "POST" else 200)
+
+
 @operation(
     "POST",
     "documents restore",
@@ -302,6 +341,7 @@ def _listed(one: Document) -> dict[str, Any]:
         "kind": one.kind,
         "revision": one.revision,
         "words": one.words,
+        "summary": one.summary,
         "made_at": instant(one.made_at),
         "touched_at": instant(one.touched_at),
     }

@@ -291,14 +291,22 @@ class SummaryFailed(BaseModel):
 
 class SummariesBody(BaseModel):
     """`model` makes summaries (null: nobody, so first words stand for them); `open` are being
-    made; what failed is tried again where it is needed, a few times."""
+    made; what failed is tried again where it is needed, a few times. `summary` is that of the node
+    that `?node=` names, else of the tree."""
 
     model: str | None
     open: int
+    summary: str
     failed: list[SummaryFailed]
 
 
-@operation("GET", "summaries of_tree", "Summaries being made", answers=SummariesBody)
+@operation(
+    "GET",
+    "summaries of_tree",
+    "Summaries being made",
+    answers=SummariesBody,
+    asks=(OpenApiParameter("node", OpenApiTypes.STR, description="Whose summary is returned."),),
+)
 @operation(
     "POST",
     "summaries ask",
@@ -318,12 +326,14 @@ def summaries(request: Request, uid: str) -> Response:
                 "INVALID_SYNTAX", "Nothing is asked for.", hint="name nodes, or tree: true"
             )
         nodes = [get_node(tree, one).pk for one in sent.nodes]
-        summary_commands.summarise(actor, tree, nodes, whole=sent.tree)
+        summary_commands.summarise(actor, tree, nodes, whole=sent.tree, again=sent.again)
         status = 202
+    named = request.query_params.get("node", "")
     agent = summary_commands.summariser(tree.grove)
     body = SummariesBody(
         model=agent.uid if agent else None,
         open=summary_commands.going(tree),
+        summary=get_node(tree, named).summary if named else tree.summary,
         failed=[
             SummaryFailed(
                 node=one.point.local_id if one.point.parent_slot_id else None,

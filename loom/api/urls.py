@@ -92,6 +92,7 @@ _api: list[URLPattern | URLResolver] = [
     path("documents/<id:uid>", documents.document),
     path("documents/<id:uid>/write", documents.write),
     path("documents/<id:uid>/restore", documents.restore),
+    path("documents/<id:uid>/summary", documents.summary),
     path("documents/<id:uid>/export", documents.export),
     path("documents/<id:uid>/revisions", documents.revisions),
     path("documents/<id:uid>/revisions/<count:revision>", documents.revision),

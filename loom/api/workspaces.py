@@ -228,8 +228,9 @@ class Window(BaseModel):
     there are `count`; `before` and `after` are shown around them (`pad`). `as`: a difference or
     prose; `live`: it follows the current version; `read_only`: nothing can be written through it.
     `query` and `score` of a search's hit; `via` a link type, from the window `parent`. Not
-    `open`: its text is not for the reader. `stale`: what it shows has changed, and `current` is
-    the version that has replaced the `revision`th, which it shows."""
+    `open`: its text is not for the reader. `opens` is a line that opens it again. `stale`: what it
+    shows has changed, and `current` is the version that has replaced the `revision`th, which it
+    shows."""
 
     number: int
     kind: Literal["node", "search", "document", "branch", "range", "tree", "result", "stash"]
@@ -253,6 +254,7 @@ class Window(BaseModel):
     via: str | None
     parent: int | None
     open: bool
+    opens: str
     stale: bool
     current: str | None
     revision: int | None

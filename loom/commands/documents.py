@@ -15,8 +15,8 @@ from loom.commands.links import join, link_body
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted, escaped_for
 from loom.commands.windows import known, move_window
-from loom.events.streams import Writer
-from loom.grammar.lines import age, excerpt
+from loom.events.streams import Writer, enqueue
+from loom.grammar.lines import SUMMARY_WORDS, age, excerpt
 from loom.grammar.lines import words as worded
 from loom.grammar.refs import Place
 from loom.grammar.slices import PART_LINES
@@ -74,14 +74,17 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
         said = [escaped_for(context.actor, shown.text)]
     else:
         said = [escaped_for(context.actor, one) for one in _summary(shown)]
+        want_summary(context, document)
     return Reply(
         "\n".join([head, *said]), refs=(f"doc:{document.uid}",), items=(item_of(document),)
     )
 
 
 def _summary(shown: Shown) -> list[str]:
-    """The first words, and what can be viewed by itself."""
-    lines = [excerpt(shown.text[documents.body_start(shown.text) :])]
+    """The summary, else the first words; and what can be viewed by itself."""
+    paper = shown.document
+    body = shown.text[documents.body_start(shown.text) :]
+    lines = [f'"{paper.summary}"' if paper.summary else excerpt(body)]
     for one in shown.sections[:MOST_SECTIONS]:
         first, last = documents.lines_of(shown.text, shown.sections, one)
         indent = "  " * one.level
@@ -92,6 +95,14 @@ def _summary(shown: Shown) -> list[str]:
     if not shown.sections and parts > 1:
         lines.append(f"  {shown.last:,} lines: part:1 to part:{parts}")
     return lines
+
+
+def want_summary(context: Context, document: Document) -> None:
+    """Has the summary that a document lacks made, for the next time."""
+    is_there = document.summary_revision == document.revision or document.words <= SUMMARY_WORDS
+    if not is_there and context.writer is None:
+        named_ = [document.uid, context.actor.person.pk]
+        enqueue("agents.tasks.summarise_document", named_, queue="continue")
 
 
 class ListDocuments(Args):
@@ -115,7 +126,8 @@ def list_documents(context: Context, args: ListDocuments) -> Reply:
     for one in rows[:MOST_LISTED]:
         kind = " · augment" if one.kind == "augment" else ""
         ago = age(context.now, one.touched_at)
-        lines.append(f"  {named(one)} ({worded(one.words)} · updated {ago}{kind})")
+        said = f' "{one.summary}"' if one.summary else ""
+        lines.append(f"  {named(one)} ({worded(one.words)} · updated {ago}{kind}){said}")
     if len(rows) > MOST_LISTED:
         lines.append('  … (→ find "words" in:grove looks in all)')
     refs = tuple(f"doc:{one.uid}" for one in rows[:MOST_LISTED])

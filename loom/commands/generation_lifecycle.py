@@ -17,7 +17,7 @@ from loom.commands import money, node_writer
 from loom.commands.node_writer import NewNode
 from loom.events import streams
 from loom.events.streams import enqueue
-from loom.models import SUMMARY, Call, Generation, Lane, Node, Participant, Tree
+from loom.models import SUMMARY, Call, Document, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.node_rows import fetch, nodes_of_call
@@ -317,16 +317,23 @@ MOST_OF_A_SUMMARY = 1_000  # characters
 
 
 def _summarised(writer: streams.Writer, row: Generation) -> None:
-    """Stores a summary that is complete with its node, or with the tree where it is the root's."""
+    """Stores a summary that is complete with its node, with the tree where it is the root's, or
+    with the document that it is of."""
     text = " ".join(row.text.split())[:MOST_OF_A_SUMMARY]
     if row.status != "done" or not text:
+        return
+    call = row.call.uid if row.call else None
+    if "document" in row.settings:
+        paper = Document.objects.filter(pk=row.settings["document"])
+        paper.update(summary=text, summary_revision=row.settings["revision"])
+        uid = paper.values_list("uid", flat=True).first()
+        writer.append("node.summarised", {"document": uid, "call": call})
         return
     if row.point.parent_slot_id is None:
         Tree.objects.filter(pk=row.tree_id).update(summary=text)
         writer.append("tree.changed", {"tree": row.tree.uid, "summary": text})
         return
     Node.objects.filter(pk=row.point_id).update(summary=text)
-    call = row.call.uid if row.call else None
     writer.append("node.summarised", {"node": row.point.local_id, "call": call})
 
 

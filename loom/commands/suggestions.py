@@ -1,23 +1,38 @@
 """Suggestions: another wording of a text that its writers accept, with a merge, or reject; and
 accepting what stands above a text (docs/model.md §2.1, §5.1)."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
+from loom import access
+from loom.access import documents_for
+from loom.commands import document_log, node_writer
 from loom.commands import drafts as draft_commands
-from loom.commands import node_writer
 from loom.commands.annotations import note_mentions, set_resolved
-from loom.commands.context import Context, Op, Reply, get_own_node, touched
+from loom.commands.context import (
+    Context,
+    Op,
+    Reply,
+    get_document,
+    get_own_node,
+    item_of,
+    touched,
+)
+from loom.commands.documents import named
 from loom.commands.lenses import aimed
 from loom.commands.marks import add_mark
 from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import edited_version, made_nodes
 from loom.commands.registry import Args, RefField, Written, command
-from loom.models import Mark, Node
+from loom.grammar.tokens import ParseError
+from loom.models import Document, Mark, Node, NodeSource, Revision
+from loom.queries import documents as papers
 from loom.queries import lookup
-from loom.rules import identity
-from loom.rules.errors import CommandError
+from loom.rules import documents, identity
+from loom.rules.documents import Edit
+from loom.rules.errors import CommandError, not_found
 from loom.rules.merging import merged
-from loom.rules.permissions import LOOM, WRITE
+from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
 
 FORM = "diff"
 
@@ -55,6 +70,52 @@ def suggest(context: Context, args: Suggest) -> Reply:
     )
 
 
+class SuggestDocument(Args):
+    """Of which document, or part of one, and its whole new wording."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+    content: Annotated[str, Written("content")]
+
+
+@command(
+    "suggest",
+    group="Make",
+    klass="write",
+    permissions={LOOM, READ_DOCUMENTS},
+    stream="tree",
+    is_first=True,
+)
+def suggest_document(context: Context, args: SuggestDocument) -> Reply:
+    """Suggests another wording of a document, or of a part of it (`suggest doc:"name" §heading …`);
+    its writers accept it as a revision, or reject it."""
+    document = get_document(context, args.ref)
+    revision = papers.newest(document)
+    whole = revision.content.text
+    text = args.content
+    if args.ref.slice is not None:
+        try:
+            part = papers.text_of(document, args.ref.slice)
+        except ParseError as bad:
+            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+        lines = whole.split("\n")
+        text = "\n".join([*lines[: part.first - 1], args.content, *lines[part.last :]])
+    demand_text(text)
+    if text == whole:
+        raise CommandError(
+            "REJECTED", "The suggestion is the same as the text.", hint="change the text"
+        )
+    source = (item_of(document), "primary", str(revision.number))
+    root = lookup.root_of(context.tree)
+    new = NewNode(text, kind="annotation", form=FORM, parent=root, sources=(source,))
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    return Reply(
+        f"✓ suggestion [{made.local_id}] on {named(document)}, revision {revision.number}",
+        refs=(made.local_id,),
+        items=touched(made, document),
+        inverse=made_nodes(made),
+    )
+
+
 class Accept(Args):
     """A suggestion; or a text that was written after an older wording of what is above it."""
 
@@ -82,6 +143,8 @@ def accept(context: Context, args: Accept) -> Reply:
     node = get_own_node(context, args.ref)
     if node.kind == "text":
         return _read(context, node)
+    if (about := _about_document(context, node)) is not None:
+        return _document_taken(context, node, about, None)
     base, newest = _standing(context, node)
     text = merged(base.text, newest.text, node.text)
     if text is None:
@@ -98,6 +161,8 @@ def accept_edited(context: Context, args: AcceptEdited) -> Reply:
     """Decides a suggestion with a text of your own in its place."""
     node = get_own_node(context, args.ref)
     demand_text(args.content)
+    if (about := _about_document(context, node)) is not None:
+        return _document_taken(context, node, about, args.content)
     _, newest = _standing(context, node)
     return _taken(context, node, newest, args.content, decision="edited")
 
@@ -164,6 +229,64 @@ def _taken(context: Context, node: Node, newest: Node, text: str, *, decision: s
         refs=(made.local_id,),
         items=touched(made, node, newest),
         inverse=(resolved, *made_nodes(made)),
+    )
+
+
+# Of documents.
+
+
+def _about_document(context: Context, node: Node) -> tuple[Document, int] | None:
+    """The document that a suggestion is about, and the revision that it was made of; None where it
+    is about a node. NOT_FOUND where the document may not be read here."""
+    _demand_open(node)
+    rows = NodeSource.objects.filter(node=node.slot_id, role="primary", item__kind="document")
+    found = rows.values_list("item", "version_seen").first()
+    if found is None:
+        return None
+    key = identity.document_id(found[0]) or 0
+    readable = documents_for(context.actor, context.tree).filter(pk=key)
+    document = readable.select_related("grove").first()
+    if document is None:
+        raise not_found("The document of this suggestion")
+    return document, int(found[1])
+
+
+def _document_taken(
+    context: Context, node: Node, about: tuple[Document, int], own: str | None
+) -> Reply:
+    """The suggestion, or one's `own` text in its place, becomes a revision, and is settled. What
+    was written since is merged; CONFLICT where both changed the same passage."""
+    document, seen = about
+    access.demand(context.actor, {READ_DOCUMENTS, WRITE_DOCUMENTS}, "deciding about a document")
+    base = papers.revision_of(document, seen).content.text
+
+    def change(text: str, newest: Revision) -> Sequence[Edit]:
+        taken = own if own is not None else merged(base, text, node.text)
+        if taken is None:
+            raise CommandError(
+                "CONFLICT",
+                f"{newest.by.name} changed the same passage of {named(document)} since.",
+                hint=f"→ accept {node.local_id} edited, with the text that both lead to",
+            )
+        return documents.difference(text, taken)
+
+    decision = "accepted" if own is None else "edited"
+    if context.world.is_dry:
+        change(papers.current(document), papers.newest(document))
+        return Reply(f"✓ {decision} [{node.local_id}] as a revision of {named(document)}")
+    with context.grove_stream() as writer:
+        by = context.actor.participant
+        made = document_log.write(writer, document, change, by=by, at=context.now)
+        number = made.revision.number
+        body = {"document": document.uid, "node": node.slot.local_id, "decision": decision}
+        writer.append("suggestion.decided", {**body, "version": number})
+    op: Op = {"op": "document", "document": document.pk, "at": number, "to": number - 1}
+    context.seen[document.pk] = number
+    return Reply(
+        f"✓ accepted [{node.local_id}] as revision {number} of {named(document)}",
+        refs=(f"doc:{document.uid}",),
+        items=touched(node, document),
+        inverse=(set_resolved(context, node, True), op),
     )
 
 

@@ -1,28 +1,30 @@
-"""Summaries of nodes and trees: made in the background, where one is first needed.
+"""Summaries of nodes, trees and documents: made in the background, where one is first needed.
 
 A summary is a generation whose `round` is SUMMARY: it is taken, paid for, tried again after a lost
 worker, and its call is kept, like those of every candidate; it ends as the summary of its point
-instead of a node below it. That of the root is the tree's. See docs/model.md §2.1.
+instead of a node below it. That of the root is the tree's, or of the document that its settings
+name. See docs/model.md §2.1.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from loom import access
-from loom.access import Actor
+from loom.access import Actor, documents_for
 from loom.commands import generation_lifecycle, money
 from loom.commands.execute import execute
 from loom.commands.groves import NO_MODEL
 from loom.commands.money import Wish
 from loom.commands.registry import Args, Change, action
 from loom.events.streams import hand_over
-from loom.models import SUMMARY, Generation, Grove, Node, Participant, Tree
+from loom.models import SUMMARY, Document, Generation, Grove, Node, Participant, Tree
 from loom.models.base import new_uid
 from loom.queries import lookup
+from loom.queries.documents import trees_linked
 from loom.queries.lookup import withheld_from_models
 from loom.rules.errors import CommandError
 from loom.rules.grove_settings import number_of
@@ -55,23 +57,25 @@ def is_short(text: str, words: int = WORDS) -> bool:
     return len(text) <= CHARACTERS * words // WORDS and len(text.split(None, words)) <= words
 
 
-def lacking(tree: Tree, nodes: Iterable[int]) -> list[Node]:
+def lacking(tree: Tree, nodes: Iterable[int], *, again: bool = False) -> list[Node]:
     """Those of the nodes that have no summary and need one: long texts that models are sent, for
-    which none is being made, or failed lately or often. In the order of `nodes`."""
+    which none is being made, or failed lately or often. In the order of `nodes`. `again`: also
+    those that have one, or failed."""
     wanted = list(dict.fromkeys(nodes))
-    rows = Node.objects.filter(pk__in=wanted, tree=tree, kind="text", summary="")
+    rows = Node.objects.filter(pk__in=wanted, tree=tree, kind="text")
+    rows = rows if again else rows.filter(summary="")
     rows = rows.filter(slot__sandbox=False)
     words = number_of(tree.grove.settings, "summary_words")
     found = {one.pk: one for one in rows if not is_short(one.text, words)}
     if not found:
         return []
-    gone = set(withheld_from_models(found)) | _waiting(found)
+    gone = set(withheld_from_models(found)) | _waiting(found, again=again)
     return [found[one] for one in wanted if one in found and one not in gone]
 
 
-def _waiting(points: Iterable[int]) -> set[int]:
-    """The points whose summary is being made, or is not tried now."""
-    rows = Generation.objects.filter(point__in=list(points), round=SUMMARY)
+def _waiting(points: Iterable[int], *, again: bool = False) -> set[int]:
+    """The points whose summary is being made, or (unless `again`) is not tried now."""
+    rows = Generation.objects.filter(point__in=list(points), round=SUMMARY, settings={})
     counted = rows.values_list("point").annotate(
         open=Count("pk", filter=OPEN),
         failed=Count("pk", filter=Q(status__in=("failed", "interrupted"))),
@@ -81,23 +85,34 @@ def _waiting(points: Iterable[int]) -> set[int]:
     return {
         point
         for point, going, failed, last in counted
-        if going or failed >= MOST_TRIES or (failed and last is not None and last > rested)
+        if going
+        or (not again and (failed >= MOST_TRIES or (failed and last is not None and last > rested)))
     }
 
 
 def summarise(
-    actor: Actor, tree: Tree, nodes: Sequence[int] = (), *, whole: bool = False
+    actor: Actor,
+    tree: Tree,
+    nodes: Sequence[int] = (),
+    *,
+    whole: bool = False,
+    again: bool = False,
 ) -> list[Generation]:
-    """Asks for the summaries that the nodes lack, and with `whole` for a new one of the tree. For
-    writers, who pay. UNAVAILABLE where no model makes summaries."""
-    return execute(actor, tree, _summarise, Wanted(nodes=tuple(nodes), whole=whole))
+    """Asks for the summaries that the nodes lack, and with `whole` for a new one of the tree; with
+    `again` also for those that are there or failed. For writers, who pay. UNAVAILABLE where no
+    model makes summaries."""
+    args = Wanted(nodes=tuple(nodes), whole=whole, again=again)
+    return execute(actor, tree, _summarise, args)
 
 
 class Wanted(Args):
-    """Of what summaries are wanted: nodes by their row ids, and the tree."""
+    """Of what summaries are wanted: nodes by their row ids, the tree, or a document by its row id;
+    with `again` also where there is one, or one has failed."""
 
     nodes: tuple[int, ...] = ()
     whole: bool = False
+    document: int = 0
+    again: bool = False
 
 
 @action("summarise", stream="tree", role="writer")
@@ -112,16 +127,10 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
             "No model of this grove makes summaries.",
             hint="an owner chooses one under Settings",
         )
-    points = lacking(change.tree, args.nodes)[:MOST_AT_ONCE]
-    root = lookup.root_of(change.tree)
-    if args.whole and root.pk not in _waiting([root.pk]):
-        points.append(root)
-    if not points:
+    wanted = _wanted(change, args)
+    if not wanted:
         return []
-    numbers = change.tree.grove.settings
-    short = number_of(numbers, "summary_tokens")
-    long = number_of(numbers, "tree_summary_tokens")
-    wish = Wish(agent, len(points), max(long, short) if args.whole else short)
+    wish = Wish(agent, len(wanted), max(tokens for _, _, tokens in wanted))
     day, (share,) = money.reserve(change.actor.person, [wish], READING)
     lane, payer = generation_lifecycle.lane_of(agent), change.actor.person
     ranks = generation_lifecycle.ranks(lane, payer)
@@ -135,7 +144,8 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
             batch=new_uid(),  # each reads something else
             point=point,
             index=1,
-            tokens=long if point.pk == root.pk else short,
+            tokens=tokens,
+            settings=settings,
             lane=lane,
             rank=next(ranks),
             day=day,
@@ -143,11 +153,91 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
             reading=share.reading,
             reserved=share.reserved,
         )
-        for point in points
+        for point, settings, tokens in wanted
     ]
     Generation.objects.bulk_create(made)
     hand_over(lane)
     return made
+
+
+def _wanted(change: Change, args: Wanted) -> list[tuple[Node, dict[str, int], int]]:
+    """(point, what else is summarised there, tokens) of each summary that is to be made."""
+    tree, numbers = change.tree, change.tree.grove.settings
+    short = number_of(numbers, "summary_tokens")
+    long = number_of(numbers, "tree_summary_tokens")
+    points = lacking(tree, args.nodes, again=args.again)[:MOST_AT_ONCE]
+    found = [(one, dict[str, int](), short) for one in points]
+    root = lookup.root_of(tree)
+    if args.whole and root.pk not in _waiting([root.pk], again=args.again):
+        found.append((root, {}, long))
+    paper = documents_for(change.actor).filter(pk=args.document).first() if args.document else None
+    if paper is not None and _document_lacks(paper, again=args.again):
+        found.append((root, {"document": paper.pk, "revision": paper.revision}, long))
+    return found
+
+
+# Of documents.
+
+
+def summarise_document(
+    actor: Actor, document: Document, *, again: bool = False
+) -> list[Generation]:
+    """Asks for the summary of a document that it lacks, or `again` for a new one. For writers, who
+    pay. UNAVAILABLE where no model makes summaries or no tree can hold the call."""
+    home = home_of(actor, document)
+    if home is None:
+        raise CommandError(
+            "UNAVAILABLE",
+            "This grove has no tree in which the call could be kept.",
+            hint="make a tree first",
+        )
+    return execute(actor, home, _summarise, Wanted(document=document.pk, again=again))
+
+
+def home_of(actor: Actor, document: Document) -> Tree | None:
+    """The tree that holds the calls of a document's summaries: one that it is linked to, else one
+    of its grove."""
+    rows = access.trees_for(actor).filter(grove=document.grove, archived_at=None)
+    rows = rows.select_related("grove").order_by("pk")
+    return rows.filter(pk__in=trees_linked(actor, document).values("pk")).first() or rows.first()
+
+
+def of_document(document: Document) -> QuerySet[Generation]:
+    """What was asked for the summary of a document, newest first."""
+    rows = Generation.objects.filter(round=SUMMARY, settings__document=document.pk)
+    rows = rows.filter(tree__grove=document.grove)
+    return rows.select_related("point", "participant", "tree").order_by("-id")
+
+
+def _document_lacks(document: Document, *, again: bool) -> bool:
+    """Whether a summary of its newest revision is to be made now."""
+    rows = list(of_document(document)[: MOST_TRIES + 1])
+    if any(one.ended_at is None for one in rows):
+        return False
+    if again:
+        return True
+    newest = [one for one in rows if one.settings["revision"] == document.revision]
+    failed = [one for one in newest if one.status in ("failed", "interrupted")]
+    rested = timezone.now() - REST
+    is_resting = any(one.ended_at and one.ended_at > rested for one in failed)
+    is_done = document.summary_revision == document.revision or document.words <= WORDS
+    return not (is_done or is_resting or len(failed) >= MOST_TRIES)
+
+
+def want_document(person: Participant, document: Document) -> int:
+    """The same as `want` for a document."""
+    if person.user is None or summariser(document.grove) is None:
+        return 0
+    if not _document_lacks(document, again=False):
+        return 0
+    try:
+        actor = access.get_actor(person.user, document.grove)
+        return len(summarise_document(actor, document))
+    except CommandError:
+        return 0
+
+
+# Where one is needed, and how they fare.
 
 
 def want(person: Participant, tree: Tree, nodes: Sequence[int] = (), *, whole: bool = False) -> int:
@@ -167,9 +257,16 @@ def want(person: Participant, tree: Tree, nodes: Sequence[int] = (), *, whole: b
 
 def failures(tree: Tree) -> list[Generation]:
     """The last summaries of a tree that failed, newest first, of what still has none."""
-    rows = Generation.objects.filter(tree=tree, round=SUMMARY, error__isnull=False)
+    rows = Generation.objects.filter(tree=tree, round=SUMMARY, error__isnull=False, settings={})
     rows = rows.filter(Q(point__summary="") | Q(point__parent_slot__isnull=True))
     return list(rows.select_related("point", "participant").order_by("-id")[:MOST_AT_ONCE])
+
+
+def last_failure(node: Node) -> str:
+    """Why the last summary of a node failed, in a sentence; "" where it did not."""
+    rows = Generation.objects.filter(point=node, round=SUMMARY, settings={}).order_by("-id")
+    error = rows.values_list("error", flat=True).first()
+    return str(error["message"]) if error else ""
 
 
 def going(tree: Tree) -> int:

@@ -12,10 +12,12 @@ from loom.access import Actor
 from loom.commands.context import Context, Reply, get_node, touched, tree_of
 from loom.commands.lenses import aimed, shown_part
 from loom.commands.registry import Args, RefField, Written, command
+from loom.events.streams import enqueue
 from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref
 from loom.models import Node, Participant, Tree
 from loom.queries import lookup, node_context
+from loom.queries.documents import mentioning
 from loom.queries.links import Seen, links_of
 from loom.queries.lookup import NodeRow, path_of, withheld
 from loom.queries.trees import tree_body
@@ -55,7 +57,7 @@ def mark_of(node: Node) -> str:
 
 def line_of(node: Node, now: datetime, *, withheld: Collection[int] = ()) -> str:
     """One line of a list: id, author, age, first words; no words of those in `withheld`."""
-    words = WITHHELD if node.pk in withheld else excerpt(node.text)
+    words = WITHHELD if node.pk in withheld else excerpt(node.summary or node.text)
     head = f"  [{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
     return f"{head}{mark_of(node)} · {words}"
 
@@ -196,7 +198,16 @@ def _viewed(context: Context, args: View) -> Reply:
         lines.append(f"[{node.local_id}] is now [{current.local_id}]")
     lines.append(_foot(context, node))
     refs = (lookup.node_ref(node, context.tree.pk),)
+    if context.writer is None and not (args.length or args.form or args.ref.slice):
+        _want_summary(context, node)
     return Reply("\n".join(lines), refs=refs, items=touched(node), quotes=(node,))
+
+
+def _want_summary(context: Context, node: Node) -> None:
+    """Has the summary that a node lacks made, for the next time."""
+    if not node.summary and excerpt(node.text).endswith('…"'):
+        named_ = [node.tree.uid, context.actor.person.pk, [node.pk], False]
+        enqueue("agents.tasks.summarise", named_, queue="continue")
 
 
 def _text(context: Context, node: Node, args: View) -> str:
@@ -213,7 +224,7 @@ def _whole(node: Node, args: View) -> str:
         return node.text
     if args.form == "diff":
         return _diff(node)
-    return f'"{node.text}"' if args.length == "full" else excerpt(node.text)
+    return f'"{node.text}"' if args.length == "full" else excerpt(node.summary or node.text)
 
 
 def _diff(node: Node) -> str:
@@ -398,7 +409,8 @@ def list_(context: Context, args: List) -> Reply:
 
 
 def _link_words() -> set[str]:
-    return set(identity.STORED) | {identity.reverse_of(name) for name in identity.STORED}
+    stored = set(identity.STORED) | {identity.reverse_of(name) for name in identity.STORED}
+    return stored | {"mentioned_by"}
 
 
 def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply:
@@ -443,6 +455,7 @@ def _named(item: Node | Tree) -> str:
 
 def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
     seen = links_of(context.actor, item)
+    seen += mentioning(context.actor, item) if isinstance(item, Node) else []
     if kind != "links":
         seen = [one for one in seen if one.type == kind]
     name = "links" if kind == "links" else f"[{kind}] links"
@@ -470,7 +483,8 @@ def _end(context: Context, seen: Seen, gone: Collection[int]) -> str:
 
 def _affordances(context: Context, node: Node) -> Reply:
     counts = node_context.counts_of(context.actor, node)
-    types = Counter(one.type for one in links_of(context.actor, node))
+    found = [*links_of(context.actor, node), *mentioning(context.actor, node)]
+    types = Counter(one.type for one in found)
     parts = [f"{name} {number}" for name, number in types.most_common()]
     derived = (
         ("continues", counts.continuations),

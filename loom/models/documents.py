@@ -23,6 +23,8 @@ class Document(PublicIdentity):
     words = models.IntegerField(default=0)
     head = models.BigIntegerField(default=0)
     settled = models.BigIntegerField(default=0)
+    summary = models.TextField(blank=True, default="")  # of the revision `summary_revision`
+    summary_revision = models.IntegerField(default=0)
 
     class Meta:
         ordering = ["-touched_at", "-id"]

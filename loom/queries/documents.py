@@ -5,7 +5,9 @@ For whoever sends texts to models: `document_of` finds the document of a ref, `t
 revision, or the part that a slice names.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.db.models import F, Q, QuerySet
@@ -13,8 +15,9 @@ from django.db.models import F, Q, QuerySet
 from loom import access
 from loom.access import Actor, documents_for
 from loom.grammar.lines import excerpt
-from loom.grammar.refs import Ref, Slice
+from loom.grammar.refs import Ref, Slice, parse_ref
 from loom.grammar.slices import PART_LINES
+from loom.grammar.tokens import ParseError
 from loom.models import (
     Document,
     DocumentState,
@@ -22,11 +25,14 @@ from loom.models import (
     DocumentView,
     Link,
     Node,
+    NodeSource,
     Revision,
     Tree,
     Workspace,
 )
 from loom.models.base import Given, Prepared
+from loom.queries import lookup
+from loom.queries.links import Seen
 from loom.queries.lookup import withheld
 from loom.rules import documents, identity
 from loom.rules.documents import Section, unpacked
@@ -35,6 +41,9 @@ from loom.rules.lore import FENCE, Entry, entry_of
 from loom.rules.permissions import READ_DOCUMENTS
 from loom.rules.shared_text import SharedText
 
+MOST_SUGGESTED = 50
+MOST_EMBEDS = 100  # of one document that are followed
+MOST_EMBEDDING = 20  # documents that embed one node
 MOST_PARTS = 30  # of a long document that a refusal names
 CHUNK = 500  # updates that are read at once
 WITHHELD = "(left out of what models are sent)"
@@ -240,7 +249,19 @@ def _piece(kind: str, text: str) -> list[Piece]:
     return [Piece(kind, text)] if text else []
 
 
-# What a document is linked to.
+# What is suggested for a document.
+
+
+def open_suggestions(actor: Actor, document: Document) -> list[Node]:
+    """The suggestions for a document that nobody has decided, oldest first, from trees that the
+    actor sees. Two queries."""
+    rows = NodeSource.objects.filter(item=identity.of_document(document.pk), role="primary")
+    found = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", form="diff")
+    found = found.filter(resolved_at=None, pruned=False, tree__in=access.trees_for(actor))
+    return list(found.select_related("author", "tree").order_by("created_at")[:MOST_SUGGESTED])
+
+
+# What a document is linked to, and what it embeds.
 
 
 @dataclass(frozen=True)
@@ -289,6 +310,114 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
             seen.append(LinkSeen(kind, f"{away}{node.local_id}", said, link.uid))
         elif tree is not None:
             seen.append(LinkSeen(kind, f"tree:{tree.uid}", f'tree:"{tree.title}"', link.uid))
+    known = {one.ref for one in seen}
+    written = documents.embeds_of(newest(document).content.text)[:MOST_EMBEDS]
+    mentions = _mentions(actor, embedded(actor, document, written).values(), here)
+    return [*seen, *(one for one in mentions if one.ref not in known)]
+
+
+def _mentions(actor: Actor, ends: Iterable[Tree | int], here: Tree | None) -> Iterator[LinkSeen]:
+    """Embeds as links, which are not stored. Two queries."""
+    every = list(ends)
+    nodes = (
+        lookup.rows().select_related("tree").in_bulk([one for one in every if isinstance(one, int)])
+    )
+    gone = withheld(actor, nodes)
+    for end in every:
+        node = nodes.get(end) if isinstance(end, int) else None
+        if isinstance(end, Tree):
+            yield LinkSeen("mentions", f"tree:{end.uid}", f'tree:"{end.title}"', "")
+        elif node is not None:
+            is_here = here is not None and node.tree_id == here.pk
+            ref = f"{'' if is_here else f'tree:{node.tree.uid} node:'}{node.local_id}"
+            place = "" if is_here else f' in tree:"{node.tree.title}"'
+            said = WITHHELD if node.pk in gone else excerpt(node.text, 12)
+            yield LinkSeen("mentions", ref, f"[{node.local_id}]{place} {said}", "")
+
+
+def embedded(actor: Actor, document: Document, written: Iterable[str]) -> dict[str, Tree | int]:
+    """What each embed of a document names, as far as the actor sees it: a tree, or the row id of a
+    node. At most four queries."""
+    refs = {}
+    for one in written:
+        with suppress(ParseError):
+            refs[one] = parse_ref(one)
+    trees = _trees_named(actor, document, refs.values())
+    found: dict[str, Tree | int] = dict(_nodes_named(actor, document, refs, trees))
+    for one, ref in refs.items():
+        tree = trees.get(_tree_named(ref)) if ref.kind == "tree" else None
+        if tree is not None:
+            found[one] = tree
+    return found
+
+
+def _trees(actor: Actor, document: Document) -> "QuerySet[Tree]":
+    return access.trees_for(actor).filter(grove=document.grove)
+
+
+def _tree_named(ref: Ref) -> str:
+    return ref.tree_id or ref.tree_name.casefold()
+
+
+def _trees_named(actor: Actor, document: Document, refs: Iterable[Ref]) -> dict[str, Tree]:
+    """The trees that the references name, by id or title whatever its case; one query."""
+    named = Q()
+    for ref in refs:
+        if ref.tree_id:
+            named |= Q(uid=ref.tree_id)
+        elif ref.tree_name:
+            named |= Q(title__iexact=ref.tree_name)
+    if not named:
+        return {}
+    rows = _trees(actor, document).filter(named).order_by("-id")
+    return {name: one for one in rows for name in (one.uid, one.title.casefold())}
+
+
+def _nodes_named(
+    actor: Actor, document: Document, refs: dict[str, Ref], trees: dict[str, Tree]
+) -> dict[str, int]:
+    """The row ids of the nodes that are meant: in a tree that is linked to the document, or the
+    only one of that name. Two queries."""
+    meant = {one: ref for one, ref in refs.items() if ref.kind == "node"}
+    if not meant:
+        return {}
+    near = set(trees_linked(actor, document).values_list("pk", flat=True))
+    ids = {ref.id for ref in meant.values()}
+    rows = Node.objects.filter(local_id__in=ids, tree__in=_trees(actor, document)).order_by("id")
+    there: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for key, local_id, home in rows.values_list("pk", "local_id", "tree"):
+        there[local_id].append((key, home))
+    found = {}
+    for one, ref in meant.items():
+        tree = trees.get(_tree_named(ref))
+        if tree is None and _tree_named(ref):
+            continue
+        known = [(key, home) for key, home in there[ref.id] if tree is None or home == tree.pk]
+        close = [key for key, home in known if home in near]
+        if close or len(known) == 1:
+            found[one] = close[0] if close else known[0][0]
+    return found
+
+
+def mentioning(actor: Actor, node: Node) -> list[Seen]:
+    """The documents that embed a version of a node, as far as the actor may read them, as links
+    that are not stored. Two queries, and four for each document that may be one, at most 20."""
+    among = documents_for(actor, node.tree).order_by()
+    names = lookup.rows().filter(slot=node.slot_id).values_list("pk", "local_id")
+    versions = dict(names)
+    said = Q()
+    for name in versions.values():
+        said |= Q(content__text__icontains=name)
+    rows = Revision.objects.filter(number=F("document__revision"), document__in=among)
+    rows = rows.filter(said, content__text__contains="![[")
+    found = rows.select_related("document__grove", "content").order_by("document_id")
+    seen = []
+    for row in found[:MOST_EMBEDDING]:
+        written = documents.embeds_of(row.content.text)[:MOST_EMBEDS]
+        ends = embedded(actor, row.document, written).values()
+        if any(isinstance(one, int) and one in versions for one in ends):
+            paper = row.document
+            seen.append(Seen("mentioned_by", None, paper.title, "", "", paper.uid))
     return seen
 
 

@@ -379,7 +379,7 @@ __all__ = ["NodeRow", "hides", "path_ids", "path_of"]
 # picked up on the way, since its first version is visited anyhow. Every condition on `s` names
 # `up` as well: for one on `s` alone SQLite, once it has statistics, scans the whole table to
 # build a Bloom filter.
-_UP = """
+UP = """
     WITH RECURSIVE up(slot, above, depth, pruned, excluded, sandbox, resolved_at) AS (
         SELECT s.id, s.parent_slot_id, s.depth, s.pruned, s.excluded, s.sandbox, s.resolved_at
         FROM loom_node s WHERE s.id = %s
@@ -403,7 +403,7 @@ def selected_sql(workspace: Workspace | None) -> tuple[str, list[int]]:
     return f"COALESCE({chosen}{_NEWEST_SQL}, up.slot)", params
 
 
-def _selected_version(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
+def selected_version_sql(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
     """The same, but for the slot of `node` that node itself."""
     selected, params = selected_sql(workspace)
     return f"CASE WHEN up.slot = %s THEN %s ELSE {selected} END", [node.slot_id, node.pk, *params]
@@ -417,9 +417,9 @@ def path_of(
     In each slot the version that the workspace chose, else the newest not pruned; `node` itself in
     its own slot, pruned or not. One query.
     """
-    end = _end(tree, workspace, node)
-    selected, params = _selected_version(end, workspace)
-    sql = f"""{_UP} SELECT {columns("up")} FROM up JOIN loom_node v ON v.id = {selected}
+    end = end_of(tree, workspace, node)
+    selected, params = selected_version_sql(end, workspace)
+    sql = f"""{UP} SELECT {columns("up")} FROM up JOIN loom_node v ON v.id = {selected}
         JOIN loom_participant a ON a.id = v.author_id"""
     # Sorted here: ORDER BY would carry every text through the sorter.
     rows = fetch(sql, [end.slot_id, 0, *params])
@@ -437,9 +437,9 @@ def path_ids(
 ) -> list[tuple[int, int]]:
     """The same path as (slot id, id of the selected version), root first; only the last `most`
     entries, which cost the same however deep the node is."""
-    end = _end(tree, workspace, node)
-    selected, params = _selected_version(end, workspace)
-    sql = f"{_UP} SELECT up.slot, {selected} FROM up ORDER BY up.depth"
+    end = end_of(tree, workspace, node)
+    selected, params = selected_version_sql(end, workspace)
+    sql = f"{UP} SELECT up.slot, {selected} FROM up ORDER BY up.depth"
     top = 0 if most is None else max(0, end.depth - most + 1)
     rows: list[Any] = fetch(sql, [end.slot_id, top, *params])
     return rows
@@ -448,13 +448,12 @@ def path_ids(
 def hides(node: Node) -> bool:
     """Whether a slot on the path to `node`, its own included, is pruned or starts a sandbox. Reads
     no text."""
-    sql = f"{_UP} SELECT 1 FROM up WHERE pruned OR sandbox LIMIT 1"
+    sql = f"{UP} SELECT 1 FROM up WHERE pruned OR sandbox LIMIT 1"
     return bool(fetch(sql, [node.slot_id, 0]))
 
 
-def _end(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
-    pass
-
+def end_of(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
+    """Where a path ends: at `node`, else where the workspace is, else at the root."""
     if node is not None:
         return node
     if workspace is not None and workspace.position.tree_id == tree.pk:

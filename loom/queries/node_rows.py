@@ -19,6 +19,9 @@ PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
 IMPORTED = 32  # only in rows: skeletons and events do not have it
 
 
+GONE = EXCLUDED | PRUNED | VERSION_PRUNED  # what models are not sent
+
+
 class Rest(NamedTuple):
     """What most nodes leave empty. `blocks` is JSON text (None: one block holding `text`)."""
 

@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from loom import access
 from loom.access import Actor
 from loom.grammar.lines import excerpt
+from loom.grammar.tokens import quote
 from loom.models import Node, Revision, Window, Workspace
 from loom.queries import lookup
 from loom.queries.links import documents_seen
@@ -372,6 +373,30 @@ def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
     return [window_body(one) for one in found]
 
 
+def _opens(shown: Shown) -> str:
+    """The line that opens such a window, in any tree; "" where there is none."""
+    one, node = shown.window, shown.node
+    if not shown.is_open or one.kind in ("result", "stash"):
+        return ""
+    home = f"tree:{node.tree.uid}" if node is not None else ""
+    if one.query:
+        where = home or shown.ref.partition(" §")[0]
+        return f"find {quote(one.query)} in:{where} open"
+    part = f" lines:{one.first}-{one.last}" if one.last and not one.form else ""
+    if one.kind == "document":
+        ref = shown.ref if one.place else f"{shown.ref}{part}"
+    elif one.kind == "tree":
+        ref = home
+    elif one.kind == "node" and node is not None:
+        ref = f"{home} node:{node.local_id}{part}"
+    else:
+        ref = shown.ref
+    form = f" as:{one.form}" if one.form else ""
+    how = f"{' live' if one.is_live else ''}{f' pad:{one.pad}' if one.pad else ''}"
+    label = f" label:{quote(one.label)}" if one.label else ""
+    return f"open {ref}{form} keep{how}{label}"
+
+
 def window_body(shown: Shown) -> dict[str, Any]:
     """One window as the API shows it (docs/model.md §2.2)."""
     one = shown.window
@@ -396,6 +421,7 @@ def window_body(shown: Shown) -> dict[str, Any]:
         "via": one.via or None,
         "parent": one.parent_number or None,
         "open": shown.is_open,
+        "opens": _opens(shown),
         "stale": shown.is_stale,
         "current": shown.current or None,
         "revision": shown.revision or None,

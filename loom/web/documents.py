@@ -3,14 +3,11 @@
 import json
 import re
 import secrets
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -24,8 +21,7 @@ from loom import access
 from loom.access import Actor, documents_for, linked_to
 from loom.commands import document_actions
 from loom.commands.execute import Request, execute_line
-from loom.grammar.refs import Ref, parse_ref
-from loom.grammar.tokens import ParseError
+from loom.grammar.tokens import quote
 from loom.models import Document, Node, Tree
 from loom.queries import documents as queries
 from loom.queries import lookup
@@ -56,6 +52,7 @@ class Row:
     words: int
     age: str
     at: str
+    summary: str
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -87,7 +84,7 @@ def _tree_of(request: PersonRequest, uid: str, actor: Actor) -> Tree | None:
 
 def _row(one: Document) -> Row:
     at = instant(one.touched_at)
-    return Row(one.uid, one.title, one.kind, one.words, age_of(one.touched_at), at)
+    return Row(one.uid, one.title, one.kind, one.words, age_of(one.touched_at), at, one.summary)
 
 
 def _made(request: PersonRequest, actor: Actor) -> HttpResponse:
@@ -145,11 +142,34 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
         "body": drawn(actor, document, text),
         "trees": list(queries.trees_linked(actor, document)),
         "others": _others(actor, document),
+        "suggestions": _suggested(actor, document, text),
+        "text": text,
         "may_write": WRITE_DOCUMENTS in actor.permissions,
         "me": actor.participant.uid,
         "cast": json.dumps({one.uid: [one.colour, one.name] for one in cast.values()}),
     }
     return render(request, "pages/document.html", context)
+
+
+@dataclass(frozen=True)
+class Suggested:
+    """A suggestion that nobody has decided, with the pieces in which it differs from the text."""
+
+    id: str
+    tree: str
+    by: str
+    at: str
+    pieces: list[tuple[str, str]]
+
+
+def _suggested(actor: Actor, document: Document, text: str) -> list[Suggested]:
+    shown = []
+    for one in queries.open_suggestions(actor, document):
+        pieces = queries.difference(text, one.text)
+        near = [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)]
+        at = instant(one.created_at)
+        shown.append(Suggested(one.local_id, one.tree.uid, one.author.name, at, near))
+    return shown
 
 
 def _others(actor: Actor, document: Document) -> list[Tree]:
@@ -227,11 +247,36 @@ def _unlink(request: PersonRequest, actor: Actor, document: Document) -> None:
     execute_line(actor, tree, Request(f"unlink doc:{document.uid} to tree:{tree.uid}"))
 
 
+def _suggest(request: PersonRequest, actor: Actor, document: Document) -> None:
+    tree = queries.trees_linked(actor, document).filter(archived_at=None).first()
+    if tree is None:
+        raise CommandError("REJECTED", "The document is linked to no tree.", hint="Link it first.")
+    text = text_of(request, "text").replace("\r\n", "\n")
+    block = f"\n{text}\n←" if "←" not in text.split("\n") else f" {quote(text)}"
+    execute_line(actor, tree, Request(f"suggest doc:{document.uid}{block}"))
+
+
+def _decide(request: PersonRequest, actor: Actor, verb: str) -> None:
+    _, tree = access.get_tree(request.user, text_of(request, "tree"))
+    execute_line(actor, tree, Request(f"{verb} {word_of(request, 'node')}"))
+
+
+def _accept(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _decide(request, actor, "accept")
+
+
+def _reject(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _decide(request, actor, "reject")
+
+
 _DEEDS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
     "rename": _rename,
     "restore": _restore,
     "link": _link,
     "unlink": _unlink,
+    "suggest": _suggest,
+    "accept": _accept,
+    "reject": _reject,
 }
 
 
@@ -342,68 +387,15 @@ def _marked(line: str, mark: str, found: dict[str, str]) -> str:
 def embeds(actor: Actor, document: Document, written: Sequence[str]) -> dict[str, Embed]:
     """What is embedded, for who looks, by how it is written: of a node the current version.
     Nothing where it is not there, hidden, or may not be seen. At most eight queries."""
-    refs = {}
-    for one in written:
-        with suppress(ParseError):
-            refs[one] = parse_ref(one)
-    trees = _trees_named(actor, document, refs.values())
-    keys = _nodes_named(actor, document, refs, trees)
-    nodes = _current(set(keys.values()))
+    ends = queries.embedded(actor, document, written)
+    nodes = _current({key for key in ends.values() if isinstance(key, int)})
     shown = {one: Embed(one) for one in written}
-    for one, ref in refs.items():
-        if ref.kind == "tree":
-            shown[one] = Embed(one, tree=trees.get(_tree_named(ref)))
-        elif keys.get(one) in nodes:
-            shown[one] = _of_node(one, *nodes[keys[one]])
+    for one, end in ends.items():
+        if isinstance(end, Tree):
+            shown[one] = Embed(one, tree=end)
+        elif end in nodes:
+            shown[one] = _of_node(one, *nodes[end])
     return shown
-
-
-def _trees(actor: Actor, document: Document) -> "QuerySet[Tree]":
-    return access.trees_for(actor).filter(grove=document.grove)
-
-
-def _tree_named(ref: Ref) -> str:
-    return ref.tree_id or ref.tree_name.casefold()
-
-
-def _trees_named(actor: Actor, document: Document, refs: Iterable[Ref]) -> dict[str, Tree]:
-    """The trees that the references name, by id or title whatever its case; one query."""
-    named = Q()
-    for ref in refs:
-        if ref.tree_id:
-            named |= Q(uid=ref.tree_id)
-        elif ref.tree_name:
-            named |= Q(title__iexact=ref.tree_name)
-    if not named:
-        return {}
-    rows = _trees(actor, document).filter(named).order_by("-id")
-    return {name: one for one in rows for name in (one.uid, one.title.casefold())}
-
-
-def _nodes_named(
-    actor: Actor, document: Document, refs: dict[str, Ref], trees: dict[str, Tree]
-) -> dict[str, int]:
-    """The row ids of the nodes that are meant: in a tree that is linked to the document, or the
-    only one of that name. Two queries."""
-    meant = {one: ref for one, ref in refs.items() if ref.kind == "node"}
-    if not meant:
-        return {}
-    near = set(queries.trees_linked(actor, document).values_list("pk", flat=True))
-    ids = {ref.id for ref in meant.values()}
-    rows = Node.objects.filter(local_id__in=ids, tree__in=_trees(actor, document)).order_by("id")
-    there: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for key, local_id, home in rows.values_list("pk", "local_id", "tree"):
-        there[local_id].append((key, home))
-    found = {}
-    for one, ref in meant.items():
-        tree = trees.get(_tree_named(ref))
-        if tree is None and _tree_named(ref):
-            continue
-        known = [(key, home) for key, home in there[ref.id] if tree is None or home == tree.pk]
-        close = [key for key, home in known if home in near]
-        if close or len(known) == 1:
-            found[one] = close[0] if close else known[0][0]
-    return found
 
 
 def _current(keys: set[int]) -> dict[int, tuple[Node, Node]]:

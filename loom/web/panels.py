@@ -15,12 +15,14 @@ from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.access import Actor
+from loom.commands.summaries import last_failure
 from loom.models import Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
+from loom.queries.documents import mentioning
 from loom.queries.links import Portal, Seen, links_of, portals_of
 from loom.queries.lookup import selected_versions
 from loom.queries.node_context import Margin, Spot
-from loom.queries.provenance import call_of, provenance_of
+from loom.queries.provenance import call_of, provenance_of, seen
 from loom.rules.errors import not_found
 from loom.rules.samplers import written
 from loom.web import markdown
@@ -167,6 +169,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "versions": versions,
         "generation": generation,
         "call": call_of(node),
+        "failed": last_failure(node),
         "tree": tree,
         "can": access.abilities(actor, tree),
     }
@@ -183,7 +186,7 @@ def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     context = {
         "node": node,
         "is_root": node.parent_slot_id is None,
-        "links": links_of(actor, node),
+        "links": [*links_of(actor, node), *mentioning(actor, node)],
         "can": access.abilities(actor, tree),
     }
     return render(request, "parts/links.html", context)
@@ -277,6 +280,42 @@ def provenance_page(request: PersonRequest, uid: str, local_id: str) -> HttpResp
         "proof": _pretty(found.node["proof"]),
     }
     return render(request, "pages/provenance.html", context)
+
+
+@require_GET
+@person
+def call(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The call that wrote a node: what was sent, message by message, and what was answered; for who
+    may see all that it holds."""
+    actor, tree = access.get_tree(request.user, uid)
+    made = call_of(_panel_node(tree, local_id))
+    if made is None:
+        raise not_found(f"A call of [{local_id}]")
+    body = seen(made, is_open=access.may_read_call(actor, made)).body()
+    context = {"call": body, "said": _messages(body["request"]), "curl": as_curl(body["request"])}
+    return render(request, "parts/call.html", context)
+
+
+def _messages(request: dict[str, Any]) -> list[dict[str, str]]:
+    """What a request says, by whom: its system text, its prompt, its messages."""
+    body = request.get("body")
+    if not isinstance(body, dict):
+        return []
+    parts = [(name, body[name]) for name in ("system", "prompt") if name in body]
+    messages = body.get("messages")
+    for one in messages if isinstance(messages, list) else ():
+        if isinstance(one, dict):
+            parts.append((str(one.get("role", "")), one.get("content")))
+    return [{"role": role, "text": _words(content)} for role, content in parts]
+
+
+def _words(content: object) -> str:
+    """The text of a content, which may be a list of blocks."""
+    if isinstance(content, list):
+        return "\n\n".join(map(_words, content))
+    if isinstance(content, dict):
+        return str(content.get("text", ""))
+    return content if isinstance(content, str) else ""
 
 
 def as_curl(request: dict[str, Any]) -> str:

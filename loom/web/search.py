@@ -1,17 +1,21 @@
 """Reading for the page's scripts: search, excerpts and marks, and the text of a buffer."""
 
+import gzip
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpResponse, JsonResponse
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 from pydantic_core import to_json
 
 from loom import access
 from loom.models import Mark, Node, Participant, Tree, Workspace
-from loom.queries.lookup import path_of
-from loom.queries.node_rows import NodeRow, pieces_of, rows_of, writers_of
+from loom.queries.node_context import Spot, margins_of
+from loom.queries.node_rows import pieces_of, rows_of, with_origins, writers_of
+from loom.queries.path_page import PathText, texts_of_path
 from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
 from loom.rules.identity import Pieces, looks_like_id
@@ -78,16 +82,16 @@ def around(hit: Hit) -> str:
 @require_GET
 @person
 def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{id: first words}` of the nodes `?ids=a,b`, at most 100; `by` has who wrote most of
-    those that were edited or split, as `{id: participant}`."""
+    """`{id: summary, else first words}` of the nodes `?ids=a,b`, at most 100; `by` has who wrote
+    most of those that were edited or split, as `{id: participant}`."""
     _, tree = access.get_tree(request.user, uid)
     ids = [
         one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)
     ]
     found = Node.objects.filter(tree=tree, local_id__in=ids)
     words: dict[str, Any] = {
-        local_id: beginning(text, EXCERPT)
-        for local_id, text in found.values_list("local_id", "text")
+        local_id: beginning(summary or text, EXCERPT)
+        for local_id, text, summary in found.values_list("local_id", "text", "summary")
     }
     edited = rows_of(list(found.filter(edited_from__isnull=False).values_list("id", flat=True)))
     pieces = pieces_of(edited) if edited else {}
@@ -161,48 +165,89 @@ def marks(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 MAX_IDS = 200
+SMALL = 100_000  # bytes that are sent as they are
+LEVEL = 1  # a longer text shall not wait for a smaller file
 
 
 @require_GET
 @person
 def text(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{nodes: [{id, slot, at, text, by: [[participant, length]…], excluded}]}`: the path to
-    `?node=` without the root, or the nodes `?ids=a,b`. Lengths in UTF-16 units."""
+    """The path to `?node=` without the root, or the nodes `?ids=a,b`, in columns: `{people, ids,
+    texts, by, slots, at, excluded}`, with `wordings` for named nodes.
+
+    `by` is the place of the author in `people`, or `[[place, length]…]` where several wrote the
+    text, in UTF-16 units. The rest is by place in `ids`: `slots` and `at` of later versions,
+    `wordings` as in a Margin. `excluded` lists places.
+    """
     _, tree = access.get_tree(request.user, uid)
     if "ids" in request.GET:
-        rows = _named(tree, request.GET["ids"].split(","))
+        told = _named(tree, request.GET["ids"].split(","))
     else:
         place = place_at(request, uid)
-        rows = path_of(place.actor, tree, place.workspace, place.node)[1:]
-    pieces = pieces_of(rows)
-    slots = {row.slot_id: row.local_id for row in rows if row.id == row.slot_id}
-    others = {row.slot_id for row in rows} - slots.keys()
-    slots |= dict(Node.objects.filter(pk__in=others).values_list("id", "local_id"))
-    found = [_node(row, slots, pieces[row.id]) for row in rows]
-    return HttpResponse(to_json({"nodes": found}), content_type="application/json")
+        told = _path(tree, place.workspace, place.node)
+    body = to_json(told)
+    answer = HttpResponse(body, content_type="application/json")
+    patch_vary_headers(answer, ["Accept-Encoding"])
+    if len(body) > SMALL and "gzip" in request.headers.get("Accept-Encoding", ""):
+        answer.content = gzip.compress(body, compresslevel=LEVEL, mtime=0)
+        answer["Content-Encoding"] = "gzip"
+    return answer
 
 
-def _named(tree: Tree, ids: list[str]) -> list[NodeRow]:
+def _path(tree: Tree, workspace: Workspace, node: Node) -> dict[str, Any]:
+    rows = texts_of_path(tree, workspace, node)
+    edited = [key for _, key, *_, is_edited in rows if is_edited]
+    origins = with_origins(edited)
+    return _columns(rows, pieces_of([origins[one] for one in edited], origins))
+
+
+def _named(tree: Tree, ids: list[str]) -> dict[str, Any]:
     wanted = [one.lower() for one in ids[:MAX_IDS] if looks_like_id(one)]
-    found = Node.objects.filter(tree=tree, local_id__in=wanted).values_list("id", flat=True)
-    return rows_of(list(found))
+    keys = Node.objects.filter(tree=tree, local_id__in=wanted).values_list("id", flat=True)
+    rows = rows_of(list(keys))
+    later = {row.slot_id for row in rows if row.id != row.slot_id}
+    slots = dict(Node.objects.filter(pk__in=later).values_list("id", "local_id"))
+    found: list[PathText] = []
+    for row in rows:
+        slot, at = (slots[row.slot_id], row.at) if row.slot_id in slots else ("", "")
+        more = (row.text, row.author_uid, row.excluded, row.more.edited_from_id is not None)
+        found.append((row.depth, row.id, row.local_id, slot, at, *more))
+    margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows])
+    wordings = {at: margins[row.id].wordings for at, row in enumerate(rows)}
+    return {**_columns(found, pieces_of(rows)), "wordings": wordings}
 
 
-def _node(row: NodeRow, slots: dict[int, str], pieces: Pieces) -> dict[str, Any]:
+def _columns(rows: Sequence[PathText], pieces: Mapping[int, Pieces]) -> dict[str, Any]:
+    people: dict[str, int] = {}
+    names, texts, by, slots, ats, left_out = [], [], [], {}, {}, []
+    for place, (_, key, name, slot, at, text, author, excluded, _) in enumerate(rows):
+        names.append(name)
+        texts.append(text)
+        whose = pieces.get(key) or ((author, 0),)
+        runs = [(people.setdefault(who, len(people)), n) for who, n in _units(text, whose)]
+        by.append(runs if len(runs) > 1 else runs[0][0])
+        if slot:
+            slots[place] = slot
+        if at:
+            ats[place] = at
+        if excluded:
+            left_out.append(place)
     return {
-        "id": row.local_id,
-        "slot": slots[row.slot_id],
-        "at": row.at,
-        "text": row.text,
-        "by": _units(row.text, pieces),
-        "excluded": row.excluded,
+        "people": list(people),
+        "ids": names,
+        "texts": texts,
+        "by": by,
+        "slots": slots,
+        "at": ats,
+        "excluded": left_out,
     }
 
 
 def _units(text: str, pieces: Pieces) -> list[tuple[str, int]]:
-    """Lengths as browsers count: a character outside the first plane is two."""
+    """Lengths as browsers count: a character outside the first plane is two. That of a text by one
+    author is left out."""
     if len(pieces) == 1:
-        return [(pieces[0][0], _length(text))]
+        return [(pieces[0][0], 0)]
     found, at = [], 0
     for author, length in pieces:
         found.append((author, _length(text[at : at + length])))

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
 from loom.access import Actor, Visit
+from loom.commands import summaries
 from loom.commands import trees as tree_commands
 from loom.commands.execute import execute
 from loom.commands.marks import Tag, tag, untag
@@ -266,6 +267,7 @@ def about_page(request: PersonRequest, uid: str) -> HttpResponse:
         "size": size_of(actor, tree),
         "can": access.abilities(actor, tree),
         "tags": ", ".join(tags_on(actor, tree)),
+        "failed": summaries.failures(tree),
     }
     return render(request, "pages/about.html", context)
 

@@ -209,7 +209,8 @@ WORDS = {
 @dataclass(frozen=True)
 class TurnShown:
     """One turn. `state` is a word for its status, `budget` the line of what it used; `error`
-    says what went wrong and what to do; `node` is its answer, `asked` what it was asked;
+    says what went wrong and what to do; it `wants` so many steps more;
+    `node` is its answer, `asked` what it was asked;
     `view` the workspace that reports its lines, and the last event there that is drawn."""
 
     id: str
@@ -231,7 +232,10 @@ class TurnShown:
     node: str
     answer: str
     stands: str
+    wants: int
+    why: str
     may_stop: bool
+    may_extend: bool
     may_undo: bool
     view: str
     view_seq: int
@@ -336,11 +340,12 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
     is_open = turn.status in OPEN_TURN
     error = turn.error or {}
     may_stop = is_open and not turn.stop_asked
-    may_undo = not is_open
+    may_undo, may_extend = not is_open, is_open
     if actor is not None:
         is_mine = turn.invoked_by_id == actor.participant.pk
         may_stop = may_stop and GENERATE in actor.permissions
         may_undo = may_undo and WRITE in actor.permissions and (is_mine or actor.is_owner)
+        may_extend = may_extend and (is_mine or actor.is_owner)
     return TurnShown(
         id=turn.uid,
         who=cast[turn.participant.uid],
@@ -361,6 +366,9 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
         stands=turn.answers_below.local_id,
+        wants=int((turn.extension or {}).get("steps", 0)) if is_open else 0,
+        why=str((turn.extension or {}).get("why", "")),
+        may_extend=may_extend,
         may_stop=may_stop,
         may_undo=may_undo,
         view=view,

@@ -104,6 +104,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/nodes/<local:local_id>", panels.details),
     path("trees/<uid:uid>/links/<local:local_id>", panels.links),
     path("trees/<uid:uid>/nodes/<local:local_id>/provenance", panels.provenance_page),
+    path("trees/<uid:uid>/nodes/<local:local_id>/call", panels.call),
     path("trees/<uid:uid>/nodes/<local:local_id>/drawn", live_parts.one_node),
     path("trees/<uid:uid>/nodes/<local:local_id>/text", panels.whole),
     path("trees/<uid:uid>/nodes/<local:local_id>/portal", panels.portal),

@@ -23,6 +23,7 @@ import { LoomAct } from "./js/elements/loom-act.js";
 import { LoomTurns } from "./js/elements/loom-turns.js";
 import { LoomTree } from "./js/elements/loom-tree.js";
 import { LoomWindows } from "./js/elements/loom-windows.js";
+import { LoomWorkspace } from "./js/elements/loom-workspace.js";
 import { LoomWeave } from "./js/elements/loom-weave.js";
 
 customElements.define("loom-tree", LoomTree);
@@ -34,6 +35,7 @@ customElements.define("loom-composer", LoomComposer);
 customElements.define("loom-samplers", LoomSamplers);
 customElements.define("loom-context", LoomContext);
 customElements.define("loom-windows", LoomWindows);
+customElements.define("loom-workspace", LoomWorkspace);
 customElements.define("loom-steering", LoomSteering);
 customElements.define("loom-act", LoomAct);
 customElements.define("loom-turns", LoomTurns);

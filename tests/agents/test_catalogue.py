@@ -92,6 +92,7 @@ def test_a_private_address_is_called_once_an_operator_allows_it(
     actor: Actor, provider: ScriptedProvider, settings: Any
 ) -> None:
     settings.PROVIDER_ALLOW = ()
+    settings.PRIVATE_ADDRESSES = "operator"
     allowed = Source("custom", provider.url, allow_private=True)
     with pytest.raises(CommandError) as refused:
         ask_models(actor, allowed)

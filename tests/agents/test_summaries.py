@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 from rest_framework.test import APIClient
 
-from agents.agent_prompt import next_place, twigs
+from agents.agent_prompt import next_place
+from agents.agent_view import twigs
 from agents.providers.registry import provider_of
 from agents.subject_prompt import assembled_for
 from agents.tasks import summarise as task
@@ -14,7 +15,17 @@ from loom.access import Actor
 from loom.commands import node_writer, summaries
 from loom.commands.execute import Request, execute_line
 from loom.commands.groves import change_grove
-from loom.models import SUMMARY, Call, Event, Generation, Grove, Node, Participant, Tree
+from loom.models import (
+    SUMMARY,
+    Call,
+    Document,
+    Event,
+    Generation,
+    Grove,
+    Node,
+    Participant,
+    Tree,
+)
 from loom.rules.errors import CommandError
 from tests.agents.conftest import run
 from tests.providers.scripted import ScriptedProvider
@@ -219,3 +230,95 @@ def test_a_summary_reads_nothing_of_another_grove(
     assert SECRET not in json.dumps(provider.seen[0].json)
     with pytest.raises(CommandError):
         change_grove(right.actor(two.only_right), settings={"summary_model": echo.uid})
+
+
+# -- documents, and summaries asked for again
+
+
+@pytest.fixture
+def paper(actor: Actor, tree: Tree) -> str:
+    """A long document of the tree; its id."""
+    line = f'write doc:"Notes" new "# Marie\n\n{LONG}"'.replace("\n", "\\n")
+    return str(execute_line(actor, tree, Request(line)).body["refs"][0]).removeprefix("doc:")
+
+
+def test_a_document_is_summarised_shown_and_kept_until_it_changes(
+    actor: Actor,
+    tree: Tree,
+    cheap: Participant,
+    paper: str,
+    provider: ScriptedProvider,
+    api: Callable[..., APIClient],
+) -> None:
+    client = api(actor.user)
+    address = f"/api/documents/{paper}/summary"
+    asked = client.post(address, format="json")
+    assert (asked.status_code, asked.json()["open"]) == (202, 1)
+    provider.script(says("Notes on Marie, who stays at the river."))
+    ran = run(Generation.objects.get(round=SUMMARY))
+    assert ran.status == "done"
+    sent = provider.seen[0].json
+    assert sent["max_tokens"] == 120 and "document" in sent["messages"][0]["content"]
+    assert LONG.strip() in sent["messages"][-1]["content"]
+    said = "Notes on Marie, who stays at the river."
+    assert client.get(address).json() == {
+        "summary": said,
+        "revision": 1,
+        "open": 0,
+        "failed": [],
+    }
+    assert client.get(f"/api/documents/{paper}").json()["summary"] == said
+    for line in ('view doc:"Notes"', "list documents"):
+        assert said in execute_line(actor, tree, Request(line)).body["reply"]
+    # It is there: nobody is asked for it a second time until the text has changed.
+    document = Document.objects.select_related("grove").get(uid=paper)
+    assert summaries.want_document(actor.participant, document) == 0
+    client.post(f"/api/documents/{paper}/write", {"append": LONG}, format="json")
+    document = Document.objects.select_related("grove").get(uid=paper)
+    assert summaries.want_document(actor.participant, document) == 1
+    # The summary of a document says nothing about that of the tree.
+    assert summaries.summarise(actor, _fresh(tree), whole=True)
+
+
+def test_a_look_at_a_document_has_its_summary_made(
+    actor: Actor, tree: Tree, cheap: Participant, paper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "loom.commands.documents.enqueue", lambda name, *_, **__: asked.append(name)
+    )
+    execute_line(actor, tree, Request('view doc:"Notes"'))
+    assert asked == ["agents.tasks.summarise_document"]
+    execute_line(actor, tree, Request('write doc:"Short" new "A few words."'))
+    execute_line(actor, tree, Request('view doc:"Short"'))
+    assert len(asked) == 1
+
+
+def test_a_summary_is_asked_for_again_after_failures_or_for_a_better_one(
+    actor: Actor,
+    tree: Tree,
+    cheap: Participant,
+    long: Node,
+    paper: str,
+    provider: ScriptedProvider,
+    api: Callable[..., APIClient],
+) -> None:
+    client = api(actor.user)
+    of_tree, of_paper = f"/api/trees/{tree.uid}/summaries", f"/api/documents/{paper}/summary"
+    body = {"nodes": [long.local_id], "again": True}
+    for text in ("", "First.", "Second."):
+        provider.script(says(text) if text else fails(401, "no"))
+        assert client.post(of_tree, body, format="json").json()["open"] == 1
+        run(Generation.objects.filter(round=SUMMARY).latest("pk"))
+        got = client.get(f"{of_tree}?node={long.local_id}").json()
+        assert (got["summary"], len(got["failed"])) == (text, 0 if text else 1)
+    for text in ("", "Third."):
+        provider.script(says(text) if text else fails(401, "no"))
+        assert client.post(of_paper, format="json").json()["open"] == 1
+        run(Generation.objects.filter(round=SUMMARY).latest("pk"))
+        got = client.get(of_paper).json()
+        assert (got["summary"], len(got["failed"])) == (text, 0 if text else 1)
+    view = execute_line(actor, tree, Request(f"view {long.local_id}")).body["reply"]
+    assert '"Second."' in view and LONG[:40] not in view
+    listed = execute_line(actor, tree, Request("list root continuations")).body["reply"]
+    assert '"Second."' in listed

@@ -1,5 +1,7 @@
 """Texts side by side: from the weave, the sibling rail, the menu, by key; one is taken."""
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -105,6 +107,60 @@ def test_a_version_is_taken_and_what_follows_stays(heddle: Heddle, visit: Open) 
     expect(old).to_contain_text("One day.")
     old.get_by_role("button", name="Accept").click()
     expect(first.locator(".text")).to_have_text("One day.")
+
+
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_each_person_has_the_version_they_chose_and_both_compare_them_by_word(
+    heddle: Heddle, visit: Open, ada: Cookies, mode: str
+) -> None:
+    tree = heddle.tree("Two wordings", "One day.", " What follows.", mode=mode)
+    first = heddle.get(f"trees/{tree}/path")["nodes"][1]["id"]  # type: ignore[index]
+    newer = heddle.line(tree, f'edit {first} "One fine day." as:version')["refs"][0]  # type: ignore[index]
+    mine, theirs = live(visit(f"/trees/{tree}")), live(visit(f"/trees/{tree}", who=ada))
+    text = ".cm-content" if mode == "buffer" else "loom-path .stretch"
+
+    def reads(page: Page, words: str) -> None:
+        expect(page.locator(text)).to_contain_text(words)
+        expect(page.locator(text)).to_contain_text("What follows.")
+
+    def compare(page: Page) -> None:
+        """Opens the versions of the first slot side by side."""
+        if mode == "buffer":  # beside the text that is pressed
+            page.locator(".cm-content").click(position={"x": 20, "y": 12})
+            pane = page.locator(".details", has_text="Versions here")
+            pane.get_by_role("button", name="Compare", exact=True).click()
+        else:
+            page.locator("article.node").first.locator("summary").click()
+            page.get_by_role("button", name="Compare…").filter(visible=True).click()
+        expect(dialog(page).locator("article").nth(1)).to_be_visible()
+
+    def take(page: Page, version: str) -> None:
+        chosen = dialog(page).locator(f"article[data-id='{version}']")
+        chosen.get_by_role("button", name="Accept").click()
+
+    for page in (mine, theirs):
+        reads(page, "One fine day.")
+    compare(mine)
+    expect(dialog(mine).locator("mark")).to_have_text(["fine"])
+    take(mine, first)
+    reads(mine, "One day.")
+    reads(theirs, "One fine day.")
+    with heddle.client(ada) as client:
+        line = {"line": f'edit {newer} "One very fine day." as:version'}
+        assert client.post(f"/api/trees/{tree}/commands", json=line).is_success
+        reads(theirs, "One very fine day.")
+        reads(mine, "One day.")  # who chose a version keeps it
+        compare(theirs)
+        expect(dialog(theirs).locator("article", has_text="very fine")).to_be_visible()
+        take(theirs, newer)
+        reads(theirs, "One fine day.")
+        for page, words in ((mine, "One day."), (theirs, "One fine day.")):
+            page.reload()
+            reads(live(page), words)
+        seen = client.get(f"/api/trees/{tree}/path").json()["nodes"]
+    own: Any = heddle.get(f"trees/{tree}/path")["nodes"]
+    assert (own[1]["id"], seen[1]["id"]) == (first, newer)
+    assert own[2]["id"] == seen[2]["id"]
 
 
 def test_one_is_reworded_beside_the_other_and_all_are_kept(

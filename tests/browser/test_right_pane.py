@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import PHONE, Cookies, Heddle, Open
 from tests.browser.test_accessible import violations
 from tests.browser.test_two_people import live
-from tests.providers.scripts import says
+from tests.providers.scripts import fails, says
 
 MODEL = "Echo"
 
@@ -230,6 +230,30 @@ def test_a_stash_is_recalled_into_a_buffer(heddle: Heddle, visit: Open) -> None:
         page.locator(".cm-content").press_sequentially("!")
     page.reload()
     expect(page.locator(".cm-content")).to_contain_text("It rained.")
+
+
+def test_a_summary_is_asked_for_and_again_after_a_failure(heddle: Heddle, visit: Open) -> None:
+    model = heddle.post(
+        "participants",
+        {
+            "name": "Summariser",
+            "model_ref": "scripted:sum",
+            "base_url": heddle.provider.url,
+            "api_key": "sk-summaries",
+        },
+    )
+    assert model["has_key"]
+    tree = heddle.tree("Summaries", "Marie walks down to the river and does not come back. " * 20)
+    page = live(visit(f"/trees/{tree}"))
+    heddle.provider.script(fails(401, "no"), says("Marie stays at the river."))
+    shown = page.locator("loom-summary").first
+    shown.get_by_role("button", name="Summarise").click()
+    expect(shown.get_by_role("status")).to_contain_text("It failed")
+    shown.get_by_role("button", name="Summarise").click()
+    expect(shown.locator("[data-shown]")).to_have_text("Marie stays at the river.")
+    expect(shown.get_by_role("button", name="Summarise again")).to_be_visible()
+    page.get_by_role("link", name="Documents", exact=True).click()
+    expect(page.get_by_text("No document is linked to this tree.")).to_be_visible()
 
 
 def test_links_and_provenance_have_their_places(heddle: Heddle, visit: Open) -> None:

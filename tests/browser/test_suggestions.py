@@ -48,3 +48,42 @@ def test_what_was_written_after_an_older_wording_is_marked_until_read(
     live(page)
     expect(page.locator("article.node")).to_have_count(2)
     expect(page.locator("article.node").last.locator(".older")).to_be_hidden()
+
+
+def test_in_the_text_of_a_buffer_what_follows_an_older_wording_is_marked_until_read(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree(
+        "Older, a buffer", "It rained. ", "The gutters sang. ", "Then it cleared.", mode="buffer"
+    )
+    path = heddle.get(f"trees/{tree}/path")["nodes"]
+    first, second = path[1]["id"], path[2]["id"]  # type: ignore[index]
+    page = live(visit(f"/trees/{tree}"))
+    text = page.locator("loom-buffer[data-on] .cm-content")
+    expect(text).to_contain_text("Then it cleared.")
+    expect(text.locator(".older")).to_have_count(0)
+    with heddle.client(ada) as client:  # somebody else changes what is above
+        line = {"line": f'edit {first} "It snowed. " as:version'}
+        assert client.post(f"/api/trees/{tree}/commands", json=line).is_success
+    expect(text).to_contain_text("It snowed.")
+    expect(text.locator(".older")).to_have_count(1)
+    expect(text.locator(".reworded")).to_have_text(re.compile("The gutters sang"))
+    page.reload()
+    live(page)
+    older = page.locator("loom-buffer[data-on] .older")
+    expect(older).to_have_accessible_name("written after an older version: Mark as read")
+    page.locator(".cm-content").focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" And so on.")  # the mark is no part of the text
+    expect(older).to_have_attribute("title", re.compile("has changed since"))
+    older.click()
+    expect(older).to_have_count(0)
+    expect(page.locator(".cm-content .reworded")).to_have_count(0)
+    expect(page.locator(".cm-content")).to_have_text(
+        "It snowed. The gutters sang. Then it cleared. And so on."
+    )
+    heddle.line(tree, "undo")
+    expect(older).to_have_count(1)  # the reading was undone
+    heddle.line(tree, f'edit {second} "The gutters sang on. " as:version')
+    expect(older).to_have_count(1)  # written below the new wording; what follows it was not
+    expect(page.locator(".cm-content .reworded")).to_have_text(re.compile("Then it cleared"))

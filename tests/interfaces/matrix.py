@@ -119,6 +119,8 @@ GET    documents/{document}            200 200 200 404 401
 PATCH  documents/{document}            200 200 403 404 401  {"title": "Other"}
 POST   documents/{document}/write      200 200 403 404 401  {"append": "more"}
 POST   documents/{document}/restore    200 200 403 404 401  {"revision": 1}
+GET    documents/{document}/summary    200 200 200 404 401
+POST   documents/{document}/summary    503 503 403 404 401
 GET    documents/{document}/export     200 200 200 404 401
 GET    documents/{document}/revisions  200 200 200 404 401
 GET    documents/{document}/revisions/{revision} 200 200 200 404 401

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agents.subject_prompt import configuration_of
+from config import env
 from loom.access import Actor
 from loom.commands import groves, participants
 from loom.commands.money import key_of, open_sealed
@@ -126,7 +127,10 @@ def test_a_persons_name_stays_theirs(actor: Actor, reader: User) -> None:
         "nonsense",
     ],
 )
-def test_an_address_that_may_not_be_called_is_rejected(url: str, actor: Actor) -> None:
+def test_an_address_that_may_not_be_called_is_rejected(
+    url: str, actor: Actor, settings: Any
+) -> None:
+    settings.PRIVATE_ADDRESSES = "nobody"
     said = refused(make, actor, base_url=url)
     assert said.code == "REJECTED"
     assert ("HEDDLE_PROVIDER_ALLOW" in said.message) == ("add the line" in said.hint)
@@ -311,6 +315,7 @@ def test_an_owner_allows_a_private_address_where_the_environment_lets_them(
 ) -> None:
     url, name = "http://127.0.0.1:11434/v1", {"name": "Muse", "model_ref": "ollama:m"}
     given = {**name, "base_url": url, "allow_private": True}
+    settings.PRIVATE_ADDRESSES = "operator"
     assert refused(make, actor, **given).code == "PERMISSION_DENIED"
     settings.PRIVATE_ADDRESSES = "nobody"
     operates(actor)
@@ -328,6 +333,30 @@ def test_an_owner_allows_a_private_address_where_the_environment_lets_them(
     one = change(actor, one, fields={"base_url": "http://10.0.0.7:80/v1", "allow_private": True})
     assert one.allow_private
     assert not change(actor, one, fields={"base_url": URL}).allow_private
+
+
+@pytest.mark.parametrize(
+    ("said", "who"),
+    [
+        ("", "owners"),
+        ("owners", "owners"),
+        ("operator", "operator"),
+        ("nobody", "nobody"),
+        ("no", "nobody"),
+    ],
+)
+def test_every_owner_may_allow_an_address_unless_the_environment_says_otherwise(
+    said: str, who: str, actor: Actor, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDDLE_PRIVATE_ADDRESSES", said)
+    settings.PRIVATE_ADDRESSES = found = env.read().private_addresses
+    assert found == who
+    assert not actor.user.is_operator
+    given = {"base_url": "http://10.0.0.7:8080/v1", "allow_private": True}
+    if who == "owners":
+        assert make(actor, **given).allow_private
+    else:
+        assert refused(make, actor, **given).code == "PERMISSION_DENIED"
 
 
 @pytest.mark.parametrize(

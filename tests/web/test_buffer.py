@@ -42,7 +42,20 @@ def nodes(visitor: Visitor, owner: User, tree: Tree, query: str = "") -> list[di
     """What the editor is sent."""
     answer = visitor(owner).get(f"/trees/{tree.uid}/buffer{query}")
     assert answer.status_code == 200
-    found: list[dict[str, Any]] = answer.json()["nodes"]
+    told = answer.json()
+    people, found = told["people"], []
+    for at, (name, text) in enumerate(zip(told["ids"], told["texts"], strict=True)):
+        by = told["by"][at]
+        whole = [[by, len(text.encode("utf-16-le")) // 2]] if isinstance(by, int) and text else []
+        one = {
+            "id": name,
+            "slot": told["slots"].get(str(at), name),
+            "text": text,
+            "by": [[people[who], length] for who, length in (whole if isinstance(by, int) else by)],
+            "excluded": at in told["excluded"],
+        }
+        wordings = told.get("wordings", {}).get(str(at), ...)
+        found.append(one if wordings is ... else {**one, "wordings": wordings})
     return found
 
 

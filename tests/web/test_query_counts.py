@@ -39,7 +39,7 @@ PARTS = {
     "the past": ("/past?seq=9", 10),
     "history": ("/history", 9),
     "search": ("/search?q=text", 13),
-    "about": ("/about", 6),
+    "about": ("/about", 7),
     "share": ("/share", 5),
     "export": ("/export?node={at}", 24),
     "above": ("/above?node={at}&before={above}", 11),
@@ -49,7 +49,7 @@ PARTS = {
     "tags": ("/tags", 4),
     "path of the past": ("/past/path?seq=9&node={first}", 18),
     "portal": ("/nodes/{linked}/portal?type=supports", 11),
-    "its links": ("/links/{linked}", 7),
+    "its links": ("/links/{linked}", 9),
     "links out": ("/nodes/{linked}/portals", 7),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.

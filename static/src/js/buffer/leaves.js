@@ -12,13 +12,18 @@ const MANY = 400;
 const EXCLUDED = 2;
 
 export class Leaves {
-  /** @param {TreePage} page */
-  constructor(page) {
+  /** @param {TreePage} page @param {() => void} changed what of the path is marked is to be drawn again */
+  constructor(page, changed) {
     this.page = page;
+    this.changed = changed;
     /** @type {Map<string, Leaf>} */
     this.known = new Map();
     /** @type {Map<string, string>} slot → the version this page has just made, until the tree's shape knows it */
     this.made = new Map();
+    /** how often the versions above some text, or what of them was read, became others */
+    this.news = 0;
+    page.events.on("node.added", ({ payload: { node } }) => node.slot !== node.id && this.reworded(node.slot));
+    for (const kind of ["mark.added", "mark.removed"]) page.events.on(kind, ({ payload: { mark } }) => mark.kind === "read" && this.forgetWordings(mark.item));
   }
 
   /** The nodes from the first text to one node, with their texts. @param {string} id @returns {Promise<Leaf[]>} */
@@ -32,7 +37,40 @@ export class Leaves {
     for (let at = 0; at < missing.length; at += AT_ONCE) {
       this.take(await this.ask(`ids=${missing.slice(at, at + AT_ONCE).join(",")}`));
     }
-    return ids.flatMap((one) => this.leaf(one) ?? []);
+    await this.askWordings(ids);
+    return ids.flatMap((one, at) => this.leaf(one, ids[at - 1]) ?? []);
+  }
+
+  /** Asks below which versions those texts were written that have several above them.
+   * @param {string[]} ids */
+  async askWordings(ids) {
+    const { store } = this.page;
+    const unknown = ids.filter((id) => {
+      const above = store?.parents[store.slotOf(id) ?? -1];
+      return above !== null && above !== undefined && store && store.versionsOf(above).length > 1 && this.known.get(id)?.wordings === undefined;
+    });
+    for (let at = 0; at < unknown.length; at += AT_ONCE) {
+      const before = this.news;
+      const told = await this.ask(`ids=${unknown.slice(at, at + AT_ONCE).join(",")}`);
+      // What has changed meanwhile is asked for again.
+      if (before === this.news) this.take(told);
+    }
+  }
+
+  /** A slot has another version: what follows it may have been written after an older one.
+   * @param {string} slot its first version */
+  reworded(slot) {
+    const { store } = this.page;
+    for (const below of store?.below.get(store.slotOf(slot) ?? -1) ?? []) {
+      for (const one of store?.versionsOf(below) ?? []) this.forgetWordings(store?.ids[one] ?? "");
+    }
+  }
+
+  /** @param {string} id */
+  forgetWordings(id) {
+    this.news += 1;
+    delete this.known.get(id)?.wordings;
+    this.changed();
   }
 
   /** @param {string[]} ids */
@@ -42,7 +80,7 @@ export class Leaves {
 
   /** @param {string} query @returns {Promise<Leaf[]>} */
   async ask(query) {
-    return (await json(`${this.page.web}/buffer?${query}`)).nodes;
+    return leavesIn(await json(`${this.page.web}/buffer?${query}`));
   }
 
   /** @param {Leaf[]} leaves */
@@ -70,15 +108,16 @@ export class Leaves {
     return made;
   }
 
-  /** @param {string} id @returns {Leaf | undefined} */
-  leaf(id) {
+  /** @param {string} id @param {string} [above] the version above it on the path; none: the root @returns {Leaf | undefined} */
+  leaf(id, above) {
     const leaf = this.known.get(id);
     const { store } = this.page;
     const slot = store?.slotOf(id);
     if (!leaf || !store || slot === null || slot === undefined) return leaf;
     const parent = store.parents[slot];
     const fork = parent !== null && store.childrenOf(parent).length > 1;
-    return { ...leaf, fork, excluded: (store.flags[slot] & EXCLUDED) !== 0, pruned: store.isPruned(slot), noted: store.isNoted(slot) };
+    const over = above ?? store.standing(parent ?? 0);
+    return { ...leaf, fork, older: leaf.wordings?.includes(over) === false, excluded: (store.flags[slot] & EXCLUDED) !== 0, pruned: store.isPruned(slot), noted: store.isNoted(slot) };
   }
 
   /** A version this page has made stands from now on. @param {Leaf} leaf */
@@ -87,6 +126,22 @@ export class Leaves {
     this.made.set(leaf.slot, leaf.id);
     this.page.store?.choices.set(leaf.slot, leaf.id);
   }
+}
+
+/** The nodes of an answer, which has them in columns. What is empty there is left out of them.
+ * @param {{ids: string[], texts: string[], people: string[], by: (number | [number, number][])[], slots: Record<number, string>, at: Record<number, string>, excluded: number[], wordings?: Record<number, string[] | null>}} answer
+ * @returns {Leaf[]} */
+export function leavesIn({ ids, texts, people, by, slots, at, excluded, wordings }) {
+  const found = ids.map((id, place) => {
+    const who = by[place];
+    const runs = typeof who === "number" ? (texts[place] ? [[people[who], texts[place].length]] : []) : who.map(([one, length]) => [people[one], length]);
+    return /** @type {Leaf} */ ({ id, slot: id, text: texts[place], by: runs });
+  });
+  for (const place of excluded) found[place].excluded = true;
+  for (const [name, column] of Object.entries({ slot: slots, at, wordings: wordings ?? {} })) {
+    for (const [place, value] of Object.entries(column)) Object.assign(found[Number(place)], { [name]: value });
+  }
+  return found;
 }
 
 /** Whose each character of a node is, as it is painted; all `me`'s where it was typed on since.

@@ -13,11 +13,16 @@ import { modeNow } from "../tree/modes.js";
 
 const SOON_MS = 250;
 
+const PATIENCE_MS = 1000;
+/** Some browsers do not say when they have nothing to do. @param {() => void} run */
+const whenIdle = (run) => ("requestIdleCallback" in window ? requestIdleCallback(run, { timeout: PATIENCE_MS }) : run());
+
 export class Writing {
   /** @param {LoomBuffer} host @param {BufferEditor} editor @param {AbortSignal} signal */
   constructor(host, editor, signal) {
     this.host = host;
     this.editor = editor;
+    this.signal = signal;
     /** @type {Map<string, import("../editor/counting.js").Count>} node → its words: its text never changes */
     this.known = new Map();
     this.words = make("span", { className: "soft book-words" });
@@ -33,12 +38,14 @@ export class Writing {
     this.soon();
   }
 
+  /** Counts in a while, between two keys. */
   soon() {
-    if (!this.timer) this.timer = setTimeout(() => this.count(), SOON_MS);
+    if (!this.timer) this.timer = setTimeout(() => whenIdle(() => this.count()), SOON_MS);
   }
 
   count() {
     this.timer = 0;
+    if (this.signal.aborted) return;
     const { view, book } = this.editor;
     const at = starts(book);
     const slice = (/** @type {number} */ place) => view.state.sliceDoc(at[place], at[place + 1]);

@@ -3,11 +3,11 @@
 
 import { invertedEffects } from "@codemirror/commands";
 import { Facet, StateEffect, StateField, Transaction } from "@codemirror/state";
-import { cut, joined, leastChange, repainted, stretched } from "./runs.js";
+import { cut, cutter, joined, leastChange, repainted, stretched } from "./runs.js";
 
 /** @typedef {import("./runs.js").Piece} Piece */
-/** @typedef {{id: string, slot: string, text: string, by: [string, number][], at?: string, excluded?: boolean, pruned?: boolean, fork?: boolean, noted?: boolean}} Leaf a node as the server tells it */
-/** @typedef {{id: string, slot: string, excluded: boolean, pruned?: boolean, fork: boolean, noted: boolean}} Bound a node of which only the place is known here */
+/** @typedef {{id: string, slot: string, text: string, by: [string, number][], at?: string, wordings?: string[] | null, older?: boolean, excluded?: boolean, pruned?: boolean, fork?: boolean, noted?: boolean}} Leaf a node as the server tells it; `wordings`: the versions above that it was written or read below, null for all, left out where nobody asked; `older`: another one is above it */
+/** @typedef {{id: string, slot: string, excluded: boolean, pruned?: boolean, older?: boolean, fork: boolean, noted: boolean}} Bound a node of which only the place is known here */
 /** @typedef {{nodes: Bound[], lengths: number[], pieces: Piece[], dirty: Set<string>}} Book dirty: slots whose text was touched */
 /** @typedef {import("@codemirror/state").EditorState} EditorState */
 /** @typedef {import("@codemirror/view").EditorView} EditorView */
@@ -64,7 +64,7 @@ export function starts({ lengths }) {
 const begun = new WeakMap();
 
 /** @param {Leaf} leaf */
-const bound = ({ id, slot, excluded = false, pruned = false, fork = false, noted = false }) => ({ id, slot, excluded, pruned, fork, noted });
+const bound = ({ id, slot, excluded = false, pruned = false, older = false, fork = false, noted = false }) => ({ id, slot, excluded, pruned, older, fork, noted });
 /** @param {[string, number][]} by @returns {Piece[]} */
 const settled = (by) => by.map(([who, length]) => ({ who, length, fresh: false }));
 
@@ -91,13 +91,14 @@ export function towards(state, leaves, tail) {
   const lengths = [];
   const runs = [];
   const dirty = new Set();
+  const painted = cutter(old.pieces);
   const keep = (/** @type {number} */ was, /** @type {Leaf} */ leaf) => {
     const { id, slot } = old.nodes[was];
     const isDirty = old.dirty.has(slot);
     if (id === leaf.id || isDirty) {
       if (isDirty) dirty.add(slot);
       lengths.push(old.lengths[was]);
-      runs.push(cut(old.pieces, at[was], at[was + 1]));
+      runs.push(painted(at[was], at[was + 1]));
       return;
     }
     const { from, to, insert } = leastChange(state.sliceDoc(at[was], at[was + 1]), leaf.text);
@@ -120,11 +121,9 @@ export function towards(state, leaves, tail) {
   if (buffer.to > buffer.from || buffer.insert) changes.push({ ...buffer, from: at[last] + buffer.from, to: at[last] + buffer.to });
   const kept = tail ?? before;
   runs.push([{ who: state.facet(typist), length: kept.length, fresh: true }]);
-  const nodes = leaves.map((leaf) => {
-    const was = old.nodes.find((one) => one.slot === leaf.slot && dirty.has(leaf.slot));
-    // What was typed is upon the wording that was seen: its id says so when it is saved.
-    return { ...bound(leaf), id: was?.id ?? leaf.id };
-  });
+  // What was typed is upon the wording that was seen: its id says so when it is saved.
+  const seen = new Map(old.nodes.flatMap(({ slot, id }) => (dirty.has(slot) ? [[slot, id]] : [])));
+  const nodes = leaves.map((leaf) => ({ ...bound(leaf), id: seen.get(leaf.slot) ?? leaf.id }));
   return outside(state, changes, { nodes, lengths: [...lengths, kept.length], pieces: joined(runs), dirty });
 }
 

@@ -97,3 +97,15 @@ test("random scripts of typing, undo and redo lose nothing", () => {
     }
   }
 });
+
+test("a long path is shown again by looking at each of its nodes a few times", () => {
+  let looks = 0;
+  const watched = (leaf) => ({ ...leaf, get slot() { looks += 1; return leaf.id; }, get by() { looks += 1; return leaf.text ? [[leaf.id, leaf.text.length]] : []; } });
+  const leaves = Array.from({ length: 400 }, () => watched(leafOf("a word ")));
+  const it = opened(leaves);
+  it.change({ changes: { from: 3, insert: "x" } });
+  looks = 0;
+  it.change(towards(it.state, leaves, null));
+  assert.ok(looks < 10 * leaves.length, `${looks} looks`);
+  check(it);
+});

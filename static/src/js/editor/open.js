@@ -155,7 +155,9 @@ export class BufferEditor {
   /** The nodes that were typed into. */
   touched() {
     const { nodes, dirty } = this.book;
-    return nodes.flatMap((node, place) => (dirty.has(node.slot) ? [this.stretch(place)] : []));
+    const found = [];
+    for (let place = 0; found.length < dirty.size && place < nodes.length; place += 1) if (dirty.has(nodes[place].slot)) found.push(this.stretch(place));
+    return found;
   }
 
   /** Whether the keys of the ghost work: it is shown, and the caret is at it. */

@@ -14,6 +14,7 @@ import { book, rebound } from "./document-state.js";
 const MOST_BLANKS = 80;
 const BOUND = Decoration.mark({ class: "bound" });
 const FORK = Decoration.mark({ class: "bound fork" });
+const REWORDED = Decoration.mark({ class: "reworded" });
 const NOTED = Decoration.mark({ class: "marked" });
 const PRUNED = Decoration.mark({ class: "pruned" });
 const LEFT_OUT = Decoration.mark({ class: "excluded" });
@@ -36,6 +37,34 @@ class Hollow extends WidgetType {
     button.dataset.id = this.id;
     button.title = t("{id} is empty", { id: this.id });
     button.setAttribute("aria-label", t("{id} is empty: show it as a sibling", { id: this.id }));
+    return button;
+  }
+
+  ignoreEvent() {
+    return true;
+  }
+}
+
+/** Says that a text was written after another wording than the one above it. */
+class Older extends WidgetType {
+  /** @param {string} id */
+  constructor(id) {
+    super();
+    this.id = id;
+  }
+
+  /** @param {WidgetType} other */
+  eq(other) {
+    return other instanceof Older && other.id === this.id;
+  }
+
+  toDOM() {
+    // A sign without words: those would stand in the middle of a text that is being written.
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "older" });
+    button.contentEditable = "false";
+    button.dataset.line = `accept ${this.id}`;
+    button.title = `${t("The text above has changed since this was written.")} ${t("Mark as read")}`;
+    button.setAttribute("aria-label", `${t("written after an older version")}: ${t("Mark as read")}`);
     return button;
   }
 
@@ -108,22 +137,25 @@ function addNodes(view, range, found) {
     isHidden ||= node?.pruned === true;
     if (node?.id && end === at && at >= range.from) found.push(Decoration.widget({ widget: new Hollow(node.id), side: -1 }).range(at));
     if (end >= range.from && end > at) {
-      if (at > 0) addBound(view, at, end, node?.fork ? FORK : BOUND, found);
+      addStart(view, at, end, node, found);
       const [from, to] = [Math.max(at, range.from), Math.min(end, range.to)];
       if (isHidden && node?.id && to > from) found.push(PRUNED.range(from, to));
       if (node?.excluded && to > from) found.push(LEFT_OUT.range(from, to));
       if (node?.noted && to > from) found.push(NOTED.range(from, to));
+      if (node?.older && to > from) found.push(REWORDED.range(from, to));
     }
     at = end;
   }
 }
 
-/** The hairline stands before the first character of a node that can be seen.
- * @param {EditorView} view @param {number} at @param {number} end @param {Decoration} line @param {Mark[]} found */
-function addBound(view, at, end, line, found) {
+/** The hairline stands before the first character of a node that can be seen, and before that what
+ * is said of it. @param {EditorView} view @param {number} at @param {number} end
+ * @param {import("./document-state.js").Bound | undefined} node none: the working buffer @param {Mark[]} found */
+function addStart(view, at, end, node, found) {
   const words = view.state.sliceDoc(at, Math.min(end, at + MOST_BLANKS));
   const seen = words.search(/[^\n]/);
   if (seen < 0) return;
   const width = (words.codePointAt(seen) ?? 0) > 0xffff ? 2 : 1;
-  found.push(line.range(at + seen, Math.min(end, at + seen + width)));
+  if (node?.older) found.push(Decoration.widget({ widget: new Older(node.id), side: -1 }).range(at + seen));
+  if (at > 0) found.push((node?.fork ? FORK : BOUND).range(at + seen, Math.min(end, at + seen + width)));
 }

@@ -55,60 +55,56 @@ function hasMore(lengths, place) {
   return false;
 }
 
-/** The pieces after changes: what came is `who`'s, and fresh.
+/** The pieces after changes: what came is `who`'s, and fresh. What stays is not copied.
  * @param {Piece[]} pieces @param {Change[]} changes in order @param {string} who @returns {Piece[]} */
 export function repainted(pieces, changes, who) {
+  const part = cutter(pieces);
   const made = /** @type {Piece[]} */ ([]);
-  let index = 0;
-  let used = 0; // of pieces[index]
   let at = 0;
-  const pass = (/** @type {number} */ upTo, /** @type {boolean} */ keep) => {
-    while (at < upTo && index < pieces.length) {
-      const take = Math.min(pieces[index].length - used, upTo - at);
-      if (keep) join(made, { ...pieces[index], length: take });
-      at += take;
-      used += take;
-      if (used === pieces[index].length) {
-        index += 1;
-        used = 0;
-      }
-    }
-  };
   for (const { from, to, length } of changes) {
-    pass(from, true);
-    pass(to, false);
+    for (const piece of part(at, from)) join(made, piece);
     if (length) join(made, { who, length, fresh: true });
+    at = to;
   }
-  pass(Infinity, true);
+  for (const piece of part(at, Infinity)) join(made, piece);
   return made;
 }
 
 /** @param {Piece[]} pieces @param {Piece} piece */
 function join(pieces, piece) {
-  const last = pieces.at(-1);
+  const last = pieces[pieces.length - 1];
   if (!piece.length) return;
-  if (last && last.who === piece.who && last.fresh === piece.fresh) last.length += piece.length;
+  // A piece may be part of another book, and is never changed.
+  if (last && last.who === piece.who && last.fresh === piece.fresh) pieces[pieces.length - 1] = { ...last, length: last.length + piece.length };
   else pieces.push(piece);
 }
 
 /** The pieces of one stretch. @param {Piece[]} pieces @param {number} from @param {number} to @returns {Piece[]} */
 export function cut(pieces, from, to) {
-  const found = /** @type {Piece[]} */ ([]);
-  let at = 0;
-  for (const piece of pieces) {
-    const start = Math.max(at, from);
-    const end = Math.min(at + piece.length, to);
-    if (end > start) found.push({ ...piece, length: end - start });
-    at += piece.length;
-    if (at >= to) break;
-  }
-  return found;
+  return cutter(pieces)(from, to);
+}
+
+/** The same for several stretches in order: all of them together are one walk.
+ * @param {Piece[]} pieces @returns {(from: number, to: number) => Piece[]} */
+export function cutter(pieces) {
+  let first = 0;
+  let start = 0; // of pieces[first]
+  return (from, to) => {
+    while (first < pieces.length && start + pieces[first].length <= from) start += pieces[first++].length;
+    const found = [];
+    for (let place = first, at = start; place < pieces.length && at < to; at += pieces[place++].length) {
+      const piece = pieces[place];
+      const length = Math.min(at + piece.length, to) - Math.max(at, from);
+      if (length > 0) found.push(length === piece.length ? piece : { ...piece, length });
+    }
+    return found;
+  };
 }
 
 /** Several runs of pieces as one. @param {Piece[][]} runs */
 export function joined(runs) {
   const made = /** @type {Piece[]} */ ([]);
-  for (const run of runs) for (const piece of run) join(made, { ...piece });
+  for (const run of runs) for (const piece of run) join(made, piece);
   return made;
 }
 

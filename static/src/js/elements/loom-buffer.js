@@ -32,7 +32,7 @@ export class LoomBuffer extends HTMLElement {
     this.page = pageOf();
     this.stop = new AbortController();
     if (!this.page.can.write) return;
-    this.leaves = new Leaves(this.page);
+    this.leaves = new Leaves(this.page, () => this.soon());
     this.place = placeAt(this.page, "buffer");
     // What the editor needs is on its way while the text is drawn; the editor itself does not come
     // before the text can be read.
@@ -81,7 +81,7 @@ export class LoomBuffer extends HTMLElement {
     page.addEventListener("taken", (event) => this.taken(/** @type {CustomEvent} */ (event).detail), { signal });
     page.addEventListener("awaited", () => (this.awaited = editor.step()), { signal });
     page.addEventListener("moved", () => this.moved(), { signal });
-    for (const name of ["changed", "store"]) page.addEventListener(name, () => this.soon(), { signal });
+    for (const name of ["changed", "store", "redraw"]) page.addEventListener(name, () => this.soon(), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     page.drafts.addEventListener("saved", (event) => this.bar?.keep(editor.tail, /** @type {CustomEvent} */ (event).detail), { signal });
     askWhich(page.drafts, this, (place) => this.isHere(place), signal);
@@ -90,11 +90,11 @@ export class LoomBuffer extends HTMLElement {
   /** Edits that were typed before and not saved stand in their nodes again. */
   restore() {
     const slots = (this.editor?.book.nodes ?? []).map((node) => node.slot);
+    const typed = this.page?.drafts.slots("edit");
     for (let place = slots.length - 1; place >= 0; place -= 1) {
       const slot = slots[place];
-      const text = this.page?.drafts.of({ slot, kind: "edit" });
-      if (!text) continue;
-      this.editor?.put(place, text);
+      if (!typed?.has(slot)) continue;
+      this.editor?.put(place, this.page?.drafts.of({ slot, kind: "edit" }) ?? "");
       this.saving?.warn(place);
     }
   }

@@ -19,7 +19,7 @@ const TYPED_MS = 1500;
 const EVENTS = /^(node|tree|generation\.ended|turn|settings|call|participant)/;
 
 /** The names of sections, as people read them. @returns {Record<string, string>} */
-const names = () => ({
+export const names = () => ({
   PERSONA: t("Persona"),
   TREE: t("Instructions of the tree"),
   INSTRUCTIONS: t("Instructions"),

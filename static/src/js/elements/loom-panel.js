@@ -24,6 +24,7 @@ export class LoomPanel extends HTMLElement {
     document.addEventListener("drawn", () => this.dataset.ofNode !== undefined && this.soon(30), { signal });
     this.page.addEventListener("redraw", () => this.look(this.node), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });
+    this.closest("details")?.addEventListener("toggle", () => this.soon(0), { signal });
     this.soon();
   }
 

@@ -107,8 +107,9 @@ export class LoomTurns extends HTMLElement {
   makeOwn(turn) {
     const me = this.page?.settings.me ?? "";
     makeOwnPart(turn, me);
-    const undo = turn.querySelector('[data-turn-act="undo"]');
-    if (undo && undo.getAttribute("data-asked-by") !== me && !this.page?.can.erase) undo.remove();
+    for (const button of turn.querySelectorAll("[data-asked-by]")) {
+      if (button.getAttribute("data-asked-by") !== me && !this.page?.can.erase) button.remove();
+    }
   }
 
   /** Whether a turn works or answered where the reader is. @param {Element} turn */
@@ -216,7 +217,9 @@ export class LoomTurns extends HTMLElement {
     const button = /** @type {Element} */ (event.target).closest("[data-turn-act]");
     const turn = button?.closest(".turn");
     if (!button || !turn) return;
-    if (button.getAttribute("data-turn-act") === "undo") this.undo(keyOf(turn));
+    const act = button.getAttribute("data-turn-act");
+    if (act === "undo") this.undo(keyOf(turn));
+    else if (act === "extend") this.extend(keyOf(turn), Number(button.getAttribute("data-steps")));
     else this.halt([turn]);
   }
 
@@ -237,6 +240,18 @@ export class LoomTurns extends HTMLElement {
       );
     }
     return turns.length > 0;
+  }
+
+  /** Gives a turn the steps that it asked for. @param {string} id @param {number} steps */
+  extend(id, steps) {
+    json(`/api/turns/${id}/extend`, { method: "POST", body: { steps } }).then(
+      () => this.soon(0),
+      (error) => {
+        if (!(error instanceof Refused)) throw error;
+        toast().show(told(error), { bad: true });
+        this.soon(0);
+      },
+    );
   }
 
   /** Takes back all that a turn did. @param {string} id */

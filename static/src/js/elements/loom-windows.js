@@ -56,6 +56,7 @@ export class LoomWindows extends HTMLElement {
     const asked = `/api/workspaces?tree=${this.page?.settings.tree}&participant=${whose}`;
     this.workspace = whose ? (await json(asked)).id : this.own;
     for (const one of this.querySelectorAll("[data-own]")) /** @type {HTMLElement} */ (one).hidden = this.workspace !== this.own;
+    this.dispatchEvent(new CustomEvent("workspace", { bubbles: true, detail: this.workspace }));
     await this.draw();
   }
 

@@ -41,6 +41,13 @@ export class Drafts extends EventTarget {
     return this.entry(nameOf(place)).text;
   }
 
+  /** The slots where something of a kind was typed and is not on its way.
+   * @param {import("./draft-storage.js").Kind} kind @returns {Set<string>} */
+  slots(kind) {
+    const places = [...new Set([...this.entries.keys(), ...this.shelf.names()])].map(placeOf);
+    return new Set(places.filter((place) => place.kind === kind && this.of(place)).map(({ slot }) => slot));
+  }
+
   /** @param {string} name @returns {Entry} */
   entry(name) {
     const kept = this.entries.get(name) ?? this.shelf.read(name);

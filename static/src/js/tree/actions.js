@@ -153,17 +153,19 @@ act("split", async ({ page, id, host }) => {
   openForm(host, shape, ({ caret }) => page.say(`split ${id} at:${[...text.slice(0, caret)].length}`, { quiet: true }));
 });
 
-act("version", async ({ page, id, button }) => {
-  const version = button?.getAttribute("data-version") ?? "";
-  const here = page.position;
-  const store = page.store;
-  const isHere = !store || store.slotOf(id) === store.slotOf(here);
+act("version", ({ page, button }) => chooseVersion(page, button?.getAttribute("data-version") ?? ""));
+
+/** Selects a version of a slot for the reader alone: where it is above them, they stay where they
+ * are, and what follows stays too. @param {TreePage} page @param {string} version */
+export async function chooseVersion(page, version) {
+  const { position: here, store } = page;
+  const slot = store?.slotOf(version) ?? null;
+  const isHere = !store || slot === store.slotOf(here);
   await page.say(`switch to ${version}`, { follow: isHere });
-  const slot = store?.slotOf(version);
-  if (store && slot !== null && slot !== undefined) store.choices.set(store.ids[slot], version);
+  if (store && slot !== null) store.choices.set(store.ids[slot], version);
   if (!isHere) await page.say(`switch to ${here}`, { follow: false });
   page.emit("redraw");
-});
+}
 
 act("notes", ({ host }) => host.querySelector(".notes")?.classList.toggle("folded"));
 

@@ -2,7 +2,7 @@
 // Comparing: what may be compared with a node, taking one of those that were, and two texts word
 // by word.
 
-import { act } from "./actions.js";
+import { act, chooseVersion } from "./actions.js";
 import { VERSION_PRUNED } from "./store.js";
 
 /** @typedef {import("./store.js").TreeStore} TreeStore */
@@ -36,10 +36,13 @@ act("compare", ({ page, id, button }) => {
 });
 
 act("take", async ({ page, id }) => {
-  const slot = page.store?.slotOf(id);
-  if (page.store && slot !== null && slot !== undefined && page.store.standing(slot) !== id) {
+  const { store } = page;
+  const slot = store?.slotOf(id) ?? null;
+  if (store && slot !== null && store.standing(slot) !== id) {
+    // Of another version on the path, what follows stays.
+    if (store.pathTo(page.position).includes(slot)) return chooseVersion(page, id);
     await page.say(`switch to ${id}`);
-    page.store.choices.set(page.store.ids[slot], id);
+    store.choices.set(store.ids[slot], id);
     page.emit("redraw");
   }
   page.go(id);

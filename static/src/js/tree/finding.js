@@ -2,6 +2,7 @@
 // Find and replace in a dialogue: in the texts of the whole path, those too that are not drawn. A
 // text in which something is replaced gets a new version.
 
+import { leavesIn } from "../buffer/leaves.js";
 import { json, Refused } from "../live/api.js";
 import { t } from "../t.js";
 import { withText } from "./asking.js";
@@ -96,7 +97,7 @@ class PathFind {
   /** Asks for the texts of the path, and looks again. */
   async read() {
     const { position } = this.page;
-    const { nodes } = await json(`${this.page.web}/buffer?node=${position}`);
+    const nodes = leavesIn(await json(`${this.page.web}/buffer?node=${position}`));
     if (position !== this.page.position || this.stop.signal.aborted) return;
     this.texts = nodes;
     this.seek();

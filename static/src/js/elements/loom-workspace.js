@@ -1,0 +1,272 @@
+// @ts-check
+// The rest of a workspace beside its windows: what it takes, tasks, augments, notifications, the
+// last actions, and arrangements of windows that the reader keeps. It follows its stream live.
+
+import { json, Refused } from "../live/api.js";
+import { quoted } from "../tree/asking.js";
+import { make, openForm } from "../tree/forms.js";
+import { pageOf } from "../tree/page.js";
+import { TurnViews } from "../tree/turns.js";
+import { language, t, tn } from "../t.js";
+import { names } from "./loom-context.js";
+
+/** @typedef {{ref: string, state: string, text: string, notes: string[]}} Task */
+/** @typedef {{name: string, loaded: boolean, chosen: boolean, pinned: boolean, requires: string[], missing: string[], required_by: string[]}} Augment */
+/** @typedef {{steps: number, budget: string, tokens: number, sections: Record<string, number>}} Status */
+/** @typedef {{seq: number, status: Status, tasks: Task[], augments: Augment[], notifications: {text: string}[]}} Body */
+/** @typedef {{seq: number, line: string, canonical: string, outcome: string, loop_status: string, message: string, open: boolean}} Step */
+/** @typedef {{id: string, name: string, body: {lines: string[]}}} Arrangement */
+
+const SOON_MS = 250;
+const LAST = 10; // steps
+const ORDER = ["WINDOWS", "AUGMENTS", "OUTLINE", "TODOS"];
+
+export class LoomWorkspace extends HTMLElement {
+  views = new TurnViews(() => this.heard());
+
+  connectedCallback() {
+    this.page = pageOf();
+    this.own = this.dataset.workspace ?? "";
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    document.addEventListener("workspace", (event) => this.choose(/** @type {CustomEvent} */ (event).detail), { signal });
+    document.addEventListener("pane", () => this.soon(), { signal });
+    this.page.addEventListener("said", () => this.soon(), { signal });
+    this.page.addEventListener("event", (event) => /^(turn|node|document)\./.test(/** @type {CustomEvent} */ (event).detail.kind) && this.soon(), { signal });
+    this.addEventListener("click", (event) => this.clicked(event), { signal });
+    this.addEventListener("submit", (event) => this.sent(event), { signal });
+    this.choose(this.own);
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    clearTimeout(this.timer);
+    this.views.watch([]);
+  }
+
+  /** Shows the workspace of somebody. @param {string} workspace */
+  choose(workspace) {
+    this.workspace = workspace;
+    const isOwn = workspace === this.own;
+    for (const one of this.querySelectorAll("[data-mine]")) /** @type {HTMLElement} */ (one).hidden = !isOwn;
+    for (const one of this.querySelectorAll("[data-acts]")) /** @type {HTMLElement} */ (one).hidden = !this.mayAct;
+    this.views.watch([]);
+    this.soon(0);
+  }
+
+  /** Whether the reader may change what is shown: their own, or as a writer an agent's. */
+  get mayAct() {
+    return this.workspace === this.own || Boolean(this.page?.settings.can.write);
+  }
+
+  /** Something was opened, hidden, done or moved there. */
+  heard() {
+    this.soon();
+    /** @type {import("./loom-windows.js").LoomWindows | null} */ (document.querySelector("loom-windows"))?.soon();
+  }
+
+  soon(ms = SOON_MS) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.draw(), ms);
+  }
+
+  /** @param {string} name */
+  list(name) {
+    return /** @type {HTMLElement} */ (this.querySelector(`[data-list="${name}"]`));
+  }
+
+  async draw() {
+    if (!this.checkVisibility()) return;
+    const { workspace } = this;
+    try {
+      const body = /** @type {Body} */ (await json(`/api/workspaces/${workspace}`));
+      const last = body.status.steps;
+      const steps = last ? (await json(`/api/steps?workspace=${workspace}&after=${Math.max(last - LAST, 0)}&limit=${LAST}`)).results : [];
+      const kept = workspace === this.own ? (await json(`${this.saved}?kind=windows&limit=1000`)).results : [];
+      if (workspace !== this.workspace) return;
+      this.keepFocus(() => this.show(body, steps, kept));
+      this.follow(body.seq);
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
+  /** Listens to the stream of what is shown, from the event that is drawn on. @param {number} seq */
+  follow(seq) {
+    this.setAttribute("data-view", this.workspace ?? "");
+    this.setAttribute("data-view-seq", String(seq));
+    this.views.watch([this]);
+  }
+
+  /** What had the focus has it afterwards. @param {() => void} change */
+  keepFocus(change) {
+    const focused = /** @type {HTMLElement | null} */ (this.contains(document.activeElement) ? document.activeElement : null);
+    const key = focused?.dataset.key;
+    change();
+    if (key) /** @type {HTMLElement | null} */ (this.querySelector(`[data-key="${CSS.escape(key)}"]`))?.focus({ preventScroll: true });
+  }
+
+  /** @param {Body} body @param {Step[]} steps @param {Arrangement[]} kept */
+  show(body, steps, kept) {
+    const { status } = body;
+    this.list("budget").textContent = status.budget;
+    this.fill("sizes", ORDER.map((name) => size(name, status.sections[name] ?? 0, status.tokens)), "");
+    this.fill("tasks", body.tasks.map((one) => this.task(one)), t("No tasks."));
+    this.fill("augments", body.augments.map((one) => this.augment(one)), t("There are no augments. A document of this kind can be loaded into the prompt of a model."));
+    this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto", textContent: text })), t("Nothing new."));
+    this.fill("steps", [...steps].reverse().map(step), t("Nothing was done yet."));
+    this.fill("arrangements", kept.map((one) => this.arrangement(one)), t("Keep what is open under a name, to open it again here or in another tree."));
+  }
+
+  /** @param {string} name @param {HTMLElement[]} rows @param {string} none */
+  fill(name, rows, none) {
+    this.list(name).replaceChildren(...(rows.length || !none ? rows : [make("li", { className: "soft", textContent: none })]));
+  }
+
+  /** @param {string} words @param {string} line @param {Record<string, any>} [values] */
+  button(words, line, values = {}) {
+    const made = make("button", { type: "button", className: "quiet", textContent: words, ...values });
+    made.dataset.say = line;
+    made.dataset.key = line;
+    return made;
+  }
+
+  /** @param {Task} task */
+  task({ ref, state, text, notes }) {
+    const isOver = state === "archived";
+    const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: state !== "unchecked", disabled: isOver || !this.mayAct }));
+    box.dataset.say = `todo toggle ${ref}`;
+    box.dataset.key = `todo ${ref}`;
+    const words = make("span", { dir: "auto", textContent: text });
+    const row = make("li", { className: state }, make("label", {}, box, words), ...notes.map((one) => make("span", { className: "soft note-of", dir: "auto", textContent: one })));
+    if (this.mayAct && !isOver) row.append(this.button(t("Remove"), `todo remove ${ref}`, { ariaLabel: t("Remove the task “{text}”", { text }) }));
+    return row;
+  }
+
+  /** @param {Augment} one */
+  augment(one) {
+    const marks = [one.pinned ? t("pinned") : one.loaded ? t("loaded") : "", one.requires.length ? t("requires {names}", { names: one.requires.join(", ") }) : "", one.required_by.length ? t("needed by {names}", { names: one.required_by.join(", ") }) : "", one.missing.length ? t("missing: {names}", { names: one.missing.join(", ") }) : ""];
+    const row = make("li", {}, make("b", { textContent: one.name }), " ", make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
+    if (!this.mayAct) return row;
+    const name = one.name;
+    const load = one.chosen ? this.button(t("Unload"), `augment unload ${name}`, { ariaLabel: t("Unload {name}", { name }) }) : this.button(t("Load"), `augment load ${name}`, { ariaLabel: t("Load {name}", { name }) });
+    const pin = one.pinned ? this.button(t("Unpin"), `augment unpin ${name}`, { ariaLabel: t("Unpin {name}", { name }) }) : this.button(t("Pin"), `augment pin ${name}`, { ariaLabel: t("Pin {name}", { name }) });
+    for (const [key, button] of [["load", load], ["pin", pin]]) /** @type {HTMLElement} */ (button).dataset.key = `${key} ${name}`;
+    row.append(make("span", { className: "window-do" }, load, pin));
+    return row;
+  }
+
+  /** @param {Arrangement} one */
+  arrangement(one) {
+    const many = one.body.lines.length;
+    const row = make("li", {}, make("b", { dir: "auto", textContent: one.name }), " ", make("span", { className: "soft", textContent: tn("{n} window", "{n} windows", many) }));
+    const deeds = ["open", "rename", "remove"];
+    const words = [t("Open"), t("Rename"), t("Delete")];
+    const labels = [t("Open the arrangement {name}", { name: one.name }), t("Rename the arrangement {name}", { name: one.name }), t("Delete the arrangement {name}", { name: one.name })];
+    const buttons = deeds.map((deed, at) => {
+      const made = make("button", { type: "button", className: "quiet", textContent: words[at], ariaLabel: labels[at] });
+      made.dataset.key = `${deed} ${one.id}`;
+      made.addEventListener("click", () => this.arrange(deed, one, row));
+      return made;
+    });
+    row.append(make("span", { className: "window-do" }, ...buttons));
+    return row;
+  }
+
+  get saved() {
+    return `/api/groves/${this.page?.settings.grove}/saved`;
+  }
+
+  /** @param {Event} event */
+  clicked(event) {
+    const target = /** @type {Element} */ (event.target).closest("[data-say]");
+    if (target) this.run([target.getAttribute("data-say") ?? ""]);
+  }
+
+  /** @param {Event} event */
+  async sent(event) {
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const kind = form.dataset.form;
+    if (!kind) return;
+    event.preventDefault();
+    const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
+    const isDone = kind === "task" ? await this.run([`todo add ${quoted(field.value)}`]) : await this.keep(field.value);
+    if (isDone) field.value = "";
+  }
+
+  /** Runs lines in the workspace that is shown, each whatever became of the others; whether all went well.
+   * @param {string[]} lines */
+  async run(lines) {
+    /** @type {unknown} */
+    let refused = null;
+    for (const line of lines) {
+      const body = { line, key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
+      try {
+        await json(`/api/workspaces/${this.workspace}/commands`, { method: "POST", body });
+      } catch (error) {
+        refused ??= error;
+      }
+    }
+    this.refuse(refused);
+    this.heard();
+    return refused === null;
+  }
+
+  /** Keeps what is open under a name. @param {string} name */
+  async keep(name) {
+    try {
+      const { results } = await json(`/api/workspaces/${this.own}/windows`);
+      const lines = results.filter((/** @type {any} */ one) => one.visible && one.opens).map((/** @type {any} */ one) => one.opens);
+      await json(this.saved, { method: "POST", body: { kind: "windows", name, body: { lines: [...new Set(lines)] } } });
+      this.refuse(null);
+      this.soon(0);
+      return true;
+    } catch (error) {
+      return this.refuse(error);
+    }
+  }
+
+  /** @param {string} deed @param {Arrangement} one @param {HTMLElement} row */
+  async arrange(deed, one, row) {
+    if (deed === "open") return this.run(one.body.lines);
+    if (deed === "rename") {
+      const shape = { label: t("Name of the arrangement"), text: one.name, single: true, small: true, submit: t("Rename") };
+      return openForm(row, shape, async ({ text }) => {
+        await json(this.saved, { method: "PATCH", body: { id: one.id, name: text } });
+        this.soon(0);
+      });
+    }
+    try {
+      await json(this.saved, { method: "DELETE", body: { id: one.id } });
+      this.soon(0);
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
+  /** Shows why something was refused, and hides it again. @param {unknown} error */
+  refuse(error) {
+    if (error && !(error instanceof Refused)) throw error;
+    const box = /** @type {HTMLElement} */ (this.querySelector("[data-refused]"));
+    box.hidden = !error;
+    box.textContent = error instanceof Refused ? `${error.message} ${error.hint}`.trim() : "";
+    return false;
+  }
+}
+
+/** @param {string} name @param {number} tokens @param {number} all */
+function size(name, tokens, all) {
+  const row = make("li", {}, make("span", { textContent: names()[name] ?? name }), make("span", { className: "size", textContent: tn("{n} token", "{n} tokens", tokens, { n: tokens.toLocaleString(language()) }) }));
+  row.style.setProperty("--share", `${all ? Math.round((100 * tokens) / all) : 0}%`);
+  return row;
+}
+
+/** @param {Step} one */
+function step(one) {
+  const isOk = one.outcome === "ok";
+  const words = one.open ? (one.canonical || one.line).split("\n")[0] : t("(not visible to you)");
+  const row = make("li", { className: isOk ? "" : "bad" }, make("code", { className: "id", textContent: String(one.seq) }), make("span", { className: "line", dir: "auto", textContent: words }));
+  if (!isOk) row.append(make("span", { className: "refused", title: one.message, textContent: `✗ ${one.outcome}` }));
+  if (one.loop_status !== "ok") row.append(make("span", { className: "chip loop", textContent: t("repeats") }));
+  return row;
+}

@@ -1,0 +1,225 @@
+"""The workspace beside the tree: tasks, augments, what it takes, arrangements, an agent's live."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import DESK, PHONE, Heddle, Open
+from tests.browser.test_accessible import violations
+from tests.browser.test_right_pane import tab
+from tests.browser.test_two_people import live
+from tests.providers.scripts import HOLD, holds, says
+
+SHOTS = os.environ.get("HEDDLE_SHOTS", "")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _watcher(heddle: Heddle) -> Iterator[None]:
+    """A loom-aware agent behind the scripted provider, for these journeys only."""
+    agent = heddle.post(
+        "participants",
+        {
+            "name": "Watcher",
+            "model_ref": "scripted:watcher",
+            "base_url": heddle.provider.url,
+            "permissions": ["loom_aware", "loom_write", "loom_generate", "doc_read"],
+            "context_limit": 50_000,
+        },
+    )
+    yield
+    with heddle.client() as client:
+        assert client.delete(f"/api/participants/{agent['id']}").is_success
+
+
+def panel(page: Page) -> Locator:
+    """What is below the windows, in sight."""
+    tab(page, "Windows")
+    return page.locator("loom-workspace")
+
+
+def part(page: Page, name: str) -> Locator:
+    """One of its lists."""
+    return page.locator(f"loom-workspace [data-list={name}]")
+
+
+def turn(heddle: Heddle, tree: str, agent: str = "Watcher") -> str:
+    """The id of a turn that was asked for."""
+    with heddle.client() as client:
+        every = client.get("/api/participants").json()["results"]
+    uid = next(one["id"] for one in every if one["name"] == agent)
+    return str(heddle.post(f"trees/{tree}/turns", {"participant": uid})["id"])
+
+
+def test_tasks_are_clicked_and_augments_loaded_by_keyboard_alone(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Tasks", "Who is Marie?")
+    heddle.line(tree, "augment store panel/base\nLook twice.\n←")
+    heddle.line(tree, "augment store panel/slow\n---\nrequires: panel/base\n---\nRead slowly.\n←")
+    page = live(visit(f"/trees/{tree}"))
+    box = panel(page)
+    box.get_by_label("New task").fill('Read "all" of it')
+    page.keyboard.press("Enter")
+    task = part(page, "tasks").get_by_role("checkbox", name='Read "all" of it')
+    expect(task).not_to_be_checked()
+    expect(box.get_by_label("New task")).to_have_value("")
+    task.focus()
+    page.keyboard.press("Space")
+    expect(part(page, "tasks").locator("li.checked")).to_have_count(1)
+    expect(task).to_be_checked()
+    expect(task).to_be_focused()
+    load = box.get_by_role("button", name="Load panel/slow")
+    load.focus()
+    page.keyboard.press("Enter")
+    rows = part(page, "augments").locator("li")
+    slow = rows.filter(has=page.locator("b", has_text="panel/slow"))
+    expect(slow).to_contain_text("loaded")
+    expect(rows.filter(has_text="needed by panel/slow")).to_contain_text("panel/base")
+    expect(box.get_by_role("button", name="Unload panel/slow")).to_be_focused()
+    expect(part(page, "sizes")).to_contain_text("Augments")
+    box.get_by_role("button", name="Pin panel/slow").click()
+    expect(slow).to_contain_text("pinned")
+    box.get_by_role("button", name="Unload panel/slow").click()
+    expect(slow).not_to_contain_text("pinned")
+    expect(slow).not_to_contain_text("loaded")
+    box.get_by_role("button", name="Remove the task").click()
+    expect(part(page, "tasks")).to_contain_text("No tasks.")
+    expect(part(page, "steps").locator("li").first).to_contain_text("→ todo remove t1")
+
+
+def test_what_an_agent_opens_and_hides_is_seen_while_it_does(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Seen live", "Who is Marie?")
+    page = live(visit(f"/trees/{tree}"))
+    panel(page)
+    at = page.locator("article.node").get_attribute("data-id")
+    page.get_by_label("Whose windows").select_option(label="Watcher")
+    expect(part(page, "steps")).to_contain_text("Nothing was done yet.")
+    heddle.provider.script(
+        says(f'→ open {at} keep\n→ todo add "Look again"\n'),
+        holds("I see.\n", HOLD, "→ hide #1\n"),
+        says(f"→ view {at} full\n"),
+        says(f"→ view {at} full\n"),
+        says("Done."),
+    )
+    turn(heddle, tree)
+    windows = page.locator("loom-windows")
+    expect(windows.get_by_role("heading", name="Open")).to_be_visible()
+    expect(windows.locator("li")).to_contain_text("Who is Marie?")
+    expect(part(page, "tasks")).to_contain_text("Look again")
+    expect(part(page, "budget")).to_contain_text("steps 2/100")
+    heddle.provider.release()
+    expect(windows.get_by_role("heading", name="Hidden")).to_be_visible()
+    expect(part(page, "steps")).to_contain_text("→ hide #1")
+    box = page.locator("loom-workspace")
+    expect(box.locator("[data-mine]")).to_be_hidden()
+    box.get_by_role("checkbox", name="Look again").check()
+    expect(part(page, "tasks").locator("li.checked")).to_have_count(1)
+
+
+def test_a_turn_that_asks_for_steps_is_given_them(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("More steps", "Who is Marie?")
+    page = live(visit(f"/trees/{tree}"))
+    heddle.provider.script(
+        says('→ budget extend steps:7 why:"two more letters"\n'), holds("I ", HOLD, "wait.")
+    )
+    turn(heddle, tree)
+    wants = page.locator(".turn-wants")
+    expect(wants).to_contain_text("Watcher asks for 7 more steps.")
+    expect(wants.locator("q")).to_have_text("two more letters")
+    wants.get_by_role("button", name="Grant").click()
+    expect(wants).to_have_count(0)
+    expect(page.locator(".turn footer")).to_contain_text("/107")
+    heddle.provider.release()
+    expect(page.locator(".turn [data-state]")).to_have_text("done")
+
+
+def test_a_past_call_is_read_beside_the_tree_and_copied_without_its_key(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Called", "Who is Marie angry at?")
+    heddle.provider.script(says("Her father."))
+    made = heddle.line(tree, 'continue n:1 using agent:"Watcher"')
+    with heddle.client() as client:
+        uid = made["generations"][0]  # type: ignore[index]
+        wait = "/api/generations/" + str(uid)
+        page = live(visit(f"/trees/{tree}"))
+        expect(page.locator(".card")).to_contain_text("Her father.")
+        node = client.get(wait).json()["node"]
+    page = live(visit(f"/trees/{tree}?node={node}"))
+    call = page.locator("#panel-context .details .provenance", has_text="The call that wrote this")
+    call.locator("summary").first.click()
+    expect(call.locator("pre").first).to_contain_text("Who is Marie angry at?")
+    call.get_by_text("The answer").click()
+    expect(call.locator("loom-panel")).to_contain_text("Her father.")
+    call.get_by_text("The same request with curl").click()
+    curl = call.locator("[data-secret]")
+    expect(curl).to_contain_text("$HEDDLE_KEY")
+    expect(curl).to_contain_text("Who is Marie angry at?")
+    call.get_by_role("button", name="Copy").click()
+    expect(call.locator("[data-copy]")).not_to_have_text("Copy")
+
+
+def test_an_arrangement_is_kept_renamed_opened_in_another_tree_and_deleted(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Arranged", "A lamp stood there.", "It was late.")
+    heddle.line(tree, 'write doc:"Arranged notes" new "The lamp is brass."')
+    heddle.line(tree, 'open doc:"Arranged notes" keep')
+    heddle.line(tree, 'find "late" open')
+    heddle.line(tree, 'open parent keep label:"scene"')
+    page = live(visit(f"/trees/{tree}"))
+    box = panel(page)
+    expect(page.locator("loom-windows li")).to_have_count(3)
+    box.get_by_label("Name of the arrangement").fill("Lamps")
+    box.get_by_role("button", name="Keep what is open").click()
+    rows = part(page, "arrangements").locator("li")
+    expect(rows).to_contain_text("Lamps 3 windows")
+    rows.get_by_role("button", name="Rename").click()
+    form = page.get_by_role("form", name="Name of the arrangement")
+    form.get_by_role("textbox").fill("Lights")
+    form.get_by_role("button", name="Rename").click()
+    expect(rows.get_by_text("Lights")).to_be_visible()
+    other = heddle.tree("Elsewhere", "Another story.")
+    page = live(visit(f"/trees/{other}"))
+    panel(page)
+    expect(page.locator("loom-windows")).to_contain_text("Nothing is open.")
+    rows = part(page, "arrangements").locator("li")
+    rows.get_by_role("button", name="Open").click()
+    windows = page.locator("loom-windows li")
+    expect(windows).to_have_count(3)
+    for text in ("The lamp is brass.", "It was late.", "A lamp stood there."):
+        expect(page.locator("loom-windows")).to_contain_text(text)
+    rows.get_by_role("button", name="Delete").click()
+    expect(part(page, "arrangements")).to_contain_text("Keep what is open under a name")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_panel_is_accessible_and_fits(
+    heddle: Heddle, visit: Open, theme: str, size: dict[str, int]
+) -> None:
+    tree = heddle.tree("Panel", "Who is Marie?", "A clockmaker of Bern.")
+    for line in (
+        f"augment store panel/plain-{theme}-{size['width']}\nWrite plainly.\n←",
+        f"augment load panel/plain-{theme}-{size['width']}",
+        "open here keep",
+        "open parent keep",
+        'todo add "Read the letters" "Ask the clockmaker"',
+        "todo done t1",
+        "expand root",
+    ):
+        heddle.line(tree, line)
+    page = live(visit(f"/trees/{tree}", theme=theme, size=size, bypass_csp=True))
+    if size == PHONE:
+        page.get_by_role("button", name="Details").click()
+    box = panel(page)
+    expect(part(page, "tasks")).to_contain_text("Ask the clockmaker")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if SHOTS:
+        for at, one in enumerate((page.locator("loom-windows"), box)):
+            one.scroll_into_view_if_needed()
+            page.screenshot(path=Path(SHOTS) / f"panel-{size['width']}-{theme}-{at}.png")

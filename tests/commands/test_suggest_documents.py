@@ -1,0 +1,134 @@
+"""Suggestions about documents: made by whoever may read them, decided by their writers."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from loom.access import Actor, acting_as
+from loom.commands.execute import Request, execute_line
+from loom.models import Document, Event, Node, Participant, Tree, User
+from loom.queries import documents as queries
+from loom.rules.errors import CommandError
+from tests.commands.conftest import Say
+
+Write = Callable[..., str]
+
+TEXT = "# Marie\\n\\nShe is a clockmaker.\\n\\n# Thomas\\n\\nHe waits."
+
+
+@pytest.fixture
+def paper(say: Say) -> str:
+    """A document linked to the tree; its id."""
+    made = say(f'write doc:"Notes" new "{TEXT}"')
+    return str(made.body["refs"][0]).removeprefix("doc:")
+
+
+def text(paper: str) -> str:
+    return queries.newest(Document.objects.get(uid=paper)).content.text
+
+
+def refused(say: Say, line: str, **more: object) -> str:
+    with pytest.raises(CommandError) as found:
+        say(line, **more)
+    return str(found.value.code)
+
+
+def test_a_part_is_suggested_accepted_and_taken_back(
+    say: Say, paper: str, reader: User, tree: Tree
+) -> None:
+    line = 'suggest doc:"Notes" §Thomas "# Thomas\\n\\nHe waits at the river."'
+    note = str(say(line, by=reader).body["refs"][0])
+    before = text(paper)
+    assert refused(say, f"accept {note}", by=reader) == "PERMISSION_DENIED"
+    said = say(f"accept {note}", dry_run=True)
+    assert said.reply.startswith("✓") and text(paper) == before
+    answer = say(f"accept {note}")
+    assert answer.reply == f'✓ accepted [{note}] as revision 2 of doc:"Notes"'
+    assert text(paper) == before.replace("He waits.", "He waits at the river.")
+    decided = Event.objects.get(kind="suggestion.decided")
+    assert decided.stream.name == f"grove:{tree.grove.uid}"
+    assert (decided.payload["document"], decided.payload["version"]) == (paper, 2)
+    assert refused(say, f"accept {note}") == "REJECTED"
+    say("undo")
+    assert text(paper) == before
+    assert Node.objects.get(tree=tree, local_id=note).resolved_at is None
+
+
+def test_what_was_written_since_is_merged_or_left_to_people(say: Say, paper: str) -> None:
+    line = 'suggest doc:"Notes" §Marie "# Marie\\n\\nShe is a watchmaker."'
+    note = str(say(line).body["refs"][0])
+    say('write doc:"Notes" replace:"He waits." with:"He left." revision:1')
+    say(f"accept {note}")
+    assert "watchmaker" in text(paper) and "He left." in text(paper)
+    other = str(say('suggest doc:"Notes" §Thomas "# Thomas\\n\\nHe returned."').body["refs"][0])
+    say('view doc:"Notes" full')
+    say('write doc:"Notes" replace:"He left." with:"He died."')
+    assert refused(say, f"accept {other}") == "CONFLICT"
+    say(f'accept {other} edited "All new."')
+    assert text(paper) == "All new."
+
+
+def test_a_rejected_one_changes_nothing(say: Say, paper: str, tree: Tree) -> None:
+    note = str(say('suggest doc:"Notes" "Other."').body["refs"][0])
+    before = text(paper)
+    say(f'reject {note} "Too short."')
+    assert text(paper) == before
+    assert Node.objects.get(tree=tree, local_id=note).resolved_at is not None
+    assert refused(say, f'suggest doc:"Notes" "{TEXT}"') == "REJECTED"
+    assert refused(say, 'suggest doc:"Nothing" "x"') == "NOT_FOUND"
+
+
+def test_the_page_of_a_document_shows_and_decides_them(
+    say: Say, paper: str, actor: Actor, client: Client
+) -> None:
+    client.force_login(actor.user)
+    page = f"/documents/{paper}"
+    sent = {"text": "# Marie\r\n\r\nShe is a clockmaker.\r\n\r\n# Thomas\r\n\r\nHe left."}
+    client.post(f"{page}/do/suggest", sent)
+    shown = client.get(page).content.decode()
+    assert "<ins>left</ins>" in shown and "Accept" in shown
+    node = Node.objects.get(form="diff")
+    body = {"tree": node.tree.uid, "node": node.local_id}
+    client.post(f"{page}/do/accept", body)
+    assert text(paper).endswith("He left.") and "Accept" not in client.get(page).content.decode()
+
+
+def test_an_agent_without_the_right_to_write_documents_cannot_decide(
+    say: Say, paper: str, muse: Participant, actor: Actor, tree: Tree
+) -> None:
+    note = str(say('suggest doc:"Notes" "Other."').body["refs"][0])
+    muse.permissions = ["loom_aware", "loom_write", "doc_read"]
+    muse.save()
+    with pytest.raises(CommandError) as found:
+        execute_line(acting_as(actor, muse), tree, Request(f"accept {note}"))
+    assert found.value.code == "PERMISSION_DENIED"
+
+
+# -- what a document embeds is linked to it
+
+
+def test_an_embed_counts_as_a_link_on_both_sides(
+    say: Say, write: Write, tree: Tree, actor: Actor, client: Client, muse: Participant
+) -> None:
+    node, other = write("Who is Marie?"), write("Somebody else.")
+    made = say(f'write doc:"Notes" new "See ![[{node}]] and ![[zz99]]."')
+    paper = str(made.body["refs"][0]).removeprefix("doc:")
+    assert '──[mentioned_by]──→ doc:"Notes"' in say(f"list {node} links").reply
+    assert "mentioned_by 1" in say(f"list {node}").reply
+    assert 'doc:"Notes"' in say(f"list {node} mentioned_by").reply
+    assert "Notes" not in say(f"list {other} links").reply
+    assert f"──[mentions]──→ [{node}]" in say('list doc:"Notes" links').reply
+    version = str(say(f'edit {node} "Who was Marie?" as:version').body["refs"][0])
+    assert "mentioned_by" in say(f"list {version} links").reply
+    client.force_login(actor.user)
+    shown = client.get(f"/trees/{tree.uid}/links/{node}").content.decode()
+    assert f"/documents/{paper}" in shown and "mentioned by" in shown
+    links = client.get(f"/api/documents/{paper}").json()["links"]
+    assert ("mentions", f"tree:{tree.uid} node:{node}") in [
+        (one["type"], one["to"]) for one in links
+    ]
+    muse.permissions = ["loom_aware"]
+    muse.save()
+    answer = execute_line(acting_as(actor, muse), tree, Request(f"list {node} links"))
+    assert "Notes" not in answer.reply
