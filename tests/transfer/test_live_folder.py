@@ -17,6 +17,7 @@ from loom.commands import trees as tree_commands
 from loom.commands.execute import Request, execute_line
 from loom.management.commands import export
 from loom.models import Node, Participant, Tree, User
+from loom.queries.trees import head_of
 from loom.rules.errors import CommandError
 from loom.transfer import live_folder
 from loom.transfer.live_folder import LiveFile
@@ -330,15 +331,13 @@ def test_the_commands_go_on_when_the_database_does_not_answer(
 ) -> None:
     tree, _ = grown(actor, muse)
     asked = [OperationalError("locked"), None, KeyboardInterrupt()]
-    head = {"watch": live_folder, "export": export}[command]
-    known = head.head_of
 
     def look(given: Tree) -> int:
         if (error := asked.pop(0)) is not None:
             raise error
-        return known(given)
+        return head_of(given)
 
-    monkeypatch.setattr(head, "head_of", look)
+    monkeypatch.setattr({"watch": live_folder, "export": export}[command], "head_of", look)
     monkeypatch.setattr("time.sleep", lambda _: None)
     # The connection is that of the test.
     name = f"loom.management.commands.{command}.close_old_connections"
