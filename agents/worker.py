@@ -58,8 +58,8 @@ async def _receive() -> None:
     while not _ending:
         try:
             found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
-        except (RedisError, OSError):  # the broker is away: the sweeper begins what waits
-            log.warning("lost the broker", exc_info=True)
+        except (RedisError, OSError) as error:  # away: the sweeper begins what waits
+            log.warning("no answer from the broker, asking again: %s", error)
             await asyncio.sleep(AGAIN_S)
             continue
         if found is not None and _ending:  # for another worker

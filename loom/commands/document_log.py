@@ -156,6 +156,14 @@ def settle(document: Document) -> Revision | None:
     return streams.retry_while_busy(run)
 
 
+def want_summary(document: Document, uid: str) -> None:
+    """Settles what was typed, and has the document summarised, for the participant of that id."""
+    settle(document)
+    who = Participant.objects.filter(uid=uid).values_list("pk", flat=True).first()
+    if who is not None:
+        streams.enqueue("agents.tasks.summarise_document", [document.uid, who], queue="continue")
+
+
 def settle_resting(before: datetime) -> int:
     """Settles what was typed before a moment and left: its process ended first. How many."""
     typed = DocumentUpdate.objects.filter(document=OuterRef("pk"), seq=OuterRef("head"))

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from loom.commands.context import Context, Reply, get_node, touched
 from loom.commands.lenses import aimed
 from loom.commands.registry import Args, RefField, Written, command
-from loom.commands.view import counted, in_one_line
+from loom.commands.view import counted, in_one_line, is_stretch, stretch_of
 from loom.commands.windows import (
     close_window,
     demand_label,
@@ -16,10 +16,13 @@ from loom.commands.windows import (
     weighed,
     within_limit,
 )
+from loom.events.streams import enqueue
+from loom.grammar.lines import excerpt
 from loom.grammar.slices import get
 from loom.grammar.tokens import ParseError
 from loom.models import Node, Turn, Window
 from loom.queries import lookup, windows
+from loom.queries.node_rows import rows_of
 from loom.queries.window_contents import Shown, contents_of, staleness
 from loom.queries.windows import WITHHELD
 from loom.rules import identity
@@ -43,6 +46,14 @@ class StashOf(Args):
 
     label: Annotated[str, Written("quoted")]
     of: Annotated[RefField, Written("option", key="content-of", value="ref")]
+    replace: Annotated[bool, Written("flag")] = False
+
+
+class StashSummary(Args):
+    """A node, branch or range, whose summaries are put aside."""
+
+    label: Annotated[str, Written("quoted")]
+    of: Annotated[RefField, Written("option", key="summary-of", value="ref")]
     replace: Annotated[bool, Written("flag")] = False
 
 
@@ -70,6 +81,26 @@ def stash_of(context: Context, args: StashOf) -> Reply:
         except ParseError as bad:
             raise CommandError(bad.code, bad.message, hint=bad.hint) from None
     return _stashed(context, args.label, text, node, replaces=args.replace)
+
+
+@command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def stash_summary(context: Context, args: StashSummary) -> Reply:
+    """Puts a line for each node of a branch or range aside: its summary, else its first words."""
+    rows = (
+        stretch_of(context, args.of)
+        if is_stretch(args.of)
+        else rows_of([get_node(context, aimed(context, args.of).ref).pk])
+    )
+    gone = lookup.withheld(context.actor, [row.id for row in rows])
+    shown = [row for row in rows if row.text and row.id not in gone]
+    if not shown:
+        raise CommandError("REJECTED", "There is no text to summarise.", hint="choose another")
+    lacking = [row.id for row in shown if not row.summary]
+    if lacking:
+        named = [context.tree.uid, context.actor.person.pk, lacking, False]
+        enqueue("agents.tasks.summarise", named, queue="continue")
+    lines = (f"[{row.local_id}] {excerpt(row.summary or row.text)}" for row in shown)
+    return _stashed(context, args.label, "\n".join(lines), replaces=args.replace)
 
 
 def _stashed(

@@ -93,7 +93,7 @@ def view_tree(context: Context, ref: Ref) -> Reply:
 
 def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) -> Reply:
     """The nodes of a branch (from the root) or of a range, one above the other."""
-    every = [row for row in _rows(context, ref) if row.text]
+    every = [row for row in stretch_of(context, ref) if row.text]
     gone = withheld(context.actor, [row.id for row in every])
     rows = [row for row in every if row.id not in gone]
     seen = tuple(identity.of_node(row.id) for row in rows[-1:])
@@ -117,7 +117,8 @@ def _refs(rows: list[NodeRow]) -> tuple[str, ...]:
     return tuple(row.local_id for row in rows)
 
 
-def _rows(context: Context, ref: Ref) -> list[NodeRow]:
+def stretch_of(context: Context, ref: Ref) -> list[NodeRow]:
+    """The nodes of a branch, from the root, or of a range."""
     if ref.kind == "branch":
         node = get_node(context, ref)
         return path_of(context.actor, node.tree, context.workspace, node)

@@ -168,6 +168,7 @@ class Room:
         self._subscribed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._rest: asyncio.TimerHandle | None = None
+        self._wrote = ""  # who has typed here last, since the last time that nobody was here
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -206,6 +207,8 @@ class Room:
         self.flush_soon()
         if not self.members and self._rest is not None:
             self._settle_now()
+        if not self.members and self._wrote:
+            self._spawn(self._want_summary())
 
     # What is typed here.
 
@@ -215,6 +218,7 @@ class Room:
             return
         self._unsent.append((changed, by))
         self._unstored.append((changed, by.guest.participant))
+        self._wrote = by.guest.participant
         if self._stored.is_set():
             self._stored.clear()
             self._spawn(self._store())
@@ -331,6 +335,15 @@ class Room:
         except Exception:
             log.warning("could not settle %s", self.stream, exc_info=True)
             self._rest_again()
+
+    async def _want_summary(self) -> None:
+        """Has the document summarised for whoever wrote last, once everybody has left."""
+        wrote, self._wrote = self._wrote, ""
+        await self._stored.wait()
+        try:
+            await self._read(document_log.want_summary, self.document, wrote)
+        except Exception:
+            log.warning("could not ask for the summary of %s", self.stream, exc_info=True)
 
     # Its end.
 

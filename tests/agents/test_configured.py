@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
@@ -334,3 +335,48 @@ def test_who_saves_a_field_second_is_refused_and_named_who_was_first(
     # The same text twice is no conflict, and a field that nobody names is not compared.
     assert client.patch(address, first | {"memory": "Mine."}, format="json").status_code == 200
     assert client.patch(address, {"title": "T"}, format="json").status_code == 200
+
+
+# -- the pages
+
+
+def test_the_form_of_a_model_begins_as_a_template_and_keeps_the_key_of_another(
+    actor: Actor, provider: ScriptedProvider, api: Api, client: Client
+) -> None:
+    client.force_login(actor.user)
+    base = f"/groves/{actor.grove.uid}/participants"
+    form = client.get(f"{base}/new?template=analyst").content.decode()
+    assert "You read closely" in form and 'name="template" value="analyst"' in form
+    given = {"name": "First", "model_ref": "openai:echo", "base_url": provider.url}
+    made = _made(api(actor.user), **given, api_key="sk-1")
+    page = client.get(f"{base}/{made['id']}").content.decode()
+    assert f"{base}/new?template={made['id']}" in page
+    sent = {
+        "template": made["id"],
+        "kind": "openai",
+        "model": "echo",
+        "base_url": provider.url,
+        "name": "Second",
+        "auth": "none",
+        "persona": "You doubt.",
+    }
+    assert client.post(f"{base}/new", sent).status_code == 302
+    second = Participant.objects.get(name="Second")
+    assert (second.persona, second.auth, bool(second.sealed_key)) == ("You doubt.", "none", True)
+    local = {**sent, "template": "", "kind": "local", "model": "story", "name": "Local"}
+    assert client.post(f"{base}/new", local).status_code == 302
+    third = Participant.objects.get(name="Local")
+    assert (third.context_limit, third.max_tokens) == (4096, 2048)
+
+
+def test_the_page_of_settings_changes_any_number_and_takes_it_back(
+    actor: Actor, client: Client
+) -> None:
+    client.force_login(actor.user)
+    page = f"/groves/{actor.grove.uid}/settings"
+    assert 'name="tree_summary_every"' in client.get(page).content.decode()
+    sent = {"name": "Grove", "tree_summary_every": "5", "trace_actions": ""}
+    client.post(page, sent)
+    assert Grove.objects.get(pk=actor.grove.pk).settings["tree_summary_every"] == 5
+    client.post(page, {**sent, "tree_summary_every": ""})
+    assert "tree_summary_every" not in Grove.objects.get(pk=actor.grove.pk).settings

@@ -161,3 +161,26 @@ def test_typing_while_fifty_updates_arrive_keeps_caret_and_text(
     expect(page.locator(".weave h2")).to_contain_text("50 continuations")
     state: Any = field.evaluate("f => [f.value, f.selectionStart, document.activeElement === f]")
     assert state == ["start " + "x" * 50 + "end", 56, True]
+
+
+def test_what_others_do_is_shown_beside_the_text_too_and_nobody_asks_for_it(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Beside", "One.")
+    _, hers = both(visit, heddle, tree, ada)
+    at = hers.locator("article.node").get_attribute("data-id")
+    foot = hers.locator("#panel-context .details > footer")
+    expect(foot).to_have_count(1)
+    expect(hers.locator("loom-context [data-shown]")).not_to_be_empty()
+    asked: list[str] = []
+    # That she saw it, she says herself.
+    hers.on("request", lambda one: asked.append(one.url) if "/seen" not in one.url else None)
+    for line in (f'annotate {at} "Hm."', f"tag {at} #there", f"bookmark {at}"):
+        heddle.post(f"trees/{tree}/commands", {"line": line})
+    for words in ("1 annotation", "#there", "★"):
+        expect(foot).to_contain_text(words)
+    heddle.post(f"trees/{tree}/commands", {"line": f'respond {at} "Two."'})
+    expect(hers.locator(".card")).to_contain_text("Two.")
+    heddle.post(f"trees/{tree}/commands", {"line": 'respond root "Another one."'})
+    expect(foot).to_contain_text("1 / 2")
+    assert asked == []

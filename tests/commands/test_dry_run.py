@@ -58,7 +58,7 @@ def test_a_dry_run_waits_for_no_lock(
         with transaction.atomic():
             streams.lock(tree)
             is_held.set()
-            is_over.wait(60)
+            is_over.wait(500)
         connections.close_all()
 
     holding = threading.Thread(target=hold)

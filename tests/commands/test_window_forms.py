@@ -293,7 +293,8 @@ def test_settings_of_a_workspace_come_before_those_of_its_grove(
         answer = view.client.patch(url, {"settings": settings}, format="json")
         return dict(answer.json()["settings"] if answer.status_code == 200 else answer.json())
 
-    assert change(window_lines_max=3) == {"window_lines_max": 3, "evict": "lru", "auto_open": False}
+    of_windows = {"window_lines_max": 3, "evict": "lru", "auto_open": False}
+    assert change(window_lines_max=3) == {**of_windows, "truncation": "truncateMiddle"}
     assert view.refusal(f"open {node} lines:1-4").code == "LIMIT_EXCEEDED"
     assert change(window_lines_max=None)["window_lines_max"] == 10
     assert view.say(f"open {node} lines:1-4").startswith("✓")

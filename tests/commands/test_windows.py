@@ -228,3 +228,23 @@ def test_windows_go_with_their_tree_and_outlive_what_they_show(
     Tree.objects.filter(pk=tree.pk).update(erasing_at=timezone.now())
     erase_rows(tree.uid)
     assert not Window.objects.exists() and not Tree.objects.exists()
+
+
+def test_the_summaries_of_a_branch_or_range_are_stashed(
+    say: Say, node: str, actor: Actor, tree: Tree
+) -> None:
+    words = "word " * 60
+    made = execute_line(actor, tree, Request(f'respond {node} "And then? {words}"'))
+    below = str(made.body["refs"][0])
+    Node.objects.filter(tree=tree, local_id=below).update(summary="She goes on.")
+    for ref in (f"branch:{below}", f"{node}-{below}"):
+        said = say(f'stash "so far" summary-of:{ref} replace')
+        assert said.startswith('✓ stashed "so far"')
+        text = Window.objects.get(kind="stash", is_closed=False).text
+        assert text.splitlines()[-1] == f'[{below}] "She goes on."'
+        assert text.splitlines()[0].startswith(f"[{node}] ")
+    say(f'stash "one" summary-of:{below}')
+    assert Window.objects.get(label="one").text == f'[{below}] "She goes on."'
+    assert refusal(say, 'stash "none" summary-of:root').code == "REJECTED"
+    assert "She goes on" not in say("memory stashed")
+    say('recall "so far"')

@@ -23,7 +23,7 @@ from loom.commands import document_actions, document_log
 from loom.commands.groves import change_role, remove_member
 from loom.live import rooms as live_rooms
 from loom.live.rooms import rooms
-from loom.models import Document, DocumentUpdate, Membership, Revision, User
+from loom.models import Document, DocumentUpdate, Membership, Participant, Revision, User
 from loom.queries.documents import newest
 from tests.live.conftest import Headers, Line, bearer, cookie
 
@@ -191,6 +191,24 @@ async def test_the_last_to_leave_settles_at_once(
     await ada.type(0, "So. ")
     await ada.cut()
     await until(lambda: _is_revision(document, "So. The → tower."))
+
+
+async def test_once_all_have_left_the_document_is_summarised_for_who_wrote(
+    join: Join, owner: User, reader: User, document: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, Any]] = []
+    monkeypatch.setattr(
+        document_log.streams, "enqueue", lambda name, args, **_: asked.append((name, args))
+    )
+    ada, rhea = await join(owner), await join(reader)
+    await until(lambda: str(ada.text))
+    await ada.type(0, "So. ")
+    await until(lambda: str(rhea.text).startswith("So."))
+    await ada.cut()
+    await rhea.cut()
+    await until(lambda: asked)
+    who = await database_sync_to_async(lambda: Participant.objects.get(user=owner).pk)()
+    assert asked == [("agents.tasks.summarise_document", [document.uid, who])]
 
 
 async def test_what_was_typed_without_a_connection_is_merged_on_return(

@@ -2,11 +2,15 @@
 10, and writes nothing.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver
@@ -23,8 +27,12 @@ from loom.commands.people import make_key
 from loom.commands.trees import make_public_link
 from loom.models import Document, Participant, Tree, User, Workspace
 from loom.transfer import images
+from tests.agents.acting import asked, went
+from tests.agents.conftest import agent, model, provider  # noqa: F401 (fixtures)
 from tests.interfaces.matrix import ROWS
 from tests.interfaces.world import run_turn, small, world  # noqa: F401 (world is a fixture)
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import says
 from tests.web.test_query_counts import PAGES as COUNTED_PAGES
 from tests.web.test_query_counts import PARTS as COUNTED_PARTS
 from tests.web.test_query_counts import grow
@@ -147,8 +155,8 @@ def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> No
         make_invitation(actor, role="reader", days=1, uses=1)
         make_public_link(actor, tree, days=1)
         images.keep(actor, tree, small(one))
-        model = {"name": f"Model {one}", "model_ref": "local:m"}
-        make_participant(actor, Changes(fields=model))
+        fields = {"name": f"Model {one}", "model_ref": "local:m"}
+        make_participant(actor, Changes(fields=fields))
         make_grove(actor.user, f"Grove {one}")
         muse = Participant.objects.get(uid=ends["participant"])
         run_turn(tree, muse, actor.participant, ends["node"], "")
@@ -261,3 +269,47 @@ def _reads(view: object) -> bool:
                 return False
         view = getattr(view, "__wrapped__", None)
     return True
+
+
+_LISTED = re.compile(r"\((?:\d+|%s)(?:, ?(?:\d+|%s))*\)")  # how many are named does not matter
+
+
+@contextmanager
+def sent_by_all() -> Iterator[list[str]]:
+    """The queries of the block on every thread, without those of transactions and of a worker's
+    beat, of which there are as many as an answer takes quarters of a second."""
+    queries: list[str] = []
+    execute = CursorWrapper.execute
+
+    def noted(self: Any, sql: str, params: Any = None) -> Any:
+        if "loom_" in sql and 'SET "text"' not in sql and '"stop_asked" AND' not in sql:
+            queries.append(_LISTED.sub("(…)", sql))
+        return execute(self, sql, params)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CursorWrapper, "execute", noted)
+        yield queries
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_turn_makes_no_more_queries_in_a_larger_tree_with_a_longer_log(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,  # noqa: F811
+    provider: ScriptedProvider,  # noqa: F811
+) -> None:
+    def turn(grown: int) -> list[str]:
+        ids = grow(actor, tree, grown)
+        provider.script(
+            says(f"Let me look.\n→ view {ids[-1]} full\n→ list {ids[1]}\n"),
+            says(f'→ annotate {ids[-1]} "Why?"\n→ find "Text"\n'),
+            says("Done."),
+        )
+        with sent_by_all() as queries:
+            assert went(asked(actor, tree, agent, node=ids[-1])).status == "done"
+        return queries
+
+    for _ in range(3):  # until the windows of earlier turns are closed again
+        turn(6)
+    few, many = Counter(turn(6)), Counter(turn(150))
+    assert {one: (few[one], many[one]) for one in many if many[one] > few[one]} == {}

@@ -176,6 +176,7 @@ def test_drawing_what_changed_scans_nothing(
 
 
 def test_a_turn_scans_nothing(
+    client: Client,
     actor: Actor,
     tree: Tree,
     agent: Participant,  # noqa: F811
@@ -190,6 +191,10 @@ def test_a_turn_scans_nothing(
     )
     with recorded() as queries:
         turn = went(asked(actor, tree, agent, node=opening))
+        client.force_login(actor.user)
+        page = client.get(f"/trees/{tree.uid}/turns?node={opening}")
+        drawn = parts_for(tree.uid, ["en"], turns=[turn.uid])["en"]["turns"][turn.uid]
     assert turn.status == "done"
+    assert turn.uid in page.content.decode() and turn.uid in drawn
     assert len(queries.sent) > 40
     queries.demand_no_faults()

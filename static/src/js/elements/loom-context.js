@@ -60,7 +60,7 @@ export class LoomContext extends HTMLElement {
     this.cut?.addEventListener("change", () => this.choose(), { signal });
     this.addEventListener("toggle", (event) => this.toggled(/** @type {HTMLDetailsElement} */ (event.target)), { signal, capture: true });
     this.page.addEventListener("moved", () => this.soon(REST_MS), { signal });
-    this.page.addEventListener("event", (event) => EVENTS.test(/** @type {CustomEvent} */ (event).detail.kind) && this.soon(), { signal });
+    this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("said", () => this.soon(), { signal });
     this.page.drafts.addEventListener("saved", () => this.page?.settings.mode === "buffer" && this.soon(TYPED_MS), { signal });
     composer()?.addEventListener("change", () => this.soon(), { signal });
@@ -74,6 +74,20 @@ export class LoomContext extends HTMLElement {
     this.stop?.abort();
     clearTimeout(this.timer);
     this.asking?.abort();
+  }
+
+  /** A model that only reads the text is sent the path, and nothing of what is elsewhere.
+   * @param {{kind: string, payload: any}} event */
+  heard(event) {
+    if (!EVENTS.test(event.kind)) return;
+    const { page } = this;
+    const isElsewhere = event.kind.startsWith("node.") && page?.store && !page.store.isOnPath(page.position, event);
+    if (!isElsewhere || this.asksForTurn()) this.soon();
+  }
+
+  /** Whether it is shown what an agent is sent for a turn. */
+  asksForTurn() {
+    return Boolean(this.whom()?.is_agent) && this.field("participant").value !== "" && this.field("how").value === "turn";
   }
 
   /** @param {string} name */

@@ -1,8 +1,10 @@
 // @ts-check
-// A part of the side panes that is fetched when it is seen, and again when it may have changed.
+// A part of the side panes that is fetched when it is seen, and again when it may have changed. What
+// the text beside it shows as well is taken from there: nobody has to be asked for it.
 
 import { part, Refused } from "../live/api.js";
 import { showAges } from "../pages.js";
+import { morphOne } from "../tree/morph.js";
 import { pageOf } from "../tree/page.js";
 
 const SOON_MS = 150;
@@ -20,6 +22,7 @@ export class LoomPanel extends HTMLElement {
     const { signal } = this.stop;
     this.node = this.page.position;
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+    if (this.dataset.ofNode === "drawn") this.page.addEventListener("drawn", (event) => this.received(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("moved", () => this.look(this.page?.position ?? "", REST_MS), { signal });
     document.addEventListener("drawn", () => this.dataset.ofNode !== undefined && this.soon(30), { signal });
     this.page.addEventListener("redraw", () => this.look(this.node), { signal });
@@ -41,12 +44,50 @@ export class LoomPanel extends HTMLElement {
     this.soon(ms);
   }
 
-  /** @param {{kind: string}} event */
+  /** @param {{kind: string, payload: any}} event */
   heard(event) {
     const on = this.dataset.on;
     if (on && on !== "any" && !event.kind.startsWith(on)) return;
+    if (this.dataset.ofNode !== undefined && !this.isChangedBy(event)) return;
+    this.again();
+  }
+
+  again() {
     this.drawn = "";
     this.soon();
+  }
+
+  /** @param {{kind: string, payload: any}} event */
+  isChangedBy(event) {
+    const store = this.page?.store;
+    const slot = store?.slotOf(this.node) ?? null;
+    if (!store || slot === null) return true;
+    if (this.dataset.ofNode === "drawn" && this.beside()) return store.isAbout(this.node, event);
+    const said = JSON.stringify(event.payload);
+    return store.versionsOf(slot).some((one) => said.includes(`"${store.ids[one]}"`));
+  }
+
+  /** The node of this panel as the path shows it, if it does. */
+  beside() {
+    return document.querySelector(`article#n-${CSS.escape(this.node)}`);
+  }
+
+  /** What was drawn for everybody. The path puts it in first.
+   * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], again?: boolean}} drawn */
+  received({ nodes = {}, changed = [], beside = [], again }) {
+    if (again || changed.includes(this.node)) this.again();
+    else if (this.node in nodes || beside.includes(this.node)) setTimeout(() => this.mirror());
+  }
+
+  /** Takes over what the path shows of the node: its buttons, marks, versions and siblings. */
+  mirror() {
+    const [node, own] = [this.beside(), this.querySelector(":scope > .details")];
+    if (!node || !own || own.getAttribute("data-id") !== this.node) return;
+    for (const [there, here] of [[":scope > header > .tools", ":scope > .tools"], [":scope > footer", ":scope > footer"]]) {
+      const [fresh, old] = [node.querySelector(there), own.querySelector(here)];
+      if (fresh && old) morphOne(old, /** @type {Element} */ (fresh.cloneNode(true)));
+    }
+    for (const name of ["bookmarked", "reworded"]) own.classList.toggle(name, node.classList.contains(name));
   }
 
   soon(ms = SOON_MS) {

@@ -7,6 +7,7 @@ import { json, Refused } from "../live/api.js";
 // the text of a node never changes.
 
 const MOST = 100;
+const WORDS = 120; // characters, as the server sends them
 
 export class Excerpts extends EventTarget {
   /** @param {string} url @param {(url: string) => Promise<any>} [fetch] */
@@ -21,6 +22,15 @@ export class Excerpts extends EventTarget {
     /** @type {Set<string>} */
     this.wanted = new Set();
     this.timer = 0;
+  }
+
+  /** Knows texts as they are added; who wrote what was edited, and images, the server says.
+   * @param {import("../live/socket.js").Events} events */
+  follow(events) {
+    events.on("node.added", ({ payload: { node } }) => {
+      if (node.edited_from || node.text.includes("](")) return;
+      this.known.set(node.id, [...node.text.slice(0, 10 * WORDS).trim().replace(/\s+/g, " ")].slice(0, WORDS).join(""));
+    });
   }
 
   /** The first words, or "" and an event `excerpts` when they have come. @param {string} id */

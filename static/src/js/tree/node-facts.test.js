@@ -67,3 +67,14 @@ test("what the server does not know is not asked for again", async () => {
   assert.equal(excerpts.wanted.size, 0);
   assert.equal(asked, 1);
 });
+
+test("the first words of a text are known as it is added, and asked for where it was edited", () => {
+  const events = new Events(0);
+  const excerpts = new Excerpts("/x", async () => ({}));
+  excerpts.follow(events);
+  const added = (seq, node) => events.apply({ seq, kind: "node.added", payload: { node } });
+  added(1, { id: "a1b2", text: `  One\n two. ${"x".repeat(200)}`, edited_from: null });
+  added(2, { id: "c3d4", text: "Edited.", edited_from: "a1b2" });
+  added(3, { id: "e5f6", text: "See ![a cat](image).", edited_from: null });
+  assert.deepEqual(["a1b2", "c3d4", "e5f6"].map((id) => excerpts.known.get(id)), [`One two. ${"x".repeat(111)}`, undefined, undefined]);
+});

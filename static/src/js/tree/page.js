@@ -61,6 +61,7 @@ export class TreePage extends EventTarget {
       this.events.on(kind, (event) => this.present?.apply(event) && this.change());
     }
     this.marks.follow(this.events);
+    this.excerpts.follow(this.events);
     this.socket.addEventListener("frame", (event) => this.frame(/** @type {CustomEvent} */ (event).detail));
     this.socket.addEventListener("state", (event) => {
       if (/** @type {CustomEvent} */ (event).detail.state === "live") this.whereabouts.tell();

@@ -188,6 +188,24 @@ export class TreeStore {
     return path.reverse();
   }
 
+  /** Whether an event, which was applied before, changes what is known of a node besides what is
+   * drawn with it: its versions, or the call it came from. @param {string} id @param {{kind: string, payload: any}} event */
+  isAbout(id, { kind, payload }) {
+    const slot = this.slotOf(id);
+    if (slot === null) return true;
+    const ids = this.versionsOf(slot).map((one) => this.ids[one]);
+    if (kind === "node.added") return ids.includes(payload.node.id);
+    if (kind === "node.flagged") return ids.length > 1 && ids.includes(payload.node);
+    return kind === "call.sealed" && payload.nodes.some((/** @type {string} */ one) => ids.includes(one));
+  }
+
+  /** Whether an event of a node, which was applied before, may change what the path to `id` says.
+   * @param {string} id @param {{kind: string, payload: any}} event */
+  isOnPath(id, { kind, payload }) {
+    const slot = this.slotOf(kind === "node.added" ? payload.node.id : payload.node);
+    return slot === null || this.pathTo(id).includes(slot);
+  }
+
   /** Remembers the way down, so that → leads back where ← came from. @param {string} id */
   visit(id) {
     const path = this.pathTo(id);

@@ -133,3 +133,25 @@ test("all that hangs below is counted, without what is hidden", () => {
   made.flag({ node: "b", flag: "pruned", value: true });
   assert.deepEqual([0, 1].map((slot) => made.countBelow(slot)), [2, 1]);
 });
+
+test("an event is about a node where it changes its versions or its call", () => {
+  const store = tree();
+  const added = (one) => ({ kind: "node.added", payload: { node: one } });
+  const both = [added(node("b''", "a", "b")), added(node("d", "b"))];
+  for (const event of both) store.apply(event);
+  assert.deepEqual(both.map((event) => store.isAbout("b", event)), [true, false]);
+  assert.equal(store.isAbout("b", { kind: "mark.added", payload: { mark: { item: "b" } } }), false);
+  assert.equal(store.isAbout("b", { kind: "node.flagged", payload: { node: "b'", slot: "b" } }), true);
+  assert.equal(store.isAbout("c", { kind: "node.flagged", payload: { node: "c", slot: "c" } }), false);
+  assert.equal(store.isAbout("b", { kind: "call.sealed", payload: { nodes: ["b'"] } }), true);
+  assert.equal(store.isAbout("unknown", both[1]), true);
+});
+
+test("an event changes what a path says where it is of a text on it", () => {
+  const store = tree();
+  const added = { kind: "node.added", payload: { node: node("b''", "a", "b") } };
+  store.apply(added);
+  assert.deepEqual(["b", "c", "a"].map((id) => store.isOnPath(id, added)), [true, false, false]);
+  assert.deepEqual(["b", "c"].map((id) => store.isOnPath(id, { kind: "node.flagged", payload: { node: "a" } })), [true, true]);
+  assert.equal(store.isOnPath("b", { kind: "node.flagged", payload: { node: "c" } }), false);
+});
