@@ -7,7 +7,7 @@ from typing import Literal
 
 from django.db.models import F
 
-from loom.access import Actor
+from loom.access import Actor, documents_for, linked_to
 from loom.models import Link, Node, Tree, Workspace
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
@@ -41,6 +41,11 @@ ALL = (
     "proofs",
     "calls",
     "images",
+    "thoughts",
+    "description",
+    "context",
+    "steering",
+    "documents",
 )
 
 
@@ -107,9 +112,10 @@ _HTML = "text/html; charset=utf-8"
 _TEXT, _MD = "text/plain; charset=utf-8", "text/markdown; charset=utf-8"
 _ZIP = "application/zip"
 _EVERY = " ".join(ALL)
+_TREE = " ".join(one for one in ALL if one != "documents")
 _BOOK, _READABLE = "authors notes excluded", "notes authors"
 _TABLE = (
-    Format("heddle", "Heddle JSON", "json", _JSON, "tree", _heddle, _EVERY, "calls"),
+    Format("heddle", "Heddle JSON", "json", _JSON, "tree", _heddle, _TREE, "calls"),
     Format("zip", "ZIP", "zip", _ZIP, "tree", archive_writer.archive, _EVERY, "calls"),
     Format(
         "html",
@@ -118,7 +124,7 @@ _TABLE = (
         _HTML,
         "both",
         html_writer.html,
-        f"{_BOOK} times images",
+        f"{_BOOK} times images description",
         _READABLE,
     ),
     Format(
@@ -152,7 +158,7 @@ _TABLE = (
         _JSON,
         "both",
         loom_writers.exoloom,
-        "authors times bookmarks pruned excluded",
+        "authors times bookmarks pruned excluded description",
         "authors",
     ),
     Format(
@@ -175,7 +181,14 @@ _TABLE = (
         "authors",
     ),
     Format(
-        "jsonl", "Chat JSONL", "jsonl", _LINES, "both", chat_writers.jsonl, "authors", "authors"
+        "jsonl",
+        "Chat JSONL",
+        "jsonl",
+        _LINES,
+        "both",
+        chat_writers.jsonl,
+        "authors context",
+        "authors",
     ),
     Format(
         "preferences",
@@ -184,7 +197,7 @@ _TABLE = (
         _LINES,
         "both",
         chat_writers.preferences,
-        "pruned",
+        "pruned context",
     ),
 )
 FORMATS: dict[str, Format] = {one.name: one for one in _TABLE}
@@ -294,6 +307,14 @@ _SAYS = {
         "call: what a model was asked and answered",
         "calls: what models were asked and answered",
     ),
+    "thoughts": ("thought of a model", "thoughts of models"),
+    "description": ("description of the tree", "descriptions"),
+    "context": ("system context of the tree", "system contexts"),
+    "steering": (
+        "text that models are also sent: the memory or the author's note",
+        "texts that models are also sent: the memory and the author's note",
+    ),
+    "documents": ("linked document", "linked documents"),
     "proofs": (
         "hash that proves who wrote what and when",
         "hashes that prove who wrote what and when",
@@ -338,7 +359,13 @@ def _counts(wanted: Wanted, selection: Selection) -> Counter[str]:
     """How many there are of what a format may have no place for, on the path or in the tree."""
     tree = wanted.tree
     marks = selection.marks().values()
+    thoughts = Node.objects.filter(tree=tree, kind="thought", pruned=False)
     counts = Counter(
+        thoughts=thoughts.filter(slot=F("id")).count(),
+        description=int(bool(tree.description)),
+        context=int(bool(tree.system_context)),
+        steering=bool(tree.memory) + bool(tree.author_note),
+        documents=linked_to(tree, documents_for(wanted.actor, tree)).count(),
         times=len(selection.chosen),
         proofs=len(selection.chosen),
         versions=sum(len(keys) - 1 for keys in selection.versions.values()),

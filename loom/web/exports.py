@@ -76,6 +76,15 @@ def _words() -> dict[str, Callable[[int], str]]:
             "%d calls: what models were asked and answered",
             n,
         ),
+        "thoughts": lambda n: ngettext("%d thought of a model", "%d thoughts of models", n),
+        "description": lambda n: ngettext("%d description of the tree", "%d descriptions", n),
+        "context": lambda n: ngettext("%d system context", "%d system contexts", n),
+        "steering": lambda n: ngettext(
+            "%d text that models are also sent: the memory or the author's note",
+            "%d texts that models are also sent: the memory and the author's note",
+            n,
+        ),
+        "documents": lambda n: ngettext("%d linked document", "%d linked documents", n),
         "proofs": lambda n: ngettext(
             "%d hash that proves who wrote what", "%d hashes that prove who wrote what", n
         ),

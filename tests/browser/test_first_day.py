@@ -49,6 +49,20 @@ def test_a_tree_of_pyloom_is_imported_continued_and_watched_by_another(
     expect(page.locator(".status [data-size]")).to_contain_text("767 nodes")
 
 
+def test_a_file_that_is_being_sent_can_be_stopped(visit: Open, tmp_path: Path) -> None:
+    file = tmp_path / "slow.json"
+    file.write_text(json.dumps({"text": "Slow", "children": []}))
+    page = visit("/")
+    page.route("**/api/import", lambda route: None)  # nobody takes it
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    expect(page.get_by_role("progressbar", name="Sending slow.json")).to_be_visible()
+    page.locator("loom-import").get_by_role("button", name="Stop").click()
+    expect(page.locator("loom-import").get_by_role("alert")).to_contain_text("nothing was added")
+    page.unroute("**/api/import")
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    expect(page.get_by_role("link", name="Open the tree")).to_be_focused()
+
+
 def test_an_import_that_is_stopped_leaves_nothing(
     heddle: Heddle, visit: Open, tmp_path: Path
 ) -> None:
@@ -57,8 +71,9 @@ def test_an_import_that_is_stopped_leaves_nothing(
     file.write_text(json.dumps({"text": "The endless one", "children": children}))
     page = visit("/")
     page.locator("loom-import input[type=file]").set_input_files(file)
-    # More than the quarter that reading is: some texts are written.
-    page.wait_for_function("() => document.querySelector('loom-import progress')?.value > 0.3")
+    # It is sent, and more than the quarter that reading is: some texts are written.
+    bar = "loom-import progress[aria-label^=Importing]"
+    page.wait_for_function(f"() => document.querySelector('{bar}')?.value > 0.3")
     page.locator("loom-import").get_by_role("button", name="Stop").click()
     said = page.locator("loom-import").get_by_role("alert")
     expect(said).to_contain_text("The import was stopped.", timeout=60_000)

@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from django.core.management import CommandError as Failed
 from django.core.management import call_command
+from django.db import OperationalError
 
 from loom.access import Actor, get_actor
 from loom.commands import trees as tree_commands
 from loom.commands.execute import Request, execute_line
+from loom.management.commands import export
 from loom.models import Node, Participant, Tree, User
+from loom.queries.trees import head_of
 from loom.rules.errors import CommandError
+from loom.transfer import live_folder
 from loom.transfer.live_folder import LiveFile
 from tests.transfer.planting import paths, plant
 
@@ -319,3 +323,28 @@ def test_the_commands_write_files(
     file.write_text(file.read_text().replace("It is", "It was not"))
     call_command("watch", str(tmp_path), once=True, **named)
     assert "It was not" in file.read_text(), "what the tree refuses stays in the file"
+
+
+@pytest.mark.parametrize("command", ["watch", "export"])
+def test_the_commands_go_on_when_the_database_does_not_answer(
+    command: str, actor: Actor, muse: Participant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, _ = grown(actor, muse)
+    asked = [OperationalError("locked"), None, KeyboardInterrupt()]
+
+    def look(given: Tree) -> int:
+        if (error := asked.pop(0)) is not None:
+            raise error
+        return head_of(given)
+
+    monkeypatch.setattr({"watch": live_folder, "export": export}[command], "head_of", look)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    # The connection is that of the test.
+    name = f"loom.management.commands.{command}.close_old_connections"
+    monkeypatch.setattr(name, lambda: None)
+    told = io.StringIO()
+    place = tmp_path if command == "watch" else tmp_path / "tree.json"
+    named = {"tree": tree.uid, "by": "owner", "every": 1, "stderr": told, "stdout": io.StringIO()}
+    call_command(command, str(place), **named)
+    assert told.getvalue().count("does not answer") == 1 and not asked
+    assert [one for one in tmp_path.iterdir() if "It was" in one.read_text()]

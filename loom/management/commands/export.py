@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.db import close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from loom import access
 from loom.management.shell import StartedCommand, found_person, found_tree
@@ -40,10 +40,15 @@ class Command(StartedCommand):
             tree = found_tree(options["tree"], user)
             last = 0
             while True:
-                seq = head_of(tree)
-                if seq != last:
-                    self._write(Path(options["file"]), user, tree, options)
-                last = seq
+                try:
+                    seq = head_of(tree)
+                    if seq != last:
+                        self._write(Path(options["file"]), user, tree, options)
+                    last = seq
+                except (OperationalError, InterfaceError) as error:
+                    if not options["every"]:
+                        raise
+                    self.stderr.write(f"The database does not answer; trying again. ({error})")
                 if not options["every"]:
                     return
                 close_old_connections()

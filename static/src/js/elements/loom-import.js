@@ -1,7 +1,7 @@
 // @ts-check
 // Bringing trees in: drop files anywhere on the page or choose them; progress, stop, what to choose, report.
 
-import { json, Refused, send } from "../live/api.js";
+import { json, Refused, upload } from "../live/api.js";
 import { make } from "../tree/forms.js";
 import { language, t, tn } from "../t.js";
 import { chooser } from "./import-choices.js";
@@ -41,17 +41,26 @@ export class LoomImport extends HTMLElement {
     if (!files?.length || this.busy) return;
     this.busy = true;
     const name = files.length === 1 ? files[0].name : tn("{n} file", "{n} files", files.length);
-    this.draw(make("span", { textContent: t("Sending {name}", { name }) }), make("progress"));
+    const bar = /** @type {HTMLProgressElement} */ (make("progress", { max: 1 }));
+    bar.setAttribute("aria-label", t("Sending {name}", { name }));
+    const halt = new AbortController();
+    const stop = /** @type {HTMLButtonElement} */ (make("button", { type: "button", className: "button small", textContent: t("Stop") }));
+    stop.addEventListener("click", () => halt.abort());
+    this.draw(make("span", { textContent: t("Sending {name}", { name }) }), bar, stop);
     this.said?.scrollIntoView({ block: "nearest" });
     const form = new FormData();
     for (const file of files) form.append("file", file);
     form.append("grove", this.dataset.grove ?? "");
     try {
-      const { id } = await send("/api/import", form);
+      const { id } = await upload("/api/import", form, (share) => {
+        bar.value = share;
+        stop.disabled = share === 1; // the server has it: from here on the import is stopped
+      }, halt.signal);
       await this.watch(id, name);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      this.refuse(name, error.message, error.hint);
+      if (halt.signal.aborted) this.refuse(name, t("The import was stopped, and nothing was added."), "");
+      else if (error instanceof Refused) this.refuse(name, error.message, error.hint);
+      else throw error;
     } finally {
       this.busy = false;
       if (this.input) this.input.value = "";

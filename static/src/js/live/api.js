@@ -86,6 +86,30 @@ export async function part(url, signal) {
   return text;
 }
 
+/**
+ * Sends a form with large files; the answer is JSON. fetch says nothing about how much was sent.
+ * @param {string} url @param {FormData} form @param {(share: number) => void} sent is given how much of it was sent, from 0 to 1
+ * @param {AbortSignal} signal @returns {Promise<any>}
+ */
+export function upload(url, form, sent, signal) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", url);
+    request.setRequestHeader("X-CSRFToken", csrfToken());
+    request.setRequestHeader("Accept", "application/json");
+    request.upload.addEventListener("progress", (event) => event.total && sent(event.loaded / event.total));
+    request.addEventListener("error", () => reject(new Refused({ code: "UNAVAILABLE", message: t("No connection to the server.") }, 0)));
+    request.addEventListener("abort", () => reject(new DOMException("stopped", "AbortError")));
+    request.addEventListener("load", async () => {
+      const response = new Response(request.responseText, { status: request.status });
+      if (response.ok) resolve(response.json());
+      else reject(await refusalOf(response));
+    });
+    signal.addEventListener("abort", () => request.abort());
+    request.send(form);
+  });
+}
+
 /** Sends a form (files too); the answer is JSON. @param {string} url @param {FormData} form */
 export async function send(url, form) {
   const response = await ask(url, {
