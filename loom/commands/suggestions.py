@@ -40,7 +40,7 @@ FORM = "diff"
 class Suggest(Args):
     """Of what, and the whole new wording; of a slice, the wording of that slice."""
 
-    ref: Annotated[RefField, Written("ref")]
+    ref: Annotated[RefField, Written("ref", but=("document",))]
     content: Annotated[str, Written("content")]
 
 

@@ -276,8 +276,9 @@ AROUND = 12  # words that are kept on each side of a difference
 class Compare(Args):
     """The two items, and whether their difference is shown or both texts."""
 
-    ref: Annotated[RefField, Written("ref")]
-    other: Annotated[RefField, Written("ref")]
+    # Not a whole tree: `tree:"notes" node:a` is one reference.
+    ref: Annotated[RefField, Written("ref", but=("tree",))]
+    other: Annotated[RefField, Written("ref", but=("tree",))]
     form: Annotated[
         Literal["words", "side"] | None,
         Written("option", key="as", value="choice", choices=("words", "side")),
