@@ -255,6 +255,7 @@ class Window(BaseModel):
     parent: int | None
     open: bool
     opens: str
+    document: str | None
     stale: bool
     current: str | None
     revision: int | None

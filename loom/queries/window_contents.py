@@ -51,7 +51,8 @@ class Shown(NamedTuple):
     """A window with what it shows to somebody. `rows` are its lines; where they may not see it,
     one sentence in brackets, and it is not `is_open`. `node` is the version that is shown, the
     `revision`th of its slot, and `lines` those of its `total`. `current` is the local id of the
-    current version where that is another one; `is_stale`: what it shows has changed since."""
+    current version where that is another one; `is_stale`: what it shows has changed since.
+    `document`: the uid of the document that it is of."""
 
     window: Window
     ref: str
@@ -64,6 +65,7 @@ class Shown(NamedTuple):
     lines: Lines | None = None
     total: int = 0
     node: Node | None = None
+    document: str = ""
 
     @property
     def text(self) -> str:
@@ -245,6 +247,7 @@ def _of_document(window: Window, read: _Read) -> Shown:
         revision=revision.number,
         lines=lines,
         total=total_of(text),
+        document=revision.document.uid,
     )
 
 
@@ -422,6 +425,7 @@ def window_body(shown: Shown) -> dict[str, Any]:
         "parent": one.parent_number or None,
         "open": shown.is_open,
         "opens": _opens(shown),
+        "document": shown.document or None,
         "stale": shown.is_stale,
         "current": shown.current or None,
         "revision": shown.revision or None,

@@ -1,6 +1,7 @@
 """The workspace beside the tree: tasks, augments, what it takes, arrangements, an agent's live."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -241,6 +242,34 @@ def test_windows_show_differences_and_what_is_around_and_are_hidden_at_once(
     box.get_by_role("button", name="Hide all windows").click()
     expect(page.locator("loom-windows h2")).to_have_text("Hidden")
     assert violations(page) == []
+
+
+def test_a_window_leads_to_what_it_shows_and_says_what_changed_last(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Leading", "one", "two")
+    heddle.line(tree, 'write doc:"Plan" new "A lamp burns."')
+    heddle.line(tree, 'open doc:"Plan" keep')
+    heddle.line(tree, 'write doc:"Plan" replace:"lamp" with:"candle"')
+    first = str(heddle.line(tree, 'respond root "beside"')["refs"][0])  # type: ignore[index]
+    heddle.line(tree, 'respond root "elsewhere"')
+    heddle.line(tree, f"open {first} keep")
+    page = live(visit(f"/trees/{tree}", bypass_csp=True))
+    panel(page)
+    rows = page.locator("loom-windows li[data-number]")
+    plan = rows.filter(has_text='doc:"Plan"')
+    expect(plan.locator(".window-head")).to_contain_text("stale, now [revision 2]")
+    plan.get_by_text("Last changes").click()
+    change = plan.locator(".change").first
+    expect(change.locator("del")).to_have_text("lamp")
+    expect(change.locator("ins")).to_have_text("candle")
+    expect(plan.get_by_role("link", name='doc:"Plan"')).to_have_attribute(
+        "href", re.compile("^/documents/")
+    )
+    assert violations(page) == []
+    rows.get_by_role("link", name=f"[{first}]").first.click()
+    expect(page.locator(f'.node[data-id="{first}"]')).to_be_in_viewport()
+    expect(page).to_have_url(f"{heddle.url}/trees/{tree}?node={first}")
 
 
 def test_hits_are_marked_in_the_outline_and_branches_stay_as_lines_left_them(

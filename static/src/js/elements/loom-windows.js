@@ -9,7 +9,7 @@ import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { t } from "../t.js";
 
-/** @typedef {{number: number, kind: "node" | "result" | "stash", visible: boolean, keep: boolean, ref: string, label: string, text: string, before: string[], after: string[], as: "diff" | "prose" | null, open: boolean, current: string | null}} Shown */
+/** @typedef {{number: number, kind: "node" | "result" | "stash", visible: boolean, keep: boolean, ref: string, label: string, text: string, before: string[], after: string[], as: "diff" | "prose" | null, open: boolean, current: string | null, document: string | null, revision: number | null}} Shown */
 
 /** Lines around a window, which it does not own. @param {string[]} lines */
 const around = (lines) => (lines.length ? [make("span", { className: "soft around", textContent: lines.join("\n") })] : []);
@@ -20,7 +20,15 @@ function difference(text) {
   return make("pre", { className: "diff", dir: "auto" }, ...lines);
 }
 
+/** A piece of a change: what stayed only at its ends. @param {{kind: "same" | "old" | "new", text: string}} piece */
+function changed({ kind, text }) {
+  if (kind !== "same") return make(kind === "new" ? "ins" : "del", { textContent: text });
+  return text.length <= 3 * AROUND ? text : `${text.slice(0, AROUND)} … ${text.slice(-AROUND)}`;
+}
+
 const SOON_MS = 200;
+const CHANGES = 3; // of a document, that its window shows
+const AROUND = 60; // characters on each side of a change
 const WORDS = 6; // of a stash, that name it
 const LONG = 600; // characters of a text that folds
 const LONGEST_LABEL = 60;
@@ -99,17 +107,62 @@ export class LoomWindows extends HTMLElement {
 
   /** @param {Shown} one */
   row(one) {
-    const head = make("p", { className: "window-head" }, make("code", { className: "id", textContent: `#${one.number}` }), ` ${one.ref} `);
-    const marks = [one.keep && one.visible ? t("pinned") : "", one.label && one.kind !== "stash" ? one.label : "", one.current ? t("stale, now [{id}]", { id: one.current }) : ""];
+    const head = make("p", { className: "window-head" }, make("code", { className: "id", textContent: `#${one.number}` }), " ", ...this.named(one), " ");
+    const marks = [one.document ? t("revision {number}", { number: one.revision ?? 0 }) : "", one.keep && one.visible ? t("pinned") : "", one.label && one.kind !== "stash" ? one.label : "", one.current ? t("stale, now [{id}]", { id: one.current }) : ""];
     head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
-    const text = one.as === "diff" ? difference(one.text) : make("pre", { dir: "auto" }, ...around(one.before), one.text, ...around(one.after));
+    const text = one.as === "diff" ? difference(one.text) : make("pre", { dir: "auto" }, ...around(one.before), ...this.linked(one.text, one.kind === "result"), ...around(one.after));
     const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: one.text.slice(0, 80) || t("empty") }), text);
-    const row = make("li", { className: one.visible ? "" : "hidden-window" }, head, this.buttons(one), one.open ? body : make("p", { className: "soft", textContent: one.text }));
+    const row = make("li", { className: one.visible ? "" : "hidden-window" }, head, this.buttons(one), ...this.changes(one), one.open ? body : make("p", { className: "soft", textContent: one.text }));
     row.dataset.number = String(one.number);
     const grip = make("button", { type: "button", className: "quiet grip", textContent: "⠿", draggable: true, title: t("Drag to move, or press the arrow keys") });
     grip.setAttribute("aria-label", t("Move #{number} up or down", { number: one.number }));
     head.prepend(grip, " ");
     return row;
+  }
+
+  /** What a window shows, as a link to it where there is one. @param {Shown} one */
+  named(one) {
+    if (one.document) return [make("a", { href: `/documents/${one.document}`, textContent: one.ref })];
+    return this.linked(one.ref, one.kind !== "stash");
+  }
+
+  /** The words, with a link for each text of this tree that they name, `[a7x2]`. @param {string} words @param {boolean} isNaming */
+  linked(words, isNaming) {
+    const store = this.page?.store;
+    if (!isNaming || !store) return [words];
+    return words.split(/(\[[a-z0-9]{4,8}\])/).map((piece, at) => {
+      const id = piece.slice(1, -1);
+      if (at % 2 === 0 || store.slotOf(id) === null) return piece;
+      const link = make("a", { href: `?node=${id}`, textContent: piece });
+      link.dataset.go = id;
+      return link;
+    });
+  }
+
+  /** The last changes of the document that a window shows, read when they are asked for. @param {Shown} one */
+  changes(one) {
+    if (!one.document || !one.revision) return [];
+    const list = make("ul", { className: "list" });
+    const box = make("details", {}, make("summary", { textContent: t("Last changes") }), list);
+    box.addEventListener("toggle", () => box.open && !list.childElementCount && this.fillChanges(list, one.document ?? ""));
+    return [box];
+  }
+
+  /** @param {HTMLElement} list @param {string} document */
+  async fillChanges(list, document) {
+    try {
+      const { results } = await json(`/api/documents/${document}/revisions?limit=${CHANGES}`);
+      const all = await Promise.all(results.map((/** @type {{number: number}} */ one) => json(`/api/documents/${document}/revisions/${one.number}/difference`)));
+      list.replaceChildren(
+        ...all.map(({ pieces }, at) => {
+          const by = results[at].authors.map((/** @type {string} */ id) => this.page?.cast.get(id)?.name ?? id).join(", ");
+          const head = make("p", { className: "soft", textContent: [t("revision {number}", { number: results[at].number }), by].filter(Boolean).join(" · ") });
+          return make("li", {}, head, make("p", { className: "change", dir: "auto" }, ...pieces.map(changed)));
+        }),
+      );
+    } catch (error) {
+      this.refuse(error);
+    }
   }
 
   /** @param {DragEvent} event */
