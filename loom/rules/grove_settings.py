@@ -22,7 +22,8 @@ MOST_OF_A_RESULT: Final = 1_000_000  # tokens
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: its default, what it says, and of a number the `least` and `most`."""
+    """One setting: its default, what it says (pages translate that), and of a number the `least`
+    and `most`."""
 
     name: str
     kind: Kind
@@ -31,6 +32,7 @@ class Setting:
     least: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
+    of: str = ""  # the budget that it is part of
 
     def schema(self) -> dict[str, Any]:
         """It as a property of a JSON schema."""
@@ -38,24 +40,29 @@ class Setting:
         return {
             "type": self.kind,
             "default": self.default,
-            "description": self.says,
+            "description": f"{self.says} ({self.of})" if self.of else self.says,
             **{name: value for name, value in bounds.items() if value is not None},
             **({"enum": list(self.choices)} if self.choices else {}),
         }
 
 
-def _number(name: str, default: int, says: str, least: int, most: int) -> Setting:
-    return Setting(name, "integer", default, says, least, most)
+def _(text: str) -> str:
+    """Marks a text that pages translate."""
+    return text
 
 
-def _of_budget(preset: str, budget: budgets.Budget) -> list[Setting]:
-    of = f"of a turn with the budget {preset}"
+def _number(name: str, default: int, says: str, least: int, most: int, *, of: str = "") -> Setting:
+    return Setting(name, "integer", default, says, least, most, of=of)
+
+
+def _of_budget(of: str, budget: budgets.Budget) -> list[Setting]:
+    seconds = budget.milliseconds // 1000
     return [
-        _number(f"{preset}_steps", budget.steps, f"lines {of}", 1, 100_000),
-        _number(f"{preset}_depth", budget.depth, f"nesting of windows {of}", 1, 100),
-        _number(f"{preset}_items", budget.items, f"different items {of}", 1, 100_000),
-        _number(f"{preset}_rounds", budget.rounds, f"rounds {of}", 1, 1_000),
-        _number(f"{preset}_seconds", budget.milliseconds // 1000, f"seconds {of}", 1, 86_400),
+        _number(f"{of}_steps", budget.steps, _("lines of a turn"), 1, 100_000, of=of),
+        _number(f"{of}_depth", budget.depth, _("nested windows of a turn"), 1, 100, of=of),
+        _number(f"{of}_items", budget.items, _("different items of a turn"), 1, 100_000, of=of),
+        _number(f"{of}_rounds", budget.rounds, _("rounds of a turn"), 1, 1_000, of=of),
+        _number(f"{of}_seconds", seconds, _("seconds of a turn"), 1, 86_400, of=of),
     ]
 
 
@@ -73,8 +80,10 @@ SETTINGS: Final[dict[str, Setting]] = {
         _number(
             "result_threshold",
             0,
-            "tokens of a result that are given whole; 0: a tenth of what the model reads, at "
-            "least 4,000",
+            _(
+                "tokens of a result that are given whole; 0: a tenth of what the model reads, at "
+                "least 4,000"
+            ),
             0,
             MOST_OF_A_RESULT,
         ),
@@ -85,33 +94,45 @@ SETTINGS: Final[dict[str, Setting]] = {
             "the id of the model that makes summaries; empty: the first with a key; none: no "
             "summaries",
         ),
-        _number("summary_words", 30, "words of a text that is its own summary", 1, 1_000),
-        _number("summary_tokens", 50, "tokens of the summary of a node", 8, 2_000),
-        _number("tree_summary_tokens", 120, "tokens of that of a tree or document", 8, 4_000),
-        _number("tree_summary_every", 10, "nodes after which a tree's is made again", 1, 1000),
-        _number("truncation_kept", 4, "last nodes that truncateMiddle keeps", 1, 100),
-        _number("truncation_reserve", RESERVE, "tokens that are kept for the answer", 0, 100_000),
-        _number("earlier_step", 8, "nodes by which EARLIER grows", 1, 100),
-        _number("trace_actions", 10, "last actions in MEMORY and memory trace", 1, 100),
-        _number("path_nodes", 12, "last nodes of the path in PATH", 1, 200),
-        _number("outline_lines", 30, "lines of OUTLINE", 5, 500),
-        _number("windows_share", 25, "percent of the context for windows", 1, 90),
-        _number("windows_visible", windows.MOST_VISIBLE, "visible windows at most", 1, 500),
-        _number("windows_warn_lines", windows.WARNED, "lines above which STATUS warns", 1, 100_000),
-        _number("stashes", windows.MOST_STASHED, "stashed texts at most", 1, 2_000),
-        _number("window_lines_max", 0, "lines of all windows at most; 0: no limit", 0, 1_000_000),
+        _number("summary_words", 30, _("words of a text that is its own summary"), 1, 1_000),
+        _number("summary_tokens", 50, _("tokens of the summary of a node"), 8, 2_000),
+        _number("tree_summary_tokens", 120, _("tokens of that of a tree or document"), 8, 4_000),
+        _number("tree_summary_every", 10, _("nodes after which a tree's is made again"), 1, 1000),
+        _number("truncation_kept", 4, _("last nodes that truncateMiddle keeps"), 1, 100),
+        _number(
+            "truncation_reserve", RESERVE, _("tokens that are kept for the answer"), 0, 100_000
+        ),
+        _number("earlier_step", 8, _("nodes by which EARLIER grows"), 1, 100),
+        _number("trace_actions", 10, _("last actions in MEMORY and memory trace"), 1, 100),
+        _number("path_nodes", 12, _("last nodes of the path in PATH"), 1, 200),
+        _number("outline_lines", 30, _("lines of OUTLINE"), 5, 500),
+        _number("windows_share", 25, _("percent of the context for windows"), 1, 90),
+        _number("windows_visible", windows.MOST_VISIBLE, _("visible windows at most"), 1, 500),
+        _number(
+            "windows_warn_lines", windows.WARNED, _("lines above which STATUS warns"), 1, 100_000
+        ),
+        _number("stashes", windows.MOST_STASHED, _("stashed texts at most"), 1, 2_000),
+        _number(
+            "window_lines_max", 0, _("lines of all windows at most; 0: no limit"), 0, 1_000_000
+        ),
         Setting(
             "evict",
             "string",
             "",
-            "lru: over that limit, hide what was shown longest ago; empty: refuse",
+            _("lru: over that limit, hide what was shown longest ago; empty: refuse"),
             choices=("", "lru"),
         ),
-        Setting("auto_open", "boolean", False, "open what the request of a turn names"),
-        _number("active_seconds", 60, "seconds after a line for which others are active", 1, 3_600),
-        _number("continue_max", 10, "continuations of one line at most", 1, 10),
+        Setting("auto_open", "boolean", False, _("open what the request of a turn names")),
         _number(
-            "steps_a_day", budgets.STEPS_A_DAY, "steps of an agent in a tree in 24 hours", 1, 10**6
+            "active_seconds", 60, _("seconds after a line for which others are active"), 1, 3_600
+        ),
+        _number("continue_max", 10, _("continuations of one line at most"), 1, 10),
+        _number(
+            "steps_a_day",
+            budgets.STEPS_A_DAY,
+            _("steps of an agent in a tree in 24 hours"),
+            1,
+            10**6,
         ),
         *(one for name, budget in budgets.PRESETS.items() for one in _of_budget(name, budget)),
         Setting("tag_colours", "object", {}, "colours by the names of tags"),

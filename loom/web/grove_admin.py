@@ -59,6 +59,8 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
         "summary_model": grove.settings.get("summary_model", ""),
         "result_threshold": grove.settings.get("result_threshold", 0) or "",
+        "evict": grove.settings.get("evict", ""),
+        "auto_open": grove.settings.get("auto_open", False),
         "numbers": [(one, grove.settings.get(one.name, "")) for one in NUMBERS],
     }
     return render(request, "pages/grove_settings.html", context)
@@ -82,11 +84,13 @@ def _given(request: PersonRequest) -> dict[str, Any]:
         )
     limit = number_of(request, "limit") if word_of(request, "limit") else 0
     model = word_of(request, "summary_model")
+    windows = {"evict": word_of(request, "evict"), "auto_open": "auto_open" in request.POST}
     return {
         "tag_colours": colours,
         "daily_budget_usd": limit,
         "summary_model": model,
         "result_threshold": whole_of(request, "result_threshold") or 0,
+        **(windows if "evict" in request.POST else {}),
         **{one.name: whole_of(request, one.name) for one in NUMBERS if one.name in request.POST},
     }
 

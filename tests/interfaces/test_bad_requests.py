@@ -91,6 +91,9 @@ def test_another_content_type_is_415(kind: str, world: World, api: Client) -> No
         assert (answer.status_code, answer.json()["code"]) == (415, "INVALID_SYNTAX"), row
 
 
+NULLABLE = {("PATCH", "groves/{grove}/settings")}  # null: the default
+
+
 @pytest.mark.parametrize("row", TAKING, ids=lambda row: f"{row.method} {row.address}")
 def test_each_field_is_of_its_kind_and_no_other_is_taken(
     row: Any,
@@ -101,7 +104,9 @@ def test_each_field_is_of_its_kind_and_no_other_is_taken(
     _, good = row.filled({**world, "me": "owner"})
     wrong: list[Any] = [{**good, "surprise": 1}]
     for name in good:
-        values: list[Any] = [None, 1, 1.5, True, [], {}, ["x"]]
+        values: list[Any] = [1, 1.5, True, [], {}, ["x"]]
+        if (row.method, row.address) not in NULLABLE:
+            values.append(None)
         right = (int, float) if name in FRACTIONS else (type(good[name]),)
         other = [value for value in values if type(value) not in right]
         wrong += [{**good, name: value} for value in other]
