@@ -143,6 +143,7 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
             round=SUMMARY,
             batch=new_uid(),  # each reads something else
             point=point,
+            document_id=settings.get("document"),
             index=1,
             tokens=tokens,
             settings=settings,
@@ -204,8 +205,7 @@ def home_of(actor: Actor, document: Document) -> Tree | None:
 
 def of_document(document: Document) -> QuerySet[Generation]:
     """What was asked for the summary of a document, newest first."""
-    rows = Generation.objects.filter(round=SUMMARY, settings__document=document.pk)
-    rows = rows.filter(tree__grove=document.grove)
+    rows = Generation.objects.filter(document=document, round=SUMMARY)
     return rows.select_related("point", "participant", "tree").order_by("-id")
 
 

@@ -120,6 +120,8 @@ class Generation(PublicIdentity):
     round = models.IntegerField(default=0)
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
+    # Of a summary of a document: that one; `point` is then the root of a tree it is linked to.
+    document = models.ForeignKey("loom.Document", models.SET_NULL, null=True, related_name="+")
     index = models.IntegerField()
     # The newest node of the tree when it was asked for, by its ordinal.
     after = models.BigIntegerField(null=True)

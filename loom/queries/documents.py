@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 
 from django.db.models import F, Q, QuerySet
 
@@ -410,9 +411,9 @@ def mentioning(actor: Actor, node: Node) -> list[Seen]:
         said |= Q(content__text__icontains=name)
     rows = Revision.objects.filter(number=F("document__revision"), document__in=among)
     rows = rows.filter(said, content__text__contains="![[")
-    found = rows.select_related("document__grove", "content").order_by("document_id")
+    found = list(rows.select_related("document__grove", "content").order_by()[:MOST_EMBEDDING])
     seen = []
-    for row in found[:MOST_EMBEDDING]:
+    for row in sorted(found, key=attrgetter("document_id")):
         written = documents.embeds_of(row.content.text)[:MOST_EMBEDS]
         ends = embedded(actor, row.document, written).values()
         if any(isinstance(one, int) and one in versions for one in ends):

@@ -359,9 +359,7 @@ def _counts(wanted: Wanted, selection: Selection) -> Counter[str]:
     """How many there are of what a format may have no place for, on the path or in the tree."""
     tree = wanted.tree
     marks = selection.marks().values()
-    thoughts = Node.objects.filter(tree=tree, kind="thought", pruned=False)
     counts = Counter(
-        thoughts=thoughts.filter(slot=F("id")).count(),
         description=int(bool(tree.description)),
         context=int(bool(tree.system_context)),
         steering=bool(tree.memory) + bool(tree.author_note),
@@ -379,8 +377,9 @@ def _counts(wanted: Wanted, selection: Selection) -> Counter[str]:
         authors.update(rows.values_list("author", "author__kind").distinct())
         calls.update(rows.exclude(call_uid="").values_list("call_uid", flat=True).distinct())
         counts["excluded"] += rows.filter(excluded=True).count()
-        notes = Node.objects.filter(parent_slot__in=slots, kind="annotation", pruned=False)
-        counts["notes"] += notes.filter(slot=F("id")).count()
+        below = Node.objects.filter(parent_slot__in=slots, pruned=False, slot=F("id"))
+        counts["notes"] += below.filter(kind="annotation").count()
+        counts["thoughts"] += below.filter(kind="thought").count()
         links = Link.objects.filter(tree=tree, removed_at=None, source__in=slots)
         counts["links"] += links.count()
     counts["authors"], counts["calls"] = len(authors), len(calls)
