@@ -205,8 +205,8 @@ def home_of(actor: Actor, document: Document) -> Tree | None:
 
 def of_document(document: Document) -> QuerySet[Generation]:
     """What was asked for the summary of a document, newest first."""
-    rows = Generation.objects.filter(document=document, round=SUMMARY)
-    return rows.select_related("point", "participant", "tree").order_by("-id")
+    rows = Generation.objects.filter(document=document, document__isnull=False, round=SUMMARY)
+    return rows.order_by("-id")
 
 
 def _document_lacks(document: Document, *, again: bool) -> bool:

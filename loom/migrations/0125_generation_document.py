@@ -12,10 +12,19 @@ class Migration(migrations.Migration):
             model_name="generation",
             name="document",
             field=models.ForeignKey(
+                db_index=False,
                 null=True,
                 on_delete=django.db.models.deletion.SET_NULL,
                 related_name="+",
                 to="loom.document",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="generation",
+            index=models.Index(
+                condition=models.Q(("document__isnull", False)),
+                fields=["document", "id"],
+                name="generation_of_document",
             ),
         ),
     ]

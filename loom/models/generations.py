@@ -121,7 +121,9 @@ class Generation(PublicIdentity):
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
     # Of a summary of a document: that one; `point` is then the root of a tree it is linked to.
-    document = models.ForeignKey("loom.Document", models.SET_NULL, null=True, related_name="+")
+    document = models.ForeignKey(
+        "loom.Document", models.SET_NULL, null=True, related_name="+", db_index=False
+    )
     index = models.IntegerField()
     # The newest node of the tree when it was asked for, by its ordinal.
     after = models.BigIntegerField(null=True)
@@ -171,6 +173,11 @@ class Generation(PublicIdentity):
                 fields=["payer", "day"],
                 condition=models.Q(ended_at__isnull=True),
                 name="generation_unpaid",
+            ),
+            models.Index(
+                fields=["document", "id"],
+                condition=models.Q(document__isnull=False),
+                name="generation_of_document",
             ),
         ]
 
