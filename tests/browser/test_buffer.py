@@ -146,7 +146,7 @@ def test_continue_in_the_middle_splits_there(heddle: Heddle, visit: Open, house:
     expect(page.locator(".card-text").first).to_contain_text("empty.")
     expect(page.locator(".card-text").nth(1)).to_contain_text("full.")
     text = "document.querySelector('loom-buffer').editor.view.state.doc.toString()"
-    page.wait_for_function(f"{text} === 'The house stood'")
+    page.wait_for_function(f"() => {text} === 'The house stood'")
     assert nodes_of(page) == ["The house stood", ""]
 
 
