@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.book import book, caret, nodes_of, opened, path_of, text_of, working
 from tests.browser.conftest import HOUSE, PHONE, Heddle, Open
+from tests.house.processes import wait_for
 from tests.providers.scripts import HOLD, holds, says
 
 
@@ -79,7 +80,8 @@ def test_a_selection_over_several_nodes_is_an_edit_of_each(
     book(page).press("Control+s")
     page.get_by_role("button", name="As a version; what follows stays").click()
     expect(page.locator(".working")).to_have_count(0)
-    assert path_of(heddle, house) == ["The house stood X", "n't visited\n\nsince,", HOUSE[2]]
+    wanted = ["The house stood X", "n't visited\n\nsince,", HOUSE[2]]
+    wait_for(lambda: path_of(heddle, house) == wanted)  # each is saved by itself
 
 
 def test_undo_in_the_text_is_the_editors_and_leaves_no_edit(visit: Open, house: str) -> None:
