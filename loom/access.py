@@ -102,7 +102,7 @@ def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
 def get_actors(user: User, groves: Iterable[Grove]) -> list[Actor]:
     """`user` as a member of each of the groves that is theirs, in order of joining; one query."""
     rows = Membership.objects.select_related("participant", "user", "grove").order_by("pk")
-    found = rows.filter(user=user, grove__in=groves)
+    found = rows.filter(user=user, user__is_active=True, grove__in=groves)
     return [_actor_of(one, getattr(user, "scope", "owner")) for one in found]
 
 

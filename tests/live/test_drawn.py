@@ -203,13 +203,8 @@ async def test_a_drawing_that_fails_is_told_and_the_next_one_comes(
     assert (await line.until("drawn"))["nodes"]
 
 
-async def test_many_sockets_cost_one_drawing(
-    connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    headers = await in_db(bearer)(owner)
-    lines = [await connect(tree, headers, since=10**6, drawn="en") for _ in range(12)]
-    for line in lines:
-        await line.until("heartbeat")
+def noted_drawings(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What is drawn for sockets from now on, one entry a drawing."""
     drawings: list[object] = []
     original = live_reads.drawn
 
@@ -218,6 +213,17 @@ async def test_many_sockets_cost_one_drawing(
         return original(*args)
 
     monkeypatch.setattr(live_reads, "drawn", noting)
+    return drawings
+
+
+async def test_many_sockets_cost_one_drawing(
+    connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = await in_db(bearer)(owner)
+    lines = [await connect(tree, headers, since=10**6, drawn="en") for _ in range(12)]
+    for line in lines:
+        await line.until("heartbeat")
+    drawings = noted_drawings(monkeypatch)
     node = await in_db(said)(actor, tree, 'respond root "One."')
     for line in lines:
         frame = await line.until("drawn")
@@ -342,14 +348,7 @@ async def test_those_who_listen_to_an_agents_view_cost_one_drawing_of_its_turn(
     lines = [await connect(view, headers, since=10**6, drawn="en") for _ in range(12)]
     for line in lines:
         await line.until("heartbeat")
-    drawings: list[object] = []
-    original = live_reads.drawn
-
-    def noting(*args: Any) -> Any:
-        drawings.append(args)
-        return original(*args)
-
-    monkeypatch.setattr(live_reads, "drawn", noting)
+    drawings = noted_drawings(monkeypatch)
     await in_db(say)(actor, turn, f'→ bookmark {node} "here"', "1.9")
     for line in lines:
         frame = await line.until("drawn")
