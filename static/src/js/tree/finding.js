@@ -31,6 +31,10 @@ class PathFind {
   /** @type {Found[]} */
   found = [];
   at = -1;
+  done = ""; // what Replace all did, said until something else is asked
+  reads = 0; // only the answer to the last question counts
+  /** @type {Promise<void> | undefined} */
+  reading;
   stop = new AbortController();
 
   /** @param {TreePage} page */
@@ -66,6 +70,7 @@ class PathFind {
     const { signal } = this.stop;
     const soon = () => {
       clearTimeout(this.timer);
+      this.done = "";
       this.timer = setTimeout(() => this.attempt(() => this.seek()), SOON_MS);
     };
     this.input.addEventListener("input", soon);
@@ -94,10 +99,17 @@ class PathFind {
     this.dom.remove();
   }
 
-  /** Asks for the texts of the path, and looks again. */
-  async read() {
+  /** Asks for the texts of the path, and looks again. @returns {Promise<void>} */
+  read() {
+    this.reading = this.fetch(++this.reads);
+    return this.reading;
+  }
+
+  /** @param {number} read @returns {Promise<void>} */
+  async fetch(read) {
     const { position } = this.page;
     const nodes = leavesIn(await json(`${this.page.web}/buffer?node=${position}`));
+    if (read < this.reads) return this.reading; // asked again meanwhile
     if (position !== this.page.position || this.stop.signal.aborted) return;
     this.texts = nodes;
     this.seek();
@@ -114,6 +126,7 @@ class PathFind {
   tell() {
     const n = this.found.length;
     if (!this.input.value) this.said.textContent = "";
+    else if (this.done) this.said.textContent = this.done;
     else if (!n) this.said.textContent = t("Not found");
     else this.said.textContent = this.at < 0 ? t("{n} found", { n }) : t("{at} of {n}", { at: this.at + 1, n });
     this.light();
@@ -122,6 +135,7 @@ class PathFind {
   /** Goes to the next match, or to the one before; first to one in what is seen. @param {number} by */
   async step(by) {
     const n = this.found.length;
+    this.done = "";
     if (!n) return;
     const isFirst = this.at < 0;
     const seen = isFirst ? this.found.findIndex(({ text }) => (this.drawn(text)?.getBoundingClientRect().bottom ?? 0) > 0) : 0;
@@ -174,19 +188,19 @@ class PathFind {
 
   /** Replaces all matches, one version for each text. */
   async replaceAll() {
-    const many = this.found.length;
-    const all = new Set(this.found.map((one) => one.text));
-    for (const text of all) {
+    const { found } = this; // each save is followed by an event that reads the texts anew
+    for (const text of new Set(found.map((one) => one.text))) {
       let made = "";
       let end = 0;
-      for (const { from, to } of this.found.filter((one) => one.text === text)) {
+      for (const { from, to } of found.filter((one) => one.text === text)) {
         made += text.text.slice(end, from) + this.put.value;
         end = to;
       }
       await this.save(text, made + text.text.slice(end));
     }
+    this.done = t("{n} replaced", { n: found.length });
     await this.read();
-    this.said.textContent = t("{n} replaced", { n: many });
+    this.tell();
   }
 
   /** @param {Text} text */
