@@ -10,7 +10,7 @@ from loom import access
 from loom.access import Actor
 from loom.models import Image, Participant, Tree
 from loom.rules.errors import CommandError
-from loom.rules.images import described, hashes_in
+from loom.rules.node_text import described, hashes_in
 from loom.transfer.images import bytes_of, smaller
 
 CAPABILITY = "images"  # what a probe remembers of a model that sees

@@ -17,7 +17,7 @@ from loom.queries.trees import size_of
 from loom.rules import identity
 from loom.rules.documents import body_start
 from loom.rules.errors import CommandError, not_found
-from loom.rules.images import described
+from loom.rules.node_text import described
 from loom.rules.permissions import GENERATE
 
 

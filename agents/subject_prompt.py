@@ -44,7 +44,7 @@ from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.grove_settings import number_of
 from loom.rules.identity import STORED
-from loom.rules.images import described, hashes_in
+from loom.rules.node_text import described, hashes_in
 from loom.rules.provider_kinds import PROBED, samplers_of
 
 

@@ -27,7 +27,7 @@ from agents.context.truncation import (
 )
 from agents.context.values import STEP, Augment, Aware, LineReply, Own, Round, Stop
 from loom.grammar.lines import parts_of
-from loom.rules.framing import escaped, frames_escaped, plain
+from loom.rules.node_text import escaped, frames_escaped, plain
 
 HEADER = 8  # tokens of a header
 MOST = 240  # characters of a sentence

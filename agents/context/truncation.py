@@ -6,14 +6,14 @@ Counts are estimates of about four characters a token. See docs/model.md §6.3.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from loom.rules import framing
+from loom.rules import node_text
 
 KEPT_AT_THE_END = 4  # nodes that truncateMiddle never leaves out
 GAP = "gap"  # the role of the part that stands for what was left out
 MARKER = "[…]"
 
 Counted = Callable[[str], int]
-count = framing.count
+count = node_text.count
 
 
 class TooLong(ValueError):

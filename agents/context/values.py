@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Literal
 
 from agents.context.truncation import KEPT_AT_THE_END, Counted, Part, count
-from loom.rules.framing import escaped, plain
+from loom.rules.node_text import escaped, plain
 from loom.rules.windows import LARGE, WARNED, Row
 
 STEP = 8  # nodes by which EARLIER grows, so that what is cached changes seldom

@@ -22,7 +22,7 @@ from agents.providers.exchange import (
     exchange,
     of_status,
 )
-from loom.rules.images import described, parted
+from loom.rules.node_text import described, images_parted
 
 _LONE = re.compile("[\x00\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
@@ -301,7 +301,7 @@ def parts_of(
     """A text as parts, with the images in it that are `wanted`, which are taken from there."""
     return [
         {"type": "text", "text": said} if kind == "words" else part(said, ask.images[said])
-        for kind, said in parted(text, wanted)
+        for kind, said in images_parted(text, wanted)
     ]
 
 

@@ -27,7 +27,7 @@ from agents.providers.attempt import (
 from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
 from agents.providers.openai import sampler_fields
 from agents.providers.registry import Provider
-from loom.rules.images import reference
+from loom.rules.node_text import image_reference
 from loom.rules.provider_kinds import PROBED
 from loom.rules.samplers import BY_NAME
 from loom.transfer.images import square
@@ -185,7 +185,7 @@ COLOURS = ("green", "red")  # blind ones that guess say blue or white, and not b
 
 async def _images(probe: Probe) -> bool:
     """Whether a model sees: it names the colours of two images."""
-    words = f"Which colour has this image? Answer with one word. {reference(SHA, '')}"
+    words = f"Which colour has this image? Answer with one word. {image_reference(SHA, '')}"
     messages = ({"role": "user", "content": words},)
     for colour in COLOURS:
         images = {SHA: Picture("image/png", b64encode(square(colour)).decode())}

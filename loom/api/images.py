@@ -16,7 +16,7 @@ from loom import access
 from loom.api.auth import user_of
 from loom.api.schema import operation
 from loom.rules.errors import CommandError
-from loom.rules.images import MOST_BYTES, TYPES, reference
+from loom.rules.node_text import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
 from loom.transfer import images
 
 SENT: dict[str, Any] = {
@@ -27,13 +27,13 @@ SENT: dict[str, Any] = {
             "file": {
                 "type": "string",
                 "format": "binary",
-                "description": f"A PNG, JPEG, GIF or WebP of at most {MOST_BYTES:,} bytes.",
+                "description": f"A PNG, JPEG, GIF or WebP of at most {MOST_IMAGE_BYTES:,} bytes.",
             },
             "alt": {"type": "string", "description": "What the image shows."},
         },
     }
 }
-_ANSWERS = {(200, media): OpenApiTypes.BINARY for media, _ in TYPES.values()}
+_ANSWERS = {(200, media): OpenApiTypes.BINARY for media, _ in IMAGE_TYPES.values()}
 
 
 class ImageKept(BaseModel):
@@ -55,17 +55,17 @@ def add(request: Request, uid: str) -> Response:
     text names it."""
     actor, tree = access.get_tree(user_of(request), uid, role="writer")
     file = _file_of(request)
-    if (file.size or 0) > MOST_BYTES:
+    if (file.size or 0) > MOST_IMAGE_BYTES:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"An image has at most {MOST_BYTES:,} bytes.",
+            f"An image has at most {MOST_IMAGE_BYTES:,} bytes.",
             hint="make it smaller",
             status=413,
         )
     row = images.keep(actor, tree, file.read())
     body = {name: getattr(row, name) for name in ("sha256", "media_type", "width", "height")}
     sent: Any = request.data
-    text = reference(row.sha256, str(sent.get("alt", "")))
+    text = image_reference(row.sha256, str(sent.get("alt", "")))
     return Response({**body, "size": row.size, "text": text}, status=201)
 
 

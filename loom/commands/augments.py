@@ -25,7 +25,7 @@ from loom.queries.augments import (
 from loom.queries.documents import title_key
 from loom.rules import documents
 from loom.rules.errors import CommandError, not_found
-from loom.rules.framing import count
+from loom.rules.node_text import count
 from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")

@@ -38,7 +38,7 @@ from loom.queries.node_bodies import event_body, without_text
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.grove_settings import number_of
-from loom.rules.images import hashes_in
+from loom.rules.node_text import hashes_in
 from loom.rules.windows import Span
 
 MAX_NODE_BYTES = 4 * 1024 * 1024

@@ -31,7 +31,7 @@ from loom.queries import lookup
 from loom.rules import documents, identity
 from loom.rules.documents import Edit
 from loom.rules.errors import CommandError, not_found
-from loom.rules.merging import merged
+from loom.rules.node_text import merged
 from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
 
 FORM = "diff"

@@ -13,7 +13,7 @@ from loom.grammar.lines import excerpt
 from loom.models import Event, Mention, Participant, Step, Stream, Tree, Turn, User, Workspace
 from loom.queries.lookup import withheld, withheld_from_models
 from loom.queries.node_rows import NodeRow, fetch, rows_of
-from loom.rules.framing import plain
+from loom.rules.node_text import plain
 
 MOST = 100  # events of one tree that are counted
 REACH = 2000  # of its last events, those that are looked at

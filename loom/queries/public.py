@@ -13,7 +13,7 @@ from loom.queries.node_context import Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.outline import outline
 from loom.rules.errors import not_found
-from loom.rules.images import hashes_in
+from loom.rules.node_text import hashes_in
 
 PAGE = 60
 MOST_BELOW = 50

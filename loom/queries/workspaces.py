@@ -33,9 +33,9 @@ from loom.queries.window_contents import contents_of, windows_of
 from loom.queries.windows import deepest_in, settings_of, visible
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
-from loom.rules.framing import count
 from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.identity import instant
+from loom.rules.node_text import count
 
 # A person's drafts in a tree, as the API shows them.
 

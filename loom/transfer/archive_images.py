@@ -12,7 +12,7 @@ from typing import Any
 from loom.access import Actor
 from loom.models import Tree
 from loom.rules.errors import CommandError
-from loom.rules.images import MOST_BYTES, MOST_IN_A_TEXT, reference
+from loom.rules.node_text import MOST_IMAGE_BYTES, MOST_IMAGES, image_reference
 from loom.transfer import images
 from loom.transfer.records import Record, Report
 
@@ -33,7 +33,7 @@ _SHORT = 300
 def named_in(value: Any) -> list[dict[str, Any]]:
     """The images that a part of a message names, as `Record.images` has them: `data` in base64, or
     `names` under which an archive may have them; and `alt`, what they show."""
-    return list(_named(value, 0))[:MOST_IN_A_TEXT]
+    return list(_named(value, 0))[:MOST_IMAGES]
 
 
 def _named(value: Any, depth: int) -> Iterator[dict[str, Any]]:
@@ -131,7 +131,7 @@ class Shelf:
         begins with it, as in `file-abc-cat.png`. None if there is none, or it is too large."""
         for name in names:
             info = self._info(name.lower())
-            if info is not None and info.file_size <= MOST_BYTES:
+            if info is not None and info.file_size <= MOST_IMAGE_BYTES:
                 return self._read(info)
         return None
 
@@ -153,7 +153,7 @@ class Shelf:
             if self._archive is None:
                 return None
             with self._archive.open(info) as packed:
-                return packed.read(MOST_BYTES + 1)
+                return packed.read(MOST_IMAGE_BYTES + 1)
         except Exception:  # a damaged entry raises whatever its method of packing raises
             return None
 
@@ -162,10 +162,10 @@ def put_into(record: Record, actor: Actor, tree: Tree, shelf: Shelf | None, repo
     """Keeps the images that a record names, and names them at the end of its text. Of one that
     cannot be kept a text without words says what it shows."""
     shown: list[str] = []
-    for one in record.images[:MOST_IN_A_TEXT]:
+    for one in record.images[:MOST_IMAGES]:
         alt = str(one.get("alt", ""))
         if sha256 := _kept(one, actor, tree, shelf, report):
-            shown.append(reference(sha256, alt))
+            shown.append(image_reference(sha256, alt))
             report.kept["images"] += 1
         elif not record.text.strip():
             shown.append(f"[image: {alt}]" if alt else "[image]")
@@ -191,7 +191,7 @@ def _kept(
 
 
 def _decoded(data: str) -> bytes | None:
-    if len(data) > 2 * MOST_BYTES:
+    if len(data) > 2 * MOST_IMAGE_BYTES:
         return None
     try:
         return base64.b64decode(data.partition(",")[2], validate=True)

@@ -22,7 +22,7 @@ from markdown_it.token import Token
 from loom.models import Image, Tree
 from loom.queries.node_rows import NodeRow
 from loom.rules.errors import CommandError
-from loom.rules.images import replaced
+from loom.rules.node_text import images_replaced
 from loom.transfer.images import data_url
 from loom.transfer.selection import Selection, Step, Wanted, notes_of, select
 
@@ -134,7 +134,7 @@ def _text(selection: Selection, row: NodeRow) -> str:
 
 def _pictured(tree: Tree, escaped: str) -> str:
     """The HTML with the tree's images inside it; one that is not there is described."""
-    return replaced(escaped, lambda alt, sha256: _image(tree, alt, sha256))
+    return images_replaced(escaped, lambda alt, sha256: _image(tree, alt, sha256))
 
 
 def _image(tree: Tree, alt: str, sha256: str) -> str:

@@ -17,7 +17,7 @@ from PIL import Image as Pillow
 from loom.access import Actor, demand_role, demand_writable
 from loom.models import Image, Tree
 from loom.rules.errors import CommandError, not_found
-from loom.rules.images import MOST_BYTES, MOST_FRAMES, MOST_PIXELS, TYPES
+from loom.rules.node_text import IMAGE_TYPES, MOST_IMAGE_BYTES, MOST_IMAGE_FRAMES, MOST_IMAGE_PIXELS
 
 
 def path_of(sha256: str) -> Path:
@@ -94,23 +94,23 @@ def remove_files(tree_uid: str) -> None:
 def _checked(raw: bytes) -> tuple[str, int, int]:
     """(media type, width, height), or INVALID_SYNTAX. Decoded once, so that a broken file is
     noticed now and not by every reader."""
-    if len(raw) > MOST_BYTES:
-        raise _too_large(f"An image has at most {MOST_BYTES:,} bytes.")
+    if len(raw) > MOST_IMAGE_BYTES:
+        raise _too_large(f"An image has at most {MOST_IMAGE_BYTES:,} bytes.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with Pillow.open(io.BytesIO(raw), formats=tuple(TYPES)) as image:
+            with Pillow.open(io.BytesIO(raw), formats=tuple(IMAGE_TYPES)) as image:
                 width, height = image.size
-                if width * height > MOST_PIXELS:
-                    raise _too_large(f"An image has at most {MOST_PIXELS:,} pixels.")
-                if getattr(image, "n_frames", 1) > MOST_FRAMES:
-                    raise _too_large(f"An image has at most {MOST_FRAMES:,} frames.")
-                media_type = TYPES[str(image.format)][0]
+                if width * height > MOST_IMAGE_PIXELS:
+                    raise _too_large(f"An image has at most {MOST_IMAGE_PIXELS:,} pixels.")
+                if getattr(image, "n_frames", 1) > MOST_IMAGE_FRAMES:
+                    raise _too_large(f"An image has at most {MOST_IMAGE_FRAMES:,} frames.")
+                media_type = IMAGE_TYPES[str(image.format)][0]
                 image.load()
     except CommandError:
         raise
     except Pillow.DecompressionBombError:
-        raise _too_large(f"An image has at most {MOST_PIXELS:,} pixels.") from None
+        raise _too_large(f"An image has at most {MOST_IMAGE_PIXELS:,} pixels.") from None
     except Exception:  # Pillow raises whatever a broken file makes its decoders raise
         raise CommandError(
             "INVALID_SYNTAX",
@@ -123,7 +123,7 @@ def _checked(raw: bytes) -> tuple[str, int, int]:
 def smaller(raw: bytes, side: int) -> bytes:
     """A JPEG of an image that is kept, at most so many pixels wide and high, on white. Raises what
     Pillow raises for a broken file."""
-    with Pillow.open(io.BytesIO(raw), formats=tuple(TYPES)) as image:
+    with Pillow.open(io.BytesIO(raw), formats=tuple(IMAGE_TYPES)) as image:
         image.thumbnail((side, side))
         shown = image.convert("RGBA")
     flat = Pillow.new("RGB", shown.size, "white")
@@ -170,7 +170,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "private, max-age=3600",
 }
-_MEDIA = frozenset(media for media, _ in TYPES.values())
+_MEDIA = frozenset(media for media, _ in IMAGE_TYPES.values())
 
 
 def served(image: Image) -> HttpResponse:

@@ -7,7 +7,7 @@ from loom.access import Actor
 from loom.models import ORDER, Node, Tree, Workspace
 from loom.queries.lookup import path_ids, selected_versions
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.rules.images import SIGN, described
+from loom.rules.node_text import IMAGE_SIGN, described
 
 PAGE = 1000
 
@@ -50,7 +50,7 @@ def _pages(
 
 def _told(row: NodeRow) -> NodeRow:
     """The row with its images described: their addresses mean nothing elsewhere."""
-    return row._replace(text=described(row.text)) if SIGN in row.text else row
+    return row._replace(text=described(row.text)) if IMAGE_SIGN in row.text else row
 
 
 # A whole tree as text or Markdown: every visible branch, one after the other.

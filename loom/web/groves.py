@@ -22,7 +22,7 @@ from loom.queries import trees as tag_queries
 from loom.queries.news import counts_of
 from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
 from loom.rules.errors import CommandError
-from loom.rules.images import beginning
+from loom.rules.node_text import beginning
 from loom.rules.permissions import WRITE
 from loom.web.avatars import Who, cast_of
 from loom.web.node_parts import age_of

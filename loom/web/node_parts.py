@@ -28,7 +28,7 @@ from loom.queries.node_context import Around, Kept, Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, pieces_of, with_origins, writers_of
 from loom.rules import preferences
 from loom.rules.identity import Pieces, digest
-from loom.rules.merging import difference
+from loom.rules.node_text import difference
 from loom.web import markdown
 from loom.web.avatars import Who, tag_colour
 from loom.web.keys import combo

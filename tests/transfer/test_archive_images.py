@@ -10,7 +10,7 @@ import pytest
 from PIL import Image as Pillow
 
 from loom.models import Image
-from loom.rules.images import hashes_in
+from loom.rules.node_text import hashes_in
 from loom.transfer import archive_images, images, importing
 from loom.transfer.archive_images import named_in
 from tests.transfer.conftest import Bring, tree_of

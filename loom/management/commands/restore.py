@@ -19,7 +19,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from loom.management import archives
-from loom.rules.images import MOST_BYTES
+from loom.rules.node_text import MOST_IMAGE_BYTES
 from loom.transfer import images
 
 
@@ -81,7 +81,7 @@ def _restore_images(tar: tarfile.TarFile) -> None:
     for member in tar:
         sha256 = member.name.removeprefix(archives.IMAGES)
         if member.isfile() and member.name.startswith(archives.IMAGES):
-            raw = _member(tar, member.name).read(MOST_BYTES + 1)
+            raw = _member(tar, member.name).read(MOST_IMAGE_BYTES + 1)
             if hashlib.sha256(raw).hexdigest() == sha256:
                 images.store(sha256, raw)
 
