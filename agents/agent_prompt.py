@@ -31,18 +31,18 @@ from loom.commands import node_writer, registry
 from loom.commands.view import LISTS
 from loom.events import streams
 from loom.models import Node, Participant, Step, Tree, Turn, Workspace
-from loom.queries import lookup, tasks, window_contents, windows
+from loom.queries import lookup, window_contents, windows, workspaces
 from loom.queries.augments import loaded_in
+from loom.queries.event_log import notifications_of
 from loom.queries.lookup import path_of, withheld_from_models
-from loom.queries.news import notifications_of
 from loom.queries.node_rows import GONE, NodeRow, rows_of
 from loom.queries.trees import size_of
 from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
 from loom.rules import budgets
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import budget_of as budget_in
-from loom.rules.grove_settings import number_of
 from loom.rules.identity import STORED
+from loom.rules.options import budget_of as budget_in
+from loom.rules.options import number_of
 from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.windows import refs_named
 
@@ -340,8 +340,8 @@ def _windows(place: Place) -> dict[str, Any]:
 
 @sections.todos.collector
 def _todos(place: Place) -> dict[str, Any]:
-    rows = tasks.current(place.workspace)
-    return {"tasks": tuple(line for task in rows for line in tasks.lines_of(task))}
+    rows = workspaces.current_tasks(place.workspace)
+    return {"tasks": tuple(line for task in rows for line in workspaces.task_lines(task))}
 
 
 @sections.memory.collector

@@ -42,9 +42,9 @@ from loom.queries.lookup import withheld_from_models
 from loom.queries.workspaces import budget_of, truncation_in
 from loom.rules import identity
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import number_of
 from loom.rules.identity import STORED
 from loom.rules.node_text import described, hashes_in
+from loom.rules.options import number_of
 from loom.rules.provider_kinds import PROBED, samplers_of
 
 

@@ -28,8 +28,7 @@ from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, 
 from agents.providers.openai import sampler_fields
 from agents.providers.registry import Provider
 from loom.rules.node_text import image_reference
-from loom.rules.provider_kinds import PROBED
-from loom.rules.samplers import BY_NAME
+from loom.rules.provider_kinds import PROBED, SAMPLERS_BY_NAME
 from loom.transfer.images import square
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
@@ -207,14 +206,16 @@ def _sampler(name: str) -> Callable[[Probe], Awaitable[bool]]:
     async def check(probe: Probe) -> bool:
         if probe.provider.name == "anthropic" and name not in ("top_p", "top_k"):
             return False
-        good = {"1": -100} if name == "logit_bias" else BY_NAME[name].probe
+        good = {"1": -100} if name == "logit_bias" else SAMPLERS_BY_NAME[name].probe
         asked = replace(probe.ask, messages=_STORY)
         if not _answered(await probe.send(asked, as_it_is=True, **sampler_fields({name: good}))):
             return False
         refused = (await probe.send(asked, as_it_is=True, **{name: "heddle"})).failure
         if refused is not None:
             return refused.kind == "invalid"
-        return name in BY_NAME and await _changes(probe, name, BY_NAME[name].probe)
+        return name in SAMPLERS_BY_NAME and await _changes(
+            probe, name, SAMPLERS_BY_NAME[name].probe
+        )
 
     return check
 

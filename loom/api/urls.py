@@ -6,14 +6,13 @@ from django.urls.converters import IntConverter, StringConverter
 from loom.api import (
     account,
     commands,
-    docs,
     documents,
     errors,
     groves,
-    images,
     imports,
     nodes,
     participants,
+    schema,
     transfer,
     trees,
     turns,
@@ -118,12 +117,12 @@ _api: list[URLPattern | URLResolver] = [
     path("imports/<id:uid>/stop", imports.stop),
     path("imports/<id:uid>/parts", imports.parts),
     path("imports/<id:uid>/choose", imports.choose),
-    path("trees/<id:uid>/images", images.add),
-    path("images/<sha256:sha256>", images.image),
+    path("trees/<id:uid>/images", transfer.add_image),
+    path("images/<sha256:sha256>", transfer.image),
     path("trees/<id:uid>/export", transfer.export),
     path("trees/<id:uid>/export/preview", transfer.preview),
-    path("schema/", docs.schema, name="schema"),
-    path("docs/", docs.page),
+    path("schema/", schema.schema, name="schema"),
+    path("docs/", schema.page),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [path("api/", include(_api))]

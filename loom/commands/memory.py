@@ -17,9 +17,9 @@ from loom.commands.windows import (
     within_limit,
 )
 from loom.events.streams import enqueue
+from loom.grammar.forms import ParseError
 from loom.grammar.lines import excerpt
 from loom.grammar.slices import get
-from loom.grammar.tokens import ParseError
 from loom.models import Node, Turn, Window
 from loom.queries import lookup, windows
 from loom.queries.node_rows import rows_of
@@ -27,7 +27,7 @@ from loom.queries.window_contents import Shown, contents_of, staleness
 from loom.queries.windows import WITHHELD
 from loom.rules import identity
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import number_of
+from loom.rules.options import number_of
 from loom.rules.permissions import LOOM
 
 # -- stash and recall

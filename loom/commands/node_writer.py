@@ -15,9 +15,9 @@ from loom.access import Actor
 from loom.commands.context import Context, Op
 from loom.events import streams
 from loom.events.streams import Writer
+from loom.grammar.forms import ParseError
 from loom.grammar.refs import Slice
 from loom.grammar.slices import put
-from loom.grammar.tokens import ParseError
 from loom.models import (
     ORDER,
     ORDINAL_BITS,
@@ -37,8 +37,8 @@ from loom.queries import lookup, trees
 from loom.queries.node_bodies import event_body, without_text
 from loom.rules import identity
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import number_of
 from loom.rules.node_text import hashes_in
+from loom.rules.options import number_of
 from loom.rules.windows import Span
 
 MAX_NODE_BYTES = 4 * 1024 * 1024

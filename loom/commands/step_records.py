@@ -27,7 +27,7 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.queries import lookup, tasks
+from loom.queries import lookup, workspaces
 from loom.queries.node_bodies import with_quoted
 from loom.queries.windows import brief, opened_by
 from loom.rules.errors import CommandError, not_found
@@ -181,7 +181,7 @@ def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> Non
         task.save()
     for kind, rows in (("added", added), ("changed", changed)):
         if rows:
-            bodies = [tasks.brief(one) for one in rows]
+            bodies = [workspaces.task_brief(one) for one in rows]
             _write_view_event(attempt, workspace, f"task.{kind}", {"tasks": bodies})
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from loom.commands.context import Context, Reply
 from loom.commands.registry import Args, RefField, Written, command
 from loom.models import Task
-from loom.queries import tasks
+from loom.queries import workspaces
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import LOOM
 
@@ -43,8 +43,8 @@ class List(Args):
 @command("todo", group="Keep", klass="look", permissions={LOOM})
 def todo(context: Context, args: List) -> Reply:
     """Lists your tasks, the archived ones last."""
-    rows = tasks.listed(context.workspace)
-    lines = [line for task in rows for line in tasks.lines_of(task)]
+    rows = workspaces.listed_tasks(context.workspace)
+    lines = [line for task in rows for line in workspaces.task_lines(task)]
     return Reply("\n".join(lines) or 'there are no tasks; → todo add "…" adds one')
 
 
@@ -61,14 +61,14 @@ def todo_add(context: Context, args: Add) -> Reply:
     """Adds tasks at the end of your list, or at a place in it."""
     for text in args.texts:
         _demand_text(text, "task")
-    rows = tasks.current(context.workspace)
+    rows = workspaces.current_tasks(context.workspace)
     if len(rows) + len(args.texts) > MOST_TASKS:
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"At most {MOST_TASKS} tasks can be open.",
             hint="→ todo archive t1 puts one away",
         )
-    number = tasks.last_number(context.workspace)
+    number = workspaces.last_task_number(context.workspace)
     made = [
         Task(workspace=context.workspace, number=number + at, text=text, made_at=context.now)
         for at, text in enumerate(args.texts, start=1)
@@ -93,7 +93,7 @@ class Change(Args):
         Literal["toggle", "done", "archive", "remove"],
         Written("choice", choices=("toggle", "done", "archive", "remove")),
     ]
-    tasks: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("task",))]
+    workspaces: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("task",))]
 
 
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
@@ -107,7 +107,9 @@ def todo_change(context: Context, args: Change) -> Reply:
             task.state = after(task, args.to)
     context.tasks += rows
     if args.to == "toggle":
-        return Reply("✓ " + " · ".join(f"t{task.number} {tasks.mark_of(task)}" for task in rows))
+        return Reply(
+            "✓ " + " · ".join(f"t{task.number} {workspaces.task_mark(task)}" for task in rows)
+        )
     return Reply(f"✓ {WORDS[args.to]} {_numbered(rows)}")
 
 
@@ -124,10 +126,10 @@ def todo_note(context: Context, args: Note) -> Reply:
     """Adds a note to a task, in any state."""
     _demand_text(args.text, "note")
     task = _get(context, args.task)
-    if len(task.notes) >= tasks.MOST_NOTES:
+    if len(task.notes) >= workspaces.MOST_NOTES:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"A task has at most {tasks.MOST_NOTES} notes.",
+            f"A task has at most {workspaces.MOST_NOTES} notes.",
             hint='add a task of its own: → todo add "…"',
         )
     task.notes = [*task.notes, args.text]
@@ -144,7 +146,7 @@ class Clear(Args):
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def todo_clear(context: Context, args: Clear) -> Reply:
     """Removes all tasks from your list."""
-    rows = sorted(tasks.rows_of(context.workspace), key=lambda task: task.number)
+    rows = sorted(workspaces.task_rows(context.workspace), key=lambda task: task.number)
     if not rows:
         raise CommandError("REJECTED", "There are no tasks.", hint='→ todo add "…" adds one')
     for task in rows:
@@ -154,7 +156,7 @@ def todo_clear(context: Context, args: Clear) -> Reply:
 
 
 def _get(context: Context, ref: RefField) -> Task:
-    found = tasks.rows_of(context.workspace).filter(number=int(ref.id))[:1]
+    found = workspaces.task_rows(context.workspace).filter(number=int(ref.id))[:1]
     if not found:
         raise not_found(f"t{ref.id}", "→ todo list lists your tasks")
     return found[0]

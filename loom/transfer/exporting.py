@@ -18,7 +18,6 @@ from loom.transfer import (
     book_writers,
     chat_writers,
     heddle_writer,
-    html_writer,
     loom_writers,
     text_export,
 )
@@ -123,7 +122,7 @@ _TABLE = (
         "html",
         _HTML,
         "both",
-        html_writer.html,
+        text_export.html,
         f"{_BOOK} times images description",
         _READABLE,
     ),

@@ -14,14 +14,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from loom import access
 from loom.access import Actor
-from loom.commands import groves, tags
+from loom.commands import groves, marks
 from loom.models import Grove, Invitation, Mark, Membership, Participant
 from loom.queries import usage
 from loom.queries.trees import tags_in
 from loom.queries.usage import limit_of, today
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import SETTINGS
 from loom.rules.names import TAG_COLOURS
+from loom.rules.options import SETTINGS
 from loom.rules.permissions import ROLES, WRITE
 from loom.rules.prices import NANO, dollars
 from loom.web.avatars import cast_of
@@ -118,9 +118,11 @@ def tags_page(request: PersonRequest, uid: str) -> HttpResponse:
 def _tag_changed(request: PersonRequest, actor: Actor) -> str:
     tag, name = text_of(request, "tag"), word_of(request, "name")
     if request.POST.get("remove"):
-        tags.remove_tag(actor, tag)
+        marks.remove_tag(actor, tag)
         return gettext("The tag #%(tag)s has been removed everywhere.") % {"tag": tag}
-    tags.change_tag(actor, tag, name="" if name == tag else name, colour=word_of(request, "colour"))
+    marks.change_tag(
+        actor, tag, name="" if name == tag else name, colour=word_of(request, "colour")
+    )
     return gettext("Saved.")
 
 

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
 
 from loom.models import User
-from loom.rules import preferences
+from loom.rules import options
 from loom.web.avatars import tag_colour
 from loom.web.pages import script_catalogue
 
@@ -23,13 +23,13 @@ GROUPS = (
     (
         gettext_noop("Navigation"),
         (
-            *(move.id for move in preferences.MOVES),
+            *(move.id for move in options.MOVES),
             *("bookmark-before", "bookmark-after", "walk", "hoist"),
         ),
     ),
     (
         gettext_noop("Navigation while typing"),
-        tuple(f"{move.id}-typing" for move in preferences.MOVES),
+        tuple(f"{move.id}-typing" for move in options.MOVES),
     ),
     (
         gettext_noop("On a node"),
@@ -102,12 +102,13 @@ def _words(name: str) -> str:
 
 def groups_for(user: User) -> list[GroupShown]:
     """Every action under its heading, with the person's own keys."""
-    combos = preferences.bound(user.likes.keys)
+    combos = options.bound_keys(user.likes.keys)
     return [
         GroupShown(
             gettext(name),
             tuple(
-                KeyShown(one, _words(one), combos[one], preferences.BY_ID[one].combo) for one in ids
+                KeyShown(one, _words(one), combos[one], options.ACTIONS_BY_ID[one].combo)
+                for one in ids
             ),
         )
         for name, ids in GROUPS
@@ -136,7 +137,7 @@ def for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
                     "id": one.id,
                     "words": one.words,
                     "combo": one.combo,
-                    "where": preferences.BY_ID[one.id].where,
+                    "where": options.ACTIONS_BY_ID[one.id].where,
                 }
                 for one in group.keys
             ],
@@ -186,7 +187,7 @@ def key(context: dict[str, Any], action: str) -> SafeString:
     """The reader's key for an action, as `<kbd>`; empty if it has none."""
     user = context["request"].user
     own = user.likes.keys if isinstance(user, User) else {}
-    return combo(preferences.bound(own)[action])
+    return combo(options.bound_keys(own)[action])
 
 
 @register.simple_tag(takes_context=True)

@@ -26,7 +26,7 @@ from loom.access import Actor
 from loom.models import Tree
 from loom.queries.node_context import Around, Kept, Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, pieces_of, with_origins, writers_of
-from loom.rules import preferences
+from loom.rules import options
 from loom.rules.identity import Pieces, digest
 from loom.rules.node_text import difference
 from loom.web import markdown
@@ -311,7 +311,7 @@ def personal(drawn: str, reader: Reader, portals: str = "") -> SafeString:
             you = escape(gettext("You"))
             return f'data-by="{found["by"]}">{you}<' if found["by"] == reader.uid else found[0]
         if found["key"] is not None:
-            return combo(preferences.bound(reader.keys)[found["key"]])
+            return combo(options.bound_keys(reader.keys)[found["key"]])
         if found["out"] is not None:
             return found["out"] + portals
         age = age_of(datetime.fromisoformat(found["at"]))

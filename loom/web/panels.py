@@ -24,7 +24,7 @@ from loom.queries.lookup import selected_versions
 from loom.queries.node_context import Margin, Spot
 from loom.queries.provenance import call_of, provenance_of, seen
 from loom.rules.errors import not_found
-from loom.rules.samplers import written
+from loom.rules.provider_kinds import samplers_written
 from loom.web import markdown
 from loom.web.avatars import cast_of
 from loom.web.candidates import again
@@ -199,7 +199,8 @@ def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
     own = {"temperature": generation.temperature, "tokens": generation.tokens}
     said = {name: value for name, value in own.items() if value is not None}
     return {
-        "settings_said": written({**said, **generation.settings}) or gettext("the model's own"),
+        "settings_said": samplers_written({**said, **generation.settings})
+        or gettext("the model's own"),
         "settings_line": again(generation, generation.participant.name, node.local_id),
     }
 

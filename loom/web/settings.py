@@ -15,9 +15,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from loom.access import visible_groves
 from loom.commands import groves, people
-from loom.rules import preferences
+from loom.rules import options
 from loom.rules.errors import CommandError, not_found
-from loom.rules.preferences import CHOICES
+from loom.rules.options import CHOICES
 from loom.web import keys
 from loom.web.requests import PersonRequest, number_of, person, text_of, word_of
 
@@ -85,7 +85,7 @@ def rebind(request: PersonRequest) -> str:
     if word_of(request, "reset"):
         people.prefer(request.user, {"keys": {}})
         return gettext("All keys are reset.")
-    given = {action.id: word_of(request, action.id) for action in preferences.ACTIONS}
+    given = {action.id: word_of(request, action.id) for action in options.ACTIONS}
     people.prefer(request.user, {"keys": given})
     return gettext("The keys have been saved.")
 

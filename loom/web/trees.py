@@ -27,7 +27,7 @@ from loom.queries.trees import size_of
 from loom.rules.budgets import PRESETS
 from loom.rules.errors import CommandError
 from loom.rules.identity import of_tree
-from loom.rules.samplers import SAMPLERS
+from loom.rules.provider_kinds import SAMPLERS
 from loom.web import keys
 from loom.web.avatars import Who, cast_of
 from loom.web.candidates import agents_of, cards_of, weave_of

@@ -4,7 +4,6 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 from django.urls.converters import StringConverter
 
 from loom.web import (
-    agent_forms,
     candidates,
     documents,
     exports,
@@ -68,7 +67,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("groves/<uid:uid>/participants/models", participants.ask),
     path("groves/<uid:uid>/participants/models/<slug:listing>", participants.listing_progress),
     path("groves/<uid:uid>/participants/<uid:participant>", participants.change),
-    path("groves/<uid:uid>/participants/<uid:participant>/probe", agent_forms.probe),
+    path("groves/<uid:uid>/participants/<uid:participant>/probe", participants.probe),
     path("groves/<uid:uid>/participants/<uid:participant>/archive", participants.archive),
     path("groves/<uid:uid>/documents", documents.documents_page),
     path("documents/<uid:uid>", documents.document_page),
