@@ -1,6 +1,6 @@
 """What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -9,13 +9,12 @@ from typing import Any, Literal
 
 from django.utils import timezone
 
-from agents.agent_view import actions, near, twigs
 from agents.context import agent_request, sections
 from agents.context.agent_request import GO_ON, Sent
-from agents.context.truncation import Counted, count
 from agents.context.values import (
     Augment,
     Aware,
+    Counted,
     LineReply,
     Pane,
     Request,
@@ -23,8 +22,9 @@ from agents.context.values import (
     Stop,
     Syntax,
     View,
+    count,
 )
-from agents.images import said, sees
+from agents.prompt_inputs import actions, is_there, near, said, sees, sent_of, twigs
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, registry
@@ -35,7 +35,7 @@ from loom.queries import lookup, window_contents, windows, workspaces
 from loom.queries.augments import loaded_in
 from loom.queries.event_log import notifications_of
 from loom.queries.lookup import path_of, withheld_from_models
-from loom.queries.node_rows import GONE, NodeRow, rows_of
+from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.trees import size_of
 from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
 from loom.rules import budgets
@@ -236,22 +236,6 @@ def _stops(place: Place) -> tuple[Stop, ...]:
     return tuple(_stop(row, own) for row in sent_of(place.read) if row.id != asked)
 
 
-def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
-    """The nodes of a path that are sent to models: what hangs below a pruned one is as hidden
-    as that is."""
-    seen = takewhile(_is_there, path)
-    return [row for row in seen if is_sent(row)]
-
-
-def _is_there(row: NodeRow) -> bool:
-    return not row.pruned
-
-
-def is_sent(row: NodeRow) -> bool:
-    """Whether a node of a path is sent to models at all."""
-    return row.kind == "text" and row.text != "" and not row.flags & GONE
-
-
 KEPT = 8192  # nodes that a process keeps as they are sent
 LONG = 8192  # characters of a text, above which it is not kept
 
@@ -317,7 +301,7 @@ def _outline(place: Place) -> dict[str, Any]:
 def _path(place: Place) -> dict[str, Any]:
     is_home = place.home.pk == place.tree.pk
     rows = place.read if is_home else place.path
-    seen = [row for row in takewhile(_is_there, rows) if row.depth]
+    seen = [row for row in takewhile(is_there, rows) if row.depth]
     is_prose = is_home and place.tree.mode == "buffer"
     last = place.number("path_nodes")
     return {"near": near(place.home, seen, place.now, last=last, prose=is_prose)}

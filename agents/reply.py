@@ -17,9 +17,10 @@ from loom.grammar.batches import (
     segments_of,
 )
 from loom.grammar.form_matching import Verbs
-from loom.grammar.forms import Form, ParseError
+from loom.grammar.forms import Form
 from loom.grammar.lines import Line
 from loom.grammar.reply_lines import ARROW_MARKS, is_undecided, makes_window, named_line
+from loom.grammar.tokens import ParseError
 
 Look = Callable[[Line], bool]
 

@@ -25,8 +25,8 @@ from loom.commands.continuing import outcome_of
 from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.grammar.batches import Command
-from loom.grammar.forms import ParseError
 from loom.grammar.lines import read, shortened, without_name
+from loom.grammar.tokens import ParseError
 from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.queries import lookup
 from loom.queries.node_bodies import message_of

@@ -100,7 +100,7 @@ class Scene:
 
     def turn(self) -> None:
         """Flow (a). Fails where it took another number of rounds, or left no node."""
-        from agents import tasks, worker
+        from agents import tasks
         from loom.models import Generation
         from tests.providers.scripts import says
 
@@ -115,7 +115,7 @@ class Scene:
             for _ in range(3):
                 tasks.run_turn(uid)
                 for one in Generation.objects.filter(turn__uid=uid, status="queued"):
-                    worker.run_generation(one.uid)
+                    tasks.run_generation(one.uid)
         turn = self.api.get(f"/api/turns/{uid}").json()
         assert (turn["status"], len(self.provider.seen) - seen) == ("done", 2), turn
         assert turn["node"]

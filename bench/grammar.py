@@ -40,8 +40,8 @@ def main() -> None:
     """Prints the medians."""
     from loom.commands import registry
     from loom.grammar.batches import segments_of
-    from loom.grammar.forms import ParseError
     from loom.grammar.lines import read
+    from loom.grammar.tokens import ParseError
     from tests.grammar.phrasings import KNOWN
 
     forms, aliases = registry.forms(), registry.aliases()

@@ -17,7 +17,7 @@ from unittest.mock import patch  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from agents import persistence, worker  # noqa: E402
+from agents import persistence, tasks  # noqa: E402
 from loom.access import get_actor  # noqa: E402
 from loom.commands import groves, node_writer  # noqa: E402
 from loom.commands.execute import Request, execute_line  # noqa: E402
@@ -64,7 +64,7 @@ class Bench:
         text = f"{timezone.now()} " + "word " * (length * 4 // 5)
         execute_line(self.actor, tree, Request(f"respond\n{text}\n←"))
         uids = execute_line(self.actor, tree, Request(f"continue n:{MANY}")).body["generations"]
-        worker.run_generation(uids[0])
+        tasks.run_generation(uids[0])
         return list(Generation.objects.filter(uid__in=uids, status="done"))
 
 

@@ -17,8 +17,8 @@ def judge(table: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     (though it means something), `wrong`. A line whose id has no digit names nothing: it is
     read, as docs/model.md §4 says, and answered NOT_FOUND."""
     from loom.commands import registry
-    from loom.grammar.forms import ParseError
     from loom.grammar.lines import read
+    from loom.grammar.tokens import ParseError
 
     found: dict[str, list[str]] = {"understood": [], "refused": [], "not read": [], "wrong": []}
     for said, means in table:

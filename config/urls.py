@@ -82,7 +82,7 @@ urlpatterns = [
     path("healthz", healthz),
     path("", include("loom.web.urls")),
     path("", include("loom.api.urls")),
-    path("api/", include("agents.api.urls")),
+    path("api/", include("agents.api")),
     nowhere,
 ]
 

@@ -15,17 +15,23 @@ from agents.context.sections import (
     stated,
 )
 from agents.context.subject_request import JOINT
-from agents.context.truncation import (
+from agents.context.values import (
     GAP,
     KEPT_AT_THE_END,
+    STEP,
+    Augment,
+    Aware,
     Counted,
     Fitted,
+    LineReply,
+    Own,
     Part,
     Portion,
+    Round,
+    Stop,
     fit,
     total,
 )
-from agents.context.values import STEP, Augment, Aware, LineReply, Own, Round, Stop
 from loom.grammar.lines import parts_of
 from loom.rules.node_text import escaped, frames_escaped, plain
 

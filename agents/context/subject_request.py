@@ -5,16 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, Literal
 
-from agents.context.truncation import (
-    GAP,
-    KEPT_AT_THE_END,
-    Counted,
-    Fitted,
-    Part,
-    Portion,
-    count,
-    fit,
-)
+from agents.context.values import GAP, KEPT_AT_THE_END, Counted, Fitted, Part, Portion, count, fit
 from loom.rules.documents import FoundLore, LoreEntry, chosen_lore
 from loom.rules.provider_kinds import RESERVE, WAYS
 

@@ -22,8 +22,8 @@ from loom.commands import document_actions as verbs
 from loom.commands import summaries
 from loom.commands.documents import Kind
 from loom.commands.summaries import MOST_TRIES
-from loom.grammar.forms import ParseError
 from loom.grammar.refs import Slice
+from loom.grammar.tokens import ParseError
 from loom.models import Document, Revision
 from loom.queries import documents as queries
 from loom.rules import documents as rules

@@ -19,7 +19,6 @@ ROOMS = (
     "memory",
     "todos",
     "augments",
-    "thinking",
     "command_reference",
 )
 
@@ -31,7 +30,6 @@ ACTIONS = (
     "participants",
     "saved",
     "summaries",
-    "tags",
     "trees",
     "turn_lifecycle",
 )

@@ -16,11 +16,11 @@ from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted, escaped_for
 from loom.commands.windows import known, move_window
 from loom.events.streams import Writer, enqueue
-from loom.grammar.forms import ParseError
 from loom.grammar.lines import SUMMARY_WORDS, age, excerpt
 from loom.grammar.lines import words as worded
 from loom.grammar.refs import Place
 from loom.grammar.slices import PART_LINES
+from loom.grammar.tokens import ParseError
 from loom.models import Document, Revision, Window
 from loom.queries import documents as queries
 from loom.queries.documents import Shown, revision_seen, text_of

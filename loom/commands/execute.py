@@ -17,9 +17,10 @@ from loom.commands import node_writer, registry, step_records
 from loom.commands.context import Answer, Attempt, Context, Reply, Request
 from loom.commands.registry import Action, Args, ArgsT, Command, run_action
 from loom.events import streams
-from loom.grammar.forms import ParseError, demand_values
+from loom.grammar.forms import demand_values
 from loom.grammar.lines import Line, read, write
 from loom.grammar.refs import refuse_controls
+from loom.grammar.tokens import ParseError
 from loom.models import Grove, Participant, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found

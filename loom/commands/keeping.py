@@ -29,9 +29,9 @@ from loom.commands.windows import (
     weighed,
     within_limit,
 )
-from loom.grammar.forms import ParseError
 from loom.grammar.refs import Ref, Slice, print_ref, print_slice
 from loom.grammar.slices import Cut, get
+from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.documents import parts_named, text_of

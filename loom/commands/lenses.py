@@ -10,9 +10,9 @@ from loom.access import may_reach
 from loom.commands import node_writer
 from loom.commands.context import Context, get_node, get_own_node, get_window
 from loom.commands.windows import held, known, move_window, node_of, shows
-from loom.grammar.forms import ParseError
 from loom.grammar.refs import Ref, Slice
 from loom.grammar.slices import Cut, get
+from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.windows import Source, followed, lines_of, source_of

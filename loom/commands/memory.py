@@ -17,9 +17,9 @@ from loom.commands.windows import (
     within_limit,
 )
 from loom.events.streams import enqueue
-from loom.grammar.forms import ParseError
 from loom.grammar.lines import excerpt
 from loom.grammar.slices import get
+from loom.grammar.tokens import ParseError
 from loom.models import Node, Turn, Window
 from loom.queries import lookup, windows
 from loom.queries.node_rows import rows_of

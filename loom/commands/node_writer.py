@@ -15,9 +15,9 @@ from loom.access import Actor
 from loom.commands.context import Context, Op
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.grammar.forms import ParseError
 from loom.grammar.refs import Slice
 from loom.grammar.slices import put
+from loom.grammar.tokens import ParseError
 from loom.models import (
     ORDER,
     ORDINAL_BITS,

@@ -10,8 +10,8 @@ from loom.access import Actor, demand_role, demand_writable
 from loom.commands import registry
 from loom.commands.execute import execute
 from loom.commands.registry import Args, Change, action
-from loom.grammar.forms import ParseError
 from loom.grammar.lines import read
+from loom.grammar.tokens import ParseError
 from loom.models import BranchSettings, Node, Saved, Tree
 from loom.rules import provider_kinds
 from loom.rules.errors import CommandError, not_found

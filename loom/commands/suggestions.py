@@ -24,7 +24,7 @@ from loom.commands.marks import add_mark
 from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import edited_version, made_nodes
 from loom.commands.registry import Args, RefField, Written, command
-from loom.grammar.forms import ParseError
+from loom.grammar.tokens import ParseError
 from loom.models import Document, Mark, Node, NodeSource, Revision
 from loom.queries import documents as papers
 from loom.queries import lookup

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loom.grammar.form_matching import Verbs
-from loom.grammar.forms import Form, ParseError, unread
+from loom.grammar.forms import Form
 from loom.grammar.lines import CLOSER, Line
 from loom.grammar.reply_lines import (
     Awaits,
@@ -18,6 +18,7 @@ from loom.grammar.reply_lines import (
     named_line,
     opens,
 )
+from loom.grammar.tokens import ParseError, unread
 
 __all__ = ["Batch", "Command", "Growing", "Prose", "Segment", "prose_of", "segments_of"]
 

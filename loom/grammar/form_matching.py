@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from loom.grammar.forms import Form, ParseError, Part, short, unread
+from loom.grammar.forms import Form, Part
 from loom.grammar.refs import PREFIXES, SLICES
 from loom.grammar.synonyms import (
     COUNTED,
@@ -19,6 +19,7 @@ from loom.grammar.synonyms import (
     TYPES,
     Frame,
 )
+from loom.grammar.tokens import ParseError, short, unread
 
 ARROWS = ("→", "->")
 BLANK = " \t"

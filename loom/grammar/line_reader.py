@@ -3,18 +3,7 @@
 import re
 from collections.abc import Callable
 
-from loom.grammar.forms import (
-    Form,
-    ParseError,
-    Part,
-    Token,
-    elements,
-    misread,
-    read_value,
-    short,
-    syntax,
-    unread,
-)
+from loom.grammar.forms import Form, Part, read_value, syntax
 from loom.grammar.refs import (
     PREFIXES,
     SLICES,
@@ -33,6 +22,7 @@ from loom.grammar.refs import (
     tree_of,
     with_slice,
 )
+from loom.grammar.tokens import ParseError, Token, elements, misread, short, unread
 
 
 class Filling:

@@ -8,22 +8,19 @@ from datetime import datetime
 from typing import cast
 
 from loom.grammar.form_matching import MOST, Verbs, first_word, without_arrow
-from loom.grammar.forms import (
-    AmbiguousError,
-    Form,
-    MisreadError,
-    ParseError,
-    Part,
-    print_value,
-    quote,
-    short,
-    syntax,
-    tokens_of,
-    unread,
-)
+from loom.grammar.forms import Form, Part, print_value, syntax
 from loom.grammar.line_reader import Reading
 from loom.grammar.refs import Ref, print_ref, refuse_controls
 from loom.grammar.synonyms import ENDS, OTHER_TYPES, TYPES
+from loom.grammar.tokens import (
+    AmbiguousError,
+    MisreadError,
+    ParseError,
+    quote,
+    short,
+    tokens_of,
+    unread,
+)
 from loom.grammar.wording import meant, suggestions, variants
 
 # Printed values: the canonical line, and the small printers that replies share.

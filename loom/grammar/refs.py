@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from loom.grammar.forms import ParseError, Token, misread, quote, short, tokens_of, unread
+from loom.grammar.tokens import ParseError, Token, misread, quote, short, tokens_of, unread
 
 Kind = Literal[
     "node",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loom.grammar.form_matching import BLANK, MAX_BLANKS, Verbs, first_word, is_ref, without_arrow
-from loom.grammar.forms import ParseError, short, tokens_of, unread
 from loom.grammar.line_reader import REF_WORDS
 from loom.grammar.lines import Line, each_of, read
 from loom.grammar.synonyms import CHANGING, LOOKS, ONE_BY_ONE
+from loom.grammar.tokens import ParseError, short, tokens_of, unread
 
 # A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
 # not clear whether text is code, it is not run.

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from loom.grammar.forms import ParseError, short, unread
 from loom.grammar.refs import Slice, print_slice
+from loom.grammar.tokens import ParseError, short, unread
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _CLOSING = re.compile(r"(?:^|[ \t])#+[ \t]*$")

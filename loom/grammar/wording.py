@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 
 from loom.grammar.form_matching import MOST, Verbs, candidates, first_word, fit, is_ref, swap
-from loom.grammar.forms import Token, quote, token_of, tokens_of
 from loom.grammar.synonyms import (
     AFTERWARDS,
     ARTICLES,
@@ -26,6 +25,7 @@ from loom.grammar.synonyms import (
     TYPES,
     Frame,
 )
+from loom.grammar.tokens import Token, quote, token_of, tokens_of
 
 MAX_TOKENS = 48  # a longer line is no spoken one
 _BEFORE_REFS = frozenset("from at on under below to in for".split())

@@ -15,10 +15,10 @@ from django.db.models import F, Q, QuerySet
 
 from loom import access
 from loom.access import Actor, documents_for
-from loom.grammar.forms import ParseError
 from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, Slice, parse_ref
 from loom.grammar.slices import PART_LINES
+from loom.grammar.tokens import ParseError
 from loom.models import (
     Document,
     DocumentState,

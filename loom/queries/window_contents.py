@@ -9,8 +9,8 @@ from django.db.models import F, Q
 
 from loom import access
 from loom.access import Actor
-from loom.grammar.forms import quote
 from loom.grammar.lines import excerpt
+from loom.grammar.tokens import quote
 from loom.models import Node, Revision, Window, Workspace
 from loom.queries import lookup
 from loom.queries.links import documents_seen

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from loom.access import Actor
-from loom.grammar.forms import quote
+from loom.grammar.tokens import quote
 from loom.models import Document, Node, Revision, Tree, Window, Workspace
 from loom.queries import lookup
 from loom.rules import identity

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from loom.grammar.forms import ParseError, short, unread
 from loom.grammar.refs import Place, Slice
 from loom.grammar.slices import Cut, get, headings_of
+from loom.grammar.tokens import ParseError, short, unread
 
 MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, as of a node
 MAX_TITLE = 200

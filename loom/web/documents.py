@@ -21,7 +21,7 @@ from loom import access
 from loom.access import Actor, documents_for, linked_to
 from loom.commands import document_actions
 from loom.commands.execute import Request, execute_line
-from loom.grammar.forms import quote
+from loom.grammar.tokens import quote
 from loom.models import Document, Node, Tree
 from loom.queries import documents as queries
 from loom.queries import lookup

@@ -21,8 +21,8 @@ from loom.access import Actor, closed_steps
 from loom.commands import registry
 from loom.commands.continuing import asked_for, outcome_in
 from loom.grammar.batches import prose_of, segments_of, with_ids
-from loom.grammar.forms import ParseError
 from loom.grammar.lines import read, without_name
+from loom.grammar.tokens import ParseError
 from loom.models import OPEN_TURN, Generation, Node, Step, Stream, Tree, Turn, Workspace
 from loom.queries import lookup
 from loom.queries.node_bodies import messages_of

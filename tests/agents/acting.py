@@ -1,6 +1,6 @@
 """Turns run to their end as a worker would run them, one state after the other."""
 
-from agents import worker
+from agents import tasks
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -22,7 +22,7 @@ def went(turn: Turn) -> Turn:
     for _ in range(MOST):
         run_turn(turn.uid)
         for one in Generation.objects.filter(turn=turn, status="queued"):
-            worker.run_generation(one.uid)
+            tasks.run_generation(one.uid)
         found = rows().get(pk=turn.pk)
         if found.status not in OPEN_TURN:
             return found

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from pytest_django import Settings
 
-from agents import persistence, worker
+from agents import persistence, tasks
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree
@@ -27,7 +27,7 @@ def provider(settings: Settings) -> Iterator[ScriptedProvider]:
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Attempts follow each other at once."""
-    monkeypatch.setattr(worker, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(tasks, "BACKOFF_S", 0.0)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def ask(actor: Actor, tree: Tree, model: Participant) -> Say:
 
 def run(generation: Generation) -> Generation:
     """Runs a generation to its end as a task would; its row afterwards."""
-    worker.run_generation(generation.uid)
+    tasks.run_generation(generation.uid)
     return again(generation)
 
 
@@ -107,7 +107,7 @@ class Running:
 
     def _run(self) -> None:
         try:
-            worker.run_generation(self._generation.uid)
+            tasks.run_generation(self._generation.uid)
         finally:
             connections.close_all()
 

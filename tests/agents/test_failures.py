@@ -7,7 +7,7 @@ from email.utils import formatdate
 
 import pytest
 
-from agents import worker
+from agents import tasks
 from agents.event_loop import the_loop
 from agents.providers.attempt import wait_before_next
 from agents.providers.exchange import Failure, Limits, of_status
@@ -77,7 +77,7 @@ def test_every_failure_is_told_at_the_node(
     next_step: str,
     helps: bool,
 ) -> None:
-    monkeypatch.setattr(worker, "LIMITS", Limits(first_s=1.0 if reason == "timeout" else 30))
+    monkeypatch.setattr(tasks, "LIMITS", Limits(first_s=1.0 if reason == "timeout" else 30))
     provider.default = script
     row = run(ask("continue n:1 tokens:9")[0])
     assert row.error is not None and row.error["reason"] == reason

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
-from agents import images as sending
+from agents import prompt_inputs as sending
 from agents.providers.attempt import Ask
 from agents.providers.probing import COLOURS, Probe, _images
 from agents.providers.registry import Provider, provider_of

@@ -15,7 +15,7 @@ from agents.context.subject_request import (
     noted_parts,
     paragraph_starts,
 )
-from agents.context.truncation import Part, TooLong
+from agents.context.values import Part, TooLong
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute_line
 from loom.commands.trees import change_tree

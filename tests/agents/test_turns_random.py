@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents import worker
+from agents import tasks
 from agents.providers.exchange import Limits
 from agents.turns import run_turn
 from loom.access import Actor
@@ -101,7 +101,7 @@ LINES = (
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that falls silent is soon given up."""
     quick = replace(Limits(), first_s=0.4, idle_s=0.4)
-    monkeypatch.setattr(worker, "LIMITS", quick)
+    monkeypatch.setattr(tasks, "LIMITS", quick)
 
 
 @pytest.fixture(params=["openai", "anthropic"])
@@ -153,7 +153,7 @@ def went_badly(turn: Turn, dice: random.Random) -> Turn:
             turn_lifecycle.ask_stop(rows().get(pk=turn.pk))
         run_turn(turn.uid)
         for one in Generation.objects.filter(turn=turn, status="queued"):
-            worker.run_generation(one.uid)
+            tasks.run_generation(one.uid)
         if rows().get(pk=turn.pk).status in ENDED_TURN:
             break
     return went(turn)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from agents import generations, sweeper, worker
+from agents import generations, sweeper, tasks
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -30,7 +30,7 @@ def _half_way(actor: Actor, tree: Tree, agent: Participant) -> Turn:
     """A turn whose first round has come, held by a worker that is gone."""
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
-    worker.run_generation(Generation.objects.get(turn=turn).uid)
+    tasks.run_generation(Generation.objects.get(turn=turn).uid)
     turn_lifecycle.take(turn.uid, "gone")
     return turn
 

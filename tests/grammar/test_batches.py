@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.grammar.batches import Batch, Command, Prose, Segment, prose_of, segments_of
-from loom.grammar.forms import ParseError
 from loom.grammar.lines import read
+from loom.grammar.tokens import ParseError
 from tests.grammar.table import ALIASES, FORMS
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from loom.grammar.forms import ParseError
 from loom.grammar.lines import Line, read
 from loom.grammar.refs import Ref, Slice
+from loom.grammar.tokens import ParseError
 from tests.grammar.table import ALIASES, FORMS
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loom.grammar.forms import ParseError
 from loom.grammar.refs import Ref, Slice, parse_ref, print_ref
+from loom.grammar.tokens import ParseError
 
 WRITTEN = [
     ("a7x2", Ref("node", "a7x2"), "a7x2"),

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.grammar.forms import ParseError
 from loom.grammar.refs import Slice
 from loom.grammar.slices import get, placed, put
+from loom.grammar.tokens import ParseError
 
 DOCUMENT = """# Story
 

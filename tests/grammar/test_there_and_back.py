@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from loom.commands import registry
-from loom.grammar.forms import Form, ParseError, quote, tokens_of, unescape
+from loom.grammar.forms import Form
 from loom.grammar.lines import (
     STORED_WHOLE,
     digest_named,
@@ -16,6 +16,7 @@ from loom.grammar.lines import (
     write,
 )
 from loom.grammar.refs import Ref, parse_ref, print_ref
+from loom.grammar.tokens import ParseError, quote, tokens_of, unescape
 from tests.grammar.strategies import refs, texts, values_of
 from tests.grammar.table import ALIASES, ALL, FORMS
 

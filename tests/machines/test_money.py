@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 from pytest_django import Settings
 
-from agents import worker
+from agents import tasks
 from agents.persistence import begin_lane, bury
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle, node_writer
@@ -96,7 +96,7 @@ class Day(RuleBasedStateMachine):
         self.provider.script(*(scripts[place % len(scripts)] for place in range(waiting.count())))
         one = waiting.first()
         if one is not None:
-            worker.run_generation(one.uid)
+            tasks.run_generation(one.uid)
 
     @rule(place=st.integers(0, 9))
     def stop(self, place: int) -> None:
@@ -139,7 +139,7 @@ class Day(RuleBasedStateMachine):
         """However it went, a worker brings it to an end, and nothing stays reserved."""
         self.provider.script(*[tokens(1)] * self.rows.count())
         while (one := self.rows.filter(status__in=generation_lifecycle.OPEN).first()) is not None:
-            worker.run_generation(one.uid)
+            tasks.run_generation(one.uid)
         for actor in self.people:
             assert left_of(actor.person, today()).reserved == 0
         self.provider._queue.clear()
@@ -148,7 +148,7 @@ class Day(RuleBasedStateMachine):
 @pytest.fixture
 def provider(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
     """An OpenAI-shaped provider over real HTTP, and attempts that follow each other at once."""
-    monkeypatch.setattr(worker, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(tasks, "BACKOFF_S", 0.0)
     with ScriptedProvider() as scripted:
         settings.PROVIDER_ALLOW = (scripted.entry,)
         yield scripted
