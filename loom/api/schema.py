@@ -1,18 +1,12 @@
-"""The OpenAPI schema: how it describes what all addresses share (bodies, keys, cookies, errors),
-and the page that shows it: Swagger UI from the sidecar, no outside host."""
+"""How the OpenAPI schema describes what all addresses share: bodies, keys, cookies, errors."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from csp.decorators import csp_update
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
-from rest_framework.renderers import JSONRenderer
 
 from loom.api.responses import Problem
 
@@ -103,17 +97,3 @@ def with_errors(
                 for status, says in _ERRORS.items():
                     answers.setdefault(status, {"description": says, "content": content})
     return result
-
-
-# JSON, unless something else is asked for.
-schema = SpectacularAPIView.as_view(
-    renderer_classes=[JSONRenderer, OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer]
-)
-_page = SpectacularSwaggerSplitView.as_view(url_name="schema")
-
-
-# Swagger UI sets styles from its script; this page holds nothing of anybody's.
-@csp_update({"style-src": ["'unsafe-inline'"], "img-src": ["data:"]})
-def page(request: HttpRequest) -> HttpResponseBase:
-    """The documentation of the API."""
-    return _page(request)

@@ -1,7 +1,12 @@
 """Addresses of the API, all under /api/, without a slash at the end."""
 
+from csp.decorators import csp_update
+from django.http import HttpRequest, HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
 from django.urls.converters import IntConverter, StringConverter
+from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.renderers import JSONRenderer
 
 from loom.api import (
     account,
@@ -12,7 +17,6 @@ from loom.api import (
     imports,
     nodes,
     participants,
-    schema,
     transfer,
     trees,
     turns,
@@ -44,6 +48,21 @@ class Count(IntConverter):
 
 register_converter(Sha256, "sha256")
 register_converter(Count, "count")
+
+# The schema, and the page that shows it: Swagger UI from the sidecar, no outside host.
+# JSON, unless something else is asked for.
+_schema = SpectacularAPIView.as_view(
+    renderer_classes=[JSONRenderer, OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer]
+)
+_page = SpectacularSwaggerSplitView.as_view(url_name="schema")
+
+
+# Swagger UI sets styles from its script; this page holds nothing of anybody's.
+@csp_update({"style-src": ["'unsafe-inline'"], "img-src": ["data:"]})
+def page(request: HttpRequest) -> HttpResponseBase:
+    """The documentation of the API."""
+    return _page(request)
+
 
 _api: list[URLPattern | URLResolver] = [
     path("me", account.me),
@@ -121,8 +140,8 @@ _api: list[URLPattern | URLResolver] = [
     path("images/<sha256:sha256>", transfer.image),
     path("trees/<id:uid>/export", transfer.export),
     path("trees/<id:uid>/export/preview", transfer.preview),
-    path("schema/", schema.schema, name="schema"),
-    path("docs/", schema.page),
+    path("schema/", _schema, name="schema"),
+    path("docs/", page),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [path("api/", include(_api))]

@@ -17,8 +17,8 @@ ROOMS = (
     "undo",
     "keeping",
     "memory",
-    "todos",
     "augments",
+    "todos",
     "command_reference",
 )
 

@@ -100,7 +100,7 @@ class Change(Args):
         Literal["toggle", "done", "archive", "remove"],
         Written("choice", choices=("toggle", "done", "archive", "remove")),
     ]
-    workspaces: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("task",))]
+    tasks: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("task",))]
 
 
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
