@@ -22,8 +22,10 @@ def settled(page: Page) -> Page:
 
 def top(one: Locator) -> float:
     """Where an element is drawn, in pixels from the top of the window."""
-    found: float = one.evaluate("one => one.getBoundingClientRect().top")
-    return found
+    at = "one => one.isConnected ? one.getBoundingClientRect().top : null"
+    while (found := one.evaluate(at)) is None:
+        pass  # drawn anew between being found and being measured
+    return float(found)
 
 
 def line_of_caret(page: Page) -> float:
