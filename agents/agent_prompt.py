@@ -32,11 +32,11 @@ from loom.commands.view import LISTS
 from loom.events import streams
 from loom.models import Node, Participant, Step, Tree, Turn, Workspace
 from loom.queries import lookup, window_contents, windows, workspaces
-from loom.queries.augments import loaded_in
 from loom.queries.event_log import notifications_of
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.trees import size_of
+from loom.queries.windows import loaded_in
 from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
 from loom.rules import budgets
 from loom.rules.errors import CommandError

@@ -64,7 +64,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"web": "loom.web.keys"},
+            "libraries": {"web": "loom.web.display"},
         },
     }
 ]

@@ -12,7 +12,8 @@ from loom.commands.registry import Args, Written, command
 from loom.commands.registry import every as commands
 from loom.events.streams import Writer
 from loom.models import Document, Revision
-from loom.queries.augments import (
+from loom.queries.documents import title_key
+from loom.queries.windows import (
     MOST,
     Augment,
     Loaded,
@@ -22,7 +23,6 @@ from loom.queries.augments import (
     in_order,
     loaded_in,
 )
-from loom.queries.documents import title_key
 from loom.rules import documents
 from loom.rules.errors import CommandError, not_found
 from loom.rules.node_text import count

@@ -25,12 +25,11 @@ from loom.models import (
     Workspace,
 )
 from loom.queries import lookup
-from loom.queries.augments import augments_body, loaded_in
 from loom.queries.event_log import notifications_of
 from loom.queries.outline import outline_of, outline_text
 from loom.queries.trees import position_of
 from loom.queries.window_contents import contents_of, windows_of
-from loom.queries.windows import depths_of, settings_of, visible
+from loom.queries.windows import augments_body, depths_of, loaded_in, settings_of, visible
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
 from loom.rules.identity import instant

@@ -26,7 +26,7 @@ from loom.queries.path_page import Asked, Candidate, Way, candidates_of, rests_o
 from loom.rules.errors import CommandError
 from loom.rules.identity import Pieces
 from loom.rules.provider_kinds import samplers_written
-from loom.web.avatars import Who
+from loom.web.display import Who
 from loom.web.node_parts import age_of, broken_reason, painted
 from loom.web.requests import PersonRequest, person, text_of
 

@@ -24,7 +24,7 @@ from loom.rules.names import TAG_COLOURS
 from loom.rules.options import SETTINGS
 from loom.rules.permissions import ROLES, WRITE
 from loom.rules.prices import NANO, dollars
-from loom.web.avatars import cast_of
+from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
 

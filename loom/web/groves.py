@@ -24,7 +24,7 @@ from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
 from loom.rules.errors import CommandError
 from loom.rules.node_text import beginning
 from loom.rules.permissions import WRITE
-from loom.web.avatars import Who, cast_of
+from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, text_of
 from loom.web.search import around

@@ -26,8 +26,8 @@ from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import instant
 from loom.web import markdown
-from loom.web.avatars import Who, cast_of
 from loom.web.candidates import quoted
+from loom.web.display import Who, cast_of
 from loom.web.node_parts import MAX_SHOWN, age_of
 from loom.web.requests import PersonRequest, known_node, person
 

@@ -30,8 +30,7 @@ from loom.rules import options
 from loom.rules.identity import Pieces, digest
 from loom.rules.node_text import difference
 from loom.web import markdown
-from loom.web.avatars import Who, tag_colour
-from loom.web.keys import combo
+from loom.web.display import Who, combo, tag_colour
 
 log = logging.getLogger("heddle.web")
 

@@ -26,8 +26,8 @@ from loom.queries.provenance import call_of, provenance_of, seen
 from loom.rules.errors import not_found
 from loom.rules.provider_kinds import samplers_written
 from loom.web import markdown
-from loom.web.avatars import cast_of
 from loom.web.candidates import again
+from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_of
 from loom.web.requests import PersonRequest, known_node, person

@@ -36,7 +36,7 @@ from loom.rules.provider_kinds import (
     kind_of,
     usual_limits,
 )
-from loom.web.avatars import cast_of
+from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of

@@ -28,7 +28,7 @@ from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, looks_like_id
 from loom.transfer.images import served
 from loom.web import markdown
-from loom.web.avatars import COLOURS
+from loom.web.display import COLOURS
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, age_of
 from loom.web.requests import PersonRequest, anybody, number_of, person, word_of

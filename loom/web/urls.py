@@ -4,9 +4,9 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 from django.urls.converters import StringConverter
 
 from loom.web import (
+    accounts,
     candidates,
     documents,
-    exports,
     grove_admin,
     groves,
     history,
@@ -16,8 +16,6 @@ from loom.web import (
     participants,
     public,
     search,
-    settings,
-    sign_in,
     trees,
     turns,
 )
@@ -40,10 +38,10 @@ register_converter(LocalId, "local")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", groves.home),
-    path("signin", sign_in.sign_in),
-    path("signin/<str:secret>", sign_in.by_link),
-    path("signout", sign_in.sign_out),
-    path("invitations/<str:secret>", sign_in.by_invitation),
+    path("signin", accounts.sign_in),
+    path("signin/<str:secret>", accounts.by_link),
+    path("signout", accounts.sign_out),
+    path("invitations/<str:secret>", accounts.by_invitation),
     path("palette", search.palette),
     path("mentions", history.mentions),
     path("mentions/unseen", history.unseen_mentions),
@@ -51,8 +49,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("guide", pages.guide),
     path("offline", pages.offline),
     path("offline.js", pages.worker),
-    path("settings", settings.page),
-    path("settings/<slug:deed>", settings.change),
+    path("settings", accounts.settings_page),
+    path("settings/<slug:deed>", accounts.change_settings),
     path("groves/<uid:uid>", groves.grove_page),
     path("groves/<uid:uid>/rows", groves.rows),
     path("groves/<uid:uid>/settings", grove_admin.settings_page),
@@ -79,7 +77,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>", trees.tree_page),
     path("trees/<uid:uid>/about", trees.about_page),
     path("trees/<uid:uid>/about/<slug:deed>", trees.change_tree),
-    path("trees/<uid:uid>/export", exports.page),
+    path("trees/<uid:uid>/export", trees.export_page),
     path("trees/<uid:uid>/share", public.share),
     path("trees/<uid:uid>/share/<slug:deed>", public.change),
     path("public/<str:secret>", public.page),

@@ -16,8 +16,8 @@ from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Tree
 from loom.queries.node_rows import pieces_of, rows_of
 from loom.queries.path_page import way_of
-from loom.web.avatars import cast_of
 from loom.web.candidates import Card, cards_of, weave_of
+from loom.web.display import cast_of
 from loom.web.node_parts import broken_reason
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.providers.scripted import ScriptedProvider
