@@ -1,13 +1,14 @@
 """The tasks of the worker, as shells around what they run, and what it does when it starts and
-stops; its running generations, ended together when it is asked to stop; and probes of endpoints:
-which models an address has, and what a participant's can do."""
+stops; its running generations, ended together when it is asked to stop; probes of endpoints; and
+the sweeper, which finds what was forgotten."""
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -15,27 +16,35 @@ import httpx
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
-from django.db import DatabaseError
+from django.contrib.sessions.models import Session
+from django.db import DatabaseError, close_old_connections, transaction
 from django.utils import timezone
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agents import persistence
-from agents.event_loop import in_beginning, in_thread, the_loop
+from agents import persistence as leases
 from agents.generations import Run
-from agents.persistence import Held, begin_lane, take
+from agents.persistence import EVERY_S, Held, begin_lane, bury, take
 from agents.providers.attempt import Ask
 from agents.providers.exchange import Broken, Failure, Limits
 from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, models_of
 from agents.providers.registry import Provider, provider_of
+from agents.providers.transport import in_beginning, in_thread, the_loop
 from agents.subject_prompt import whom
-from agents.sweeper import Sweeper
-from loom.commands import generation_lifecycle, participants
+from loom.commands import (
+    document_log,
+    generation_lifecycle,
+    participants,
+    step_records,
+    turn_lifecycle,
+)
 from loom.commands.money import key_of
 from loom.commands.participants import allowed_addresses, note_probe
 from loom.events import streams
-from loom.models import Participant
+from loom.models import Generation, Participant
 from loom.rules.identity import instant
+from loom.transfer import importing
 
 PUT_DOWN_S = 8  # the supervisor waits for 10
 
@@ -84,34 +93,6 @@ def list_models(uid: str) -> None:
     """Asks an address which models it has."""
 
     start_listing(uid)
-
-
-_sweepers: list[Sweeper] = []
-
-
-@worker_ready.connect
-def begin_sweeping(**_: Any) -> None:
-    """Rows are the truth: what an earlier worker left is found beside what is asked from now on."""
-
-    begin_what_is_handed_over()
-    _sweepers.append(Sweeper())
-    _sweepers[-1].start()
-
-
-@worker_shutting_down.connect
-def put_everything_down(**_: Any) -> None:
-    """SIGTERM: what came of running answers is kept."""
-
-    for sweeper in _sweepers:
-        sweeper.stopping.set()
-    end_all("worker stopped")
-
-
-@worker_shutdown.connect
-def wait_for_what_is_put_down(**_: Any) -> None:
-    """The process ends only when the rows say so."""
-
-    wait_for_all(PUT_DOWN_S)
 
 
 # -- the runs of this process
@@ -345,3 +326,119 @@ def _body(
         "models": list(models),
         "context": context,
     }
+
+
+# -- what was forgotten: generations whose worker is gone, and those the broker never delivered
+
+
+sweeper_log = logging.getLogger("heddle.sweeper")
+
+DELETE_EVERY_S = 3600  # how often old receipts and ended sessions are looked for
+BATCH = 1000
+FORGOTTEN_S = 10  # a generation that is still queued after this long is sent again
+
+
+def sweep() -> int:
+    """Hands the lanes of forgotten generations over again, and ends those whose worker went
+    away in the middle of their text. Returns how many it found. Safe to run anywhere, at any
+    time."""
+    now = timezone.now()
+    lost = Generation.objects.filter(ended_at__isnull=True, status="running", leased_until__lt=now)
+    found, lanes = 0, set()
+    for uid, text, lane, lease in lost.values_list("uid", "text", "lane", "lease"):
+        if not leases.proves_loss(lease):
+            continue
+        found += 1
+        if text:
+            bury(uid)  # it has text that no worker goes on with
+        else:
+            lanes.add(lane)
+    waiting = Generation.objects.filter(
+        ended_at__isnull=True,
+        status="queued",
+        stop_asked=False,
+        created_at__lt=now - timedelta(seconds=FORGOTTEN_S),
+    )
+    for lane in waiting.values_list("lane", flat=True):
+        found += 1
+        lanes.add(lane)
+    for lane in sorted(lanes):
+        streams.hand_over(lane)
+    for uid in turn_lifecycle.waiting():
+        found += 1
+        streams.enqueue("agents.tasks.run_turn", [uid], queue="continue")
+    return found
+
+
+def delete_old() -> int:
+    """Deletes receipts that are older than RECEIPT_DAYS, and sessions that ended more than
+    ENDED_SESSION_DAYS ago, in batches with a transaction each; how many rows."""
+    now = timezone.now()
+    deleted = step_records.delete_before(now - timedelta(days=settings.RECEIPT_DAYS), batch=BATCH)
+    ended = now - timedelta(days=settings.ENDED_SESSION_DAYS)
+    rows = Session.objects.filter(expire_date__lt=ended).order_by("expire_date")
+    while keys := list(rows.values_list("pk", flat=True)[:BATCH]):
+        with transaction.atomic():
+            deleted += Session.objects.filter(pk__in=keys).delete()[0]
+    return deleted
+
+
+class Sweeper(threading.Thread):
+    """Sweeps every few seconds until asked to stop; survives a database or broker that is down."""
+
+    def __init__(self) -> None:
+        super().__init__(name="sweeper", daemon=True)
+        self.stopping = threading.Event()
+        self._deleted_at = -float(DELETE_EVERY_S)
+
+    def run(self) -> None:
+        """Sweeps at once, then every EVERY_S seconds."""
+        while True:
+            close_old_connections()
+            try:
+                leases.watch.look(leases.try_to_write)
+                sweep()
+                importing.sweep()
+                document_log.settle_resting(timezone.now() - timedelta(seconds=FORGOTTEN_S))
+                self._delete_old()
+            except DatabaseError:
+                sweeper_log.warning("could not sweep", exc_info=True)
+            finally:
+                close_old_connections()
+            if self.stopping.wait(EVERY_S):
+                return
+
+    def _delete_old(self) -> None:
+        if time.monotonic() - self._deleted_at >= DELETE_EVERY_S:
+            delete_old()
+            self._deleted_at = time.monotonic()
+
+
+# -- the start and the end of the worker
+
+_sweepers: list[Sweeper] = []
+
+
+@worker_ready.connect
+def begin_sweeping(**_: Any) -> None:
+    """Rows are the truth: what an earlier worker left is found beside what is asked from now on."""
+
+    begin_what_is_handed_over()
+    _sweepers.append(Sweeper())
+    _sweepers[-1].start()
+
+
+@worker_shutting_down.connect
+def put_everything_down(**_: Any) -> None:
+    """SIGTERM: what came of running answers is kept."""
+
+    for sweeper in _sweepers:
+        sweeper.stopping.set()
+    end_all("worker stopped")
+
+
+@worker_shutdown.connect
+def wait_for_what_is_put_down(**_: Any) -> None:
+    """The process ends only when the rows say so."""
+
+    wait_for_all(PUT_DOWN_S)

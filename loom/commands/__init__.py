@@ -10,7 +10,6 @@ ROOMS = (
     "continuing",
     "nodes",
     "annotations",
-    "suggestions",
     "links",
     "marks",
     "documents",

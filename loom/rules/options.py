@@ -417,6 +417,11 @@ def read_preferences(stored: object) -> Preferences:
     return Preferences(**fits)
 
 
+def keys_of(stored: object) -> dict[str, str]:
+    """The keys that a person has chosen, by action, from what is stored."""
+    return read_preferences(stored).keys
+
+
 def _fits(name: str, value: object) -> bool:
     if name in CHOICES:
         return value in CHOICES[name]

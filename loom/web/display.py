@@ -204,7 +204,7 @@ def _words(name: str) -> str:
 
 def key_groups_for(user: User) -> list[GroupShown]:
     """Every action under its heading, with the person's own keys."""
-    combos = options.bound_keys(user.likes.keys)
+    combos = options.bound_keys(options.keys_of(user.preferences))
     return [
         GroupShown(
             gettext(name),
@@ -288,7 +288,7 @@ def caps_of(combo: str) -> list[str]:
 def key(context: dict[str, Any], action: str) -> SafeString:
     """The reader's key for an action, as `<kbd>`; empty if it has none."""
     user = context["request"].user
-    own = user.likes.keys if isinstance(user, User) else {}
+    own = options.keys_of(user.preferences) if isinstance(user, User) else {}
     return combo(options.bound_keys(own)[action])
 
 

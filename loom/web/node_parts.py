@@ -292,7 +292,7 @@ class Reader:
 
 def reader_of(actor: Actor) -> Reader:
     """Whoever asks, as a reader."""
-    return Reader(actor.participant.uid, actor.user.likes.keys)
+    return Reader(actor.participant.uid, options.keys_of(actor.user.preferences))
 
 
 _PERSONAL = re.compile(

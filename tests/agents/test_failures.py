@@ -8,9 +8,9 @@ from email.utils import formatdate
 import pytest
 
 from agents import tasks
-from agents.event_loop import the_loop
 from agents.providers.attempt import wait_before_next
 from agents.providers.exchange import Failure, Limits, of_status
+from agents.providers.transport import the_loop
 from loom.access import Actor, get_visit
 from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Tree

@@ -154,11 +154,11 @@ def test_a_large_image_is_made_smaller_and_only_the_last_ones_go(
     sent = sending.pictures(actor, tree, [image_reference(large, "")])[large]
     with Pillow.open(io.BytesIO(base64.b64decode(sent.data))) as image:
         assert (sent.media_type, image.size) == ("image/jpeg", (1568, 1568))
-    monkeypatch.setattr(sending, "MOST", 2)
+    monkeypatch.setattr(sending, "MOST_IMAGES", 2)
     every = [images.keep(actor, tree, square(c)).sha256 for c in ("red", "green", "blue")]
     texts = [image_reference(one, "") for one in (large, *every)]
     assert set(sending.pictures(actor, tree, texts)) == set(every[1:])
-    monkeypatch.setattr(sending, "MOST_AT_ONCE", 10)
+    monkeypatch.setattr(sending, "MOST_IMAGE_BYTES_AT_ONCE", 10)
     assert sending.pictures(actor, tree, texts) == {}
 
 

@@ -150,7 +150,7 @@ def test_an_import_that_fails_leaves_no_image(
     def broken(*_: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(images, "reference", broken)
+    monkeypatch.setattr(images, "image_reference", broken)
     row = bring(packed(**FILES["chatgpt"]))
     assert row.status == "failed" and not Image.objects.exists()
     assert not [one for one in images.files() if one[1].read_bytes() == RED]
