@@ -7,36 +7,9 @@ import { drawFolds } from "../tree/folds.js";
 import { pageOf } from "../tree/page.js";
 import { InView } from "../tree/in-view.js";
 import { drawUnsent } from "../tree/unsent.js";
-import { isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
+import { countSiblings, isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
 
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
-
-/** Says which of how many siblings a node is; false where it had none yet.
- * @param {Element} node @param {import("../tree/store.js").TreeStore} store @param {number} slot */
-function countSiblings(node, store, slot) {
-  const shown = node.querySelector(":scope > footer > .sib:not(.plain)");
-  const parent = store.parents[slot];
-  if (!shown || parent === null || parent === undefined || store.isPruned(slot)) return false;
-  const siblings = store.childrenOf(parent);
-  const place = siblings.indexOf(slot);
-  const [before, count, after] = shown.children;
-  count.textContent = `${place + 1} / ${siblings.length}`;
-  lead(before, siblings[place - 1]);
-  lead(after, siblings[place + 1]);
-  return true;
-
-  /** @param {Element} link @param {number | undefined} to */
-  function lead(link, to) {
-    if (to === undefined) {
-      for (const name of ["href", "data-go", "data-slot"]) link.removeAttribute(name);
-      link.setAttribute("aria-disabled", "true");
-      return;
-    }
-    const id = store.standing(to);
-    link.removeAttribute("aria-disabled");
-    for (const [name, value] of [["href", `?node=${id}`], ["data-go", id], ["data-slot", ""]]) link.setAttribute(name, value);
-  }
-}
 
 // How much of the room candidates below a text are given: when they come, and at most.
 const LEAST_BELOW = 0.4;
@@ -52,6 +25,8 @@ export class LoomPath extends HTMLElement {
   touches = 0;
   /** how often each drawn node has changed @type {WeakMap<Element, number>} */
   touched = new WeakMap();
+  /** @type {WeakMap<object, number>} where the page was scrolled to when a line was said */
+  places = new WeakMap();
 
   connectedCallback() {
     this.page = pageOf();
@@ -68,7 +43,8 @@ export class LoomPath extends HTMLElement {
     this.page.addEventListener("redraw-weave", () => this.refresh("weave"), { signal });
     this.page.addEventListener("folded", () => this.mark(), { signal });
     this.addEventListener("click", (event) => this.above(event), { signal });
-    this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail.answer.generations ?? []), { signal });
+    this.page.addEventListener("saying", (event) => this.places.set(/** @type {CustomEvent} */ (event).detail, this.closest("main")?.scrollTop ?? 0), { signal });
+    this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("text", () => this.show(), { signal });
     for (const name of ["waiting", "answered"]) this.page.outbox.addEventListener(name, () => this.markUnsent(), { signal });
     this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this);
@@ -234,9 +210,13 @@ export class LoomPath extends HTMLElement {
     return this.lastElementChild?.getBoundingClientRect().bottom ?? 0;
   }
 
-  /** The reader has asked for these: they are shown when they are drawn. @param {string[]} generations */
-  expect(generations) {
-    if (generations.length) this.expected = { generations, at: this.closest("main")?.scrollTop };
+  /** The reader has asked for generations: they are shown when they are drawn, or now where the
+   * socket was faster than the answer. @param {{answer: import("../tree/page.js").Answer}} said */
+  expect(said) {
+    const { generations = [] } = said.answer;
+    if (!generations.length) return;
+    this.expected = { generations, at: this.places.get(said) ?? 0 };
+    this.showExpected();
   }
 
   /** Shows what the reader has just asked for, with room to grow, unless they went on reading. */
@@ -247,7 +227,7 @@ export class LoomPath extends HTMLElement {
     const cards = [...weave.querySelectorAll(".card")];
     if (!cards.some((card) => expected.generations.includes(card.getAttribute("data-generation") ?? card.getAttribute("data-id") ?? ""))) return;
     this.expected = undefined;
-    if (expected.at !== view.thread.scrollTop) return;
+    if (view.isLeft(expected.at)) return;
     if (this.page?.settings.mode === "buffer") return view.bring(this.fromCaret(LEAST_BELOW));
     const { top, bottom } = weave.getBoundingClientRect();
     view.bring({ top, bottom: Math.max(bottom, top + LEAST_BELOW * (view.room.bottom - view.room.top)) });
@@ -279,19 +259,11 @@ export class LoomPath extends HTMLElement {
   /** Puts in what changed, as the server drew it for everybody, or fetches what that lacks.
    * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], weaves?: Record<string, string>, again?: boolean}} drawn */
   received({ nodes = {}, changed = [], beside = [], weaves = {}, again }) {
-    if (this.isOnWay([...Object.keys(nodes), ...changed, ...beside])) this.touches += 1;
+    if (this.page?.store?.hasOnPath(this.page.position, [...Object.keys(nodes), ...changed, ...beside]) !== false) this.touches += 1;
     if (again || Object.keys(weaves).some((point) => this.isHere(point))) this.news += 1;
     if (again || (!this.page?.store && !this.stretch().hidden)) return this.refresh();
     if (!this.stretch().hidden) this.drawChanged(nodes, changed, beside);
     for (const [point, markup] of Object.entries(weaves)) if (this.isHere(point)) this.drawShared(point, markup);
-  }
-
-  /** Whether one of these is on the path that is shown, or asked for. @param {string[]} ids */
-  isOnWay(ids) {
-    const store = this.page?.store;
-    if (!store || !ids.length) return ids.length > 0;
-    const path = new Set(store.pathTo(this.page?.position ?? ""));
-    return ids.some((id) => path.has(store.slotOf(id) ?? -1));
   }
 
   /** @param {Record<string, string>} nodes @param {string[]} changed drawn by nobody yet
