@@ -20,6 +20,7 @@ from loom.models.generations import (
     Lane,
     Purse,
     Turn,
+    WebSearch,
 )
 from loom.models.groves import (
     ApiKey,
@@ -27,6 +28,7 @@ from loom.models.groves import (
     Invitation,
     Membership,
     Participant,
+    SearchService,
     SigninLink,
     User,
     UserSession,
@@ -82,6 +84,7 @@ __all__ = [
     "Receipt",
     "Revision",
     "Saved",
+    "SearchService",
     "SigninLink",
     "Step",
     "StepItem",
@@ -92,6 +95,7 @@ __all__ = [
     "User",
     "UserSession",
     "VersionChoice",
+    "WebSearch",
     "Window",
     "Workspace",
 ]
