@@ -2,6 +2,7 @@
 
 from loom.models.documents import (
     Document,
+    DocumentEmbed,
     DocumentState,
     DocumentText,
     DocumentUpdate,
@@ -58,6 +59,7 @@ __all__ = [
     "BranchSettings",
     "Call",
     "Document",
+    "DocumentEmbed",
     "DocumentState",
     "DocumentText",
     "DocumentUpdate",
