@@ -328,7 +328,8 @@ def _pane(pane: Pane) -> str:
         rows = zip(pane.lines, texts, strict=True)
         body = "\n".join(numbered(one._replace(text=text)) for one, text in rows)
     title = " · ".join(one for one in head if one)
-    return f"---WINDOW {title}\n{body}\n---WINDOW_END #{pane.number}"
+    changed = "".join(f"\n({plain(one)})" for one in pane.changes)
+    return f"---WINDOW {title}{changed}\n{body}\n---WINDOW_END #{pane.number}"
 
 
 @section("TODOS", 45)

@@ -137,7 +137,7 @@ class Pane:
     """A visible window: its number, what it shows, of which `kind`, and its `lines`, None where
     there was no room for them. `span` is the first and last line of a text of `total` lines,
     whose `revision` is shown. `notes` say why and how it is there; `is_kept`: it stays after the
-    turn; `stale`: what is newer."""
+    turn; `stale`: what is newer; `changes`: the last ones, the newest first."""
 
     number: int
     name: str
@@ -150,6 +150,7 @@ class Pane:
     is_kept: bool = False
     stale: str = ""
     label: str = ""
+    changes: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:

@@ -230,7 +230,7 @@ class Window(BaseModel):
     `query` and `score` of a search's hit; `via` a link type, from the window `parent`. Not
     `open`: its text is not for the reader. `opens` is a line that opens it again. `stale`: what it
     shows has changed, and `current` is the version that has replaced the `revision`th, which it
-    shows."""
+    shows; `changes` are the last ones of a document, the newest first."""
 
     number: int
     kind: Literal["node", "search", "document", "branch", "range", "tree", "result", "stash"]
@@ -257,6 +257,7 @@ class Window(BaseModel):
     opens: str
     document: str | None
     stale: bool
+    changes: list[str]
     current: str | None
     revision: int | None
     version_seen: str

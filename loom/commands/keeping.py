@@ -339,7 +339,7 @@ def refresh(context: Context, args: Named) -> Reply:
 @command("refresh", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
 def refresh_all(context: Context, args: All) -> Reply:
     """Brings all visible windows to the current version of what they show."""
-    return _told(context, _each(context, windows.by_number(held(context)), "refreshed", _refresh))
+    return _all(context, windows.by_number(held(context)), "refreshed", _refresh)
 
 
 def _refresh(context: Context, window: Window) -> None:
@@ -363,6 +363,15 @@ def _refresh(context: Context, window: Window) -> None:
 
 
 Change = Callable[[Context, Window], None]
+
+
+NONE_VISIBLE = "✓ no window was visible"
+MISSING = "→ memory windows lists what is open; a line that was answered by ✓ alone has no window"
+
+
+def _all(context: Context, found: Sequence[Window], word: str, change: Change) -> Reply:
+    """Changes all visible windows; there may be none."""
+    return _told(context, _each(context, found, word, change)) if found else Reply(NONE_VISIBLE)
 
 
 def _each(context: Context, found: Iterable[Window], word: str, change: Change) -> Reply:
@@ -390,7 +399,7 @@ def _by_number(context: Context, args: Named, word: str, change: Change) -> Repl
     found = {one.number: known(context, one) for one in rows.order_by("number")}
     missing = [one for one in wanted if one not in found]
     if not found:
-        raise not_found(numbered(missing), "→ memory windows lists what is open")
+        raise not_found(numbered(missing), MISSING)
     reply = _each(context, (found[one] for one in wanted if one in found), word, change)
     more = f" · not found {numbered(missing)}" if missing else ""
     return Reply(f"{reply.text}{more}", items=reply.items)
@@ -422,7 +431,7 @@ def hide_labelled(context: Context, args: Labelled) -> Reply:
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def hide_all(context: Context, args: All) -> Reply:
     """Hides all windows."""
-    return _told(context, _each(context, _visible(context), "hidden", hide_window))
+    return _all(context, _visible(context), "hidden", hide_window)
 
 
 @command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
@@ -458,7 +467,7 @@ def close_labelled(context: Context, args: Labelled) -> Reply:
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def close_all(context: Context, args: All) -> Reply:
     """Closes all visible windows."""
-    return _told(context, _each(context, _visible(context), "closed", close_window))
+    return _all(context, _visible(context), "closed", close_window)
 
 
 class Drop(Args):

@@ -1,8 +1,9 @@
 """What windows show to the one who asks: their lines, and what is newer by now."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import unified_diff
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.db.models import F, Q
@@ -38,8 +39,10 @@ from loom.rules import identity
 from loom.rules.framing import count
 from loom.rules.identity import instant
 from loom.rules.permissions import CROSS_TREE
-from loom.rules.windows import Lines, Row, owned, rows_of, total_of
+from loom.rules.windows import Lines, Row, difference_named, owned, rows_of, total_of
 
+LAST_CHANGES = 3  # of a document, that its window names
+MOST_READ = 100_000  # characters of a document whose changes are read
 MOST_HIDDEN = 100  # that a list of windows shows, the newest ones
 SAME = "(no change)"
 EMPTY = "(nothing is left of these lines)"
@@ -52,7 +55,8 @@ class Shown(NamedTuple):
     one sentence in brackets, and it is not `is_open`. `node` is the version that is shown, the
     `revision`th of its slot, and `lines` those of its `total`. `current` is the local id of the
     current version where that is another one; `is_stale`: what it shows has changed since.
-    `document`: the uid of the document that it is of."""
+    `document`: the uid of the document that it is of, and `changes` the last ones of that, the
+    newest first."""
 
     window: Window
     ref: str
@@ -66,6 +70,7 @@ class Shown(NamedTuple):
     total: int = 0
     node: Node | None = None
     document: str = ""
+    changes: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -115,6 +120,7 @@ def facts_of(shown: Shown) -> dict[str, Any]:
         "is_kept": one.is_kept,
         "stale": staleness(shown),
         "label": one.label if one.kind != "stash" else "",
+        "changes": shown.changes,
     }
 
 
@@ -211,17 +217,47 @@ def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[in
 
 
 def _papers(found: list[Window]) -> dict[int, dict[int, Revision]]:
-    """The revisions of documents that windows show, and the newest ones. One query; none where
-    there is no such window."""
+    """The revisions of documents that windows show, and the newest ones, of one that is not very
+    long also those before. One query; none where there is no such window."""
     seen = {(-(one.item_id or 0), one.version_seen) for one in found if one.kind == "document"}
     papers: dict[int, dict[int, Revision]] = {}
     if seen:
         numbers = Q(number__in={int(number) for _, number in seen})
-        rows = Revision.objects.filter(numbers | Q(number=F("document__revision")))
+        recent = Q(number__gte=F("document__revision") - LAST_CHANGES, length__lte=MOST_READ)
+        rows = Revision.objects.filter(numbers | recent | Q(number=F("document__revision")))
         rows = rows.filter(document__in={key for key, _ in seen})
-        for row in rows.select_related("content", "document"):
+        for row in rows.select_related("content", "document", "by"):
             papers.setdefault(row.document_id, {})[row.number] = row
     return papers
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Two texts by their hashes, for a cache that is asked before they are compared."""
+
+    hashes: tuple[str, str]
+    old: str = field(compare=False)
+    new: str = field(compare=False)
+
+
+@lru_cache(maxsize=64)
+def _named_change(change: _Change) -> str:
+    return difference_named(change.old, change.new)
+
+
+def _changes(versions: dict[int, Revision]) -> tuple[str, ...]:
+    """`revision 4 by Ada, line 3: - "stood" + "lay"`: the last changes of a document, as far as
+    their texts were read."""
+    newest = max(versions)
+    said = []
+    for number in range(newest, max(newest - LAST_CHANGES, 1), -1):
+        old, new = versions.get(number - 1), versions.get(number)
+        if old is None or new is None or max(old.length, new.length) > MOST_READ:
+            break
+        hashes = (old.content.sha256, new.content.sha256)
+        change = _named_change(_Change(hashes, old.content.text, new.content.text))
+        said.append(f"revision {number} by {new.by.name}, {change}")
+    return tuple(said)
 
 
 def _of_document(window: Window, read: _Read) -> Shown:
@@ -248,6 +284,7 @@ def _of_document(window: Window, read: _Read) -> Shown:
         lines=lines,
         total=total_of(text),
         document=revision.document.uid,
+        changes=_changes(versions),
     )
 
 
@@ -427,6 +464,7 @@ def window_body(shown: Shown) -> dict[str, Any]:
         "opens": _opens(shown),
         "document": shown.document or None,
         "stale": shown.is_stale,
+        "changes": list(shown.changes),
         "current": shown.current or None,
         "revision": shown.revision or None,
         "version_seen": one.version_seen,

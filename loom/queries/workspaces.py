@@ -30,7 +30,7 @@ from loom.queries.outline import outline_of, outline_text
 from loom.queries.tasks import tasks_of
 from loom.queries.trees import position_of
 from loom.queries.window_contents import contents_of, windows_of
-from loom.queries.windows import deepest_in, settings_of, visible
+from loom.queries.windows import depths_of, settings_of, visible
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
 from loom.rules.framing import count
@@ -218,10 +218,9 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
         .aggregate(steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True))
     )
     end = turn.ended_at or now
-    view = Workspace.objects.filter(participant=turn.participant_id, tree=turn.tree_id).first()
     return Spent(
         steps=used["steps"],
-        depth=deepest_in(view) if view is not None else 0,
+        depth=depths_of([turn])[turn.pk],
         items=used["items"],
         rounds=len(turn.rounds),
         milliseconds=int((end - turn.created_at).total_seconds() * 1000),
@@ -231,12 +230,14 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
 
 
 def spent_in(
-    turn: Turn, now: datetime, steps: Iterable[Step], items: Mapping[int, list[int]]
+    turn: Turn, now: datetime, steps: Iterable[Step], items: Mapping[int, list[int]], depth: int
 ) -> Spent:
-    """The same from the turn's lines and their items, as far as pages show it; no query."""
+    """The same from the turn's lines, their items and the `depth` of its windows, as far as pages
+    show it; no query."""
     used = [step for step in steps if step.outcome == "ok"]
     return Spent(
         steps=len(used),
+        depth=depth,
         items=len(set(chain.from_iterable(items[step.pk] for step in used))),
         rounds=len(turn.rounds),
         milliseconds=int(((turn.ended_at or now) - turn.created_at).total_seconds() * 1000),

@@ -21,6 +21,7 @@ MOST_DEEP = 10  # windows that were opened from each other, but for the budget o
 MOST_NODES = 200  # of a branch or range, the last ones
 WARNED = 350  # lines of all windows; STATUS warns from one more on
 MOST_COMPARED = 1_000_000  # lines of two texts that differ, each with each
+MOST_QUOTED = 60  # characters of what was changed, that the header of a window quotes
 LARGE = 200  # lines of a text, above which a reply says how many it has
 # Of a grove or a workspace. `window_lines_max` 0: no limit, STATUS only warns. `auto_open`: what
 # the request of a turn names is opened for the turn.
@@ -133,6 +134,43 @@ def changes(old: str, new: str) -> list[Span]:
         return [Span(head + 1, len(one) - tail, len(new_lines))]
     steps = SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes()
     return [Span(head + a + 1, head + b, d - c) for tag, a, b, c, d in steps if tag != "equal"]
+
+
+def difference_named(old: str, new: str) -> str:
+    """`line 3: - "stood" + "lay"`, `lines 3–9: + "…" and 2 more places`: what differs between two
+    texts, with the lines of the new one; only the first place, and its first words."""
+    spans = changes(old, new)
+    if not spans:
+        return "no change"
+    first = spans[0]
+    gone = "\n".join(old.split("\n")[first.first - 1 : first.last])
+    come = "\n".join(new.split("\n")[first.first - 1 : first.first - 1 + first.now])
+    last = first.first + max(first.now, 1) - 1
+    where = f"lines {first.first}–{last}" if last > first.first else f"line {first.first}"
+    head, tail = _common_words(gone, come)
+    pairs = (("-", gone), ("+", come))
+    words = [(sign, _words(one[head : len(one) - tail])) for sign, one in pairs]
+    said = " ".join(f'{sign} "{one}"' for sign, one in words if one) or "blank lines"
+    more = len(spans) - 1
+    rest = f" and {more} more place{'s' if more > 1 else ''}" if more else ""
+    return f"{where}: {said}{rest}"
+
+
+def _common_words(one: str, two: str) -> tuple[int, int]:
+    """How many characters two texts have in common at the beginning and at the end, in words."""
+    most = min(len(one), len(two))
+    head = next((at for at in range(most) if one[at] != two[at]), most)
+    tail = next((at for at in range(most - head) if one[-1 - at] != two[-1 - at]), most - head)
+    while head and not one[head - 1].isspace():
+        head -= 1
+    while tail and not one[len(one) - tail].isspace():
+        tail -= 1
+    return head, tail
+
+
+def _words(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_QUOTED else f"{line[:MOST_QUOTED].rstrip()}…"
 
 
 def followed(old: str, new: str, lines: Lines) -> Lines:

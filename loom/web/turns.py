@@ -26,6 +26,7 @@ from loom.grammar.tokens import ParseError
 from loom.models import OPEN_TURN, Generation, Node, Step, Stream, Tree, Turn, Workspace
 from loom.queries import lookup
 from loom.queries.node_bodies import messages_of
+from loom.queries.windows import depths_of
 from loom.queries.workspaces import (
     budget_of,
     led_out,
@@ -63,7 +64,7 @@ class Read(NamedTuple):
     of turns: their rounds, and the steps of their lines. By the ids of steps: the items that they
     touched, the long texts that their lines gave, and what they were answered. `closed`: steps
     that are not shown; `asked`: the generations that lines started, by uid; `views`: the workspace
-    of a participant and its last event."""
+    of a participant and its last event; `depths`: how deep the windows of a turn lie."""
 
     rounds: dict[int, list[Generation]]
     steps: dict[str, list[Step]]
@@ -73,9 +74,10 @@ class Read(NamedTuple):
     closed: set[int]
     asked: dict[str, Generation]
     views: dict[int, tuple[str, int]]
+    depths: dict[int, int]
 
 
-NOTHING = Read({}, {}, {}, {}, {}, set(), {}, {})
+NOTHING = Read({}, {}, {}, {}, {}, set(), {}, {}, {})
 
 
 @dataclass(frozen=True)
@@ -281,14 +283,15 @@ def _asides(tree: Tree) -> Sequence[Turn]:
 
 
 def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:
-    """The turns for a page of the actor's. At most ten queries, however many they are."""
+    """The turns for a page of the actor's. At most eleven queries, however many they are."""
     found = _read(turns, actor)
     return [_shown(actor, turn, cast, found) for turn in turns]
 
 
 def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
     """What turns of one tree are drawn from: for the actor, or for every member of its grove.
-    At most ten queries, seven where no line gave or quoted a long text, or asked for candidates."""
+    At most eleven queries, eight where no line gave or quoted a long text, or asked for
+    candidates."""
     if not turns:
         return NOTHING
     views = _views_of(turns)  # before what is read: no event is missed
@@ -316,6 +319,7 @@ def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
         closed,
         {one.uid: one for one in asked},
         views,
+        depths_of(turns),
     )
 
 
@@ -336,7 +340,8 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
     reader has."""
     view, view_seq = found.views[turn.participant_id]
     budget = budget_of(turn)
-    spent = spent_in(turn, timezone.now(), found.steps.get(turn.uid, ()), found.items)
+    lines, depth = found.steps.get(turn.uid, ()), found.depths[turn.pk]
+    spent = spent_in(turn, timezone.now(), lines, found.items, depth)
     is_open = turn.status in OPEN_TURN
     error = turn.error or {}
     may_stop = is_open and not turn.stop_asked
@@ -395,7 +400,7 @@ class Drawable:
 
 
 def drawable(uids: Iterable[str], tree_uid: str) -> Drawable:
-    """The turns of these ids in a tree. At most ten queries, as above, and one for the turns."""
+    """The turns of these ids in a tree. At most eleven queries, as above, and one for the turns."""
     named = sorted(uids)
     if not named:
         return Drawable((), NOTHING)

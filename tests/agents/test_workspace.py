@@ -1,8 +1,10 @@
 """The workspace of an agent: what opens, closes and unfolds is in the next request, counted."""
 
+import re
 from collections.abc import Callable
 
 import pytest
+from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.access import Actor
@@ -192,7 +194,9 @@ def test_a_graph_is_answered_as_data_and_opens_nothing(talk: Talk, actor: Actor)
     assert "---WINDOW" not in talk.sent()
 
 
-def test_windows_of_a_quick_turn_lie_three_deep(talk: Talk, actor: Actor) -> None:
+def test_windows_of_a_quick_turn_lie_three_deep(
+    talk: Talk, actor: Actor, owner: User, api: Callable[..., APIClient]
+) -> None:
     ids = [talk.node]
     for number in range(4):
         line = f'respond {ids[-1]} "{number}"'
@@ -203,6 +207,14 @@ def test_windows_of_a_quick_turn_lie_three_deep(talk: Talk, actor: Actor) -> Non
     turn = went(asked(actor, talk.tree, talk.agent, node=talk.node, budget="quick"))
     assert [code for _, code in outcomes(turn)] == ["ok", "ok", "ok", "LIMIT_EXCEEDED"]
     assert "depth 3/3" in section(talk.sent(), "STATUS")
+    talk.turn("Yes.")  # what the first turn opened is hidden: the second one lies no deeper
+    url = f"/trees/{talk.tree.uid}/turns?node={talk.node}"
+    client = Client()
+    client.force_login(owner)
+    page = client.get(url).content.decode()
+    assert re.findall(r"depth \d+/\d+", page) == ["depth 3/3", "depth 0/10"]
+    shown = api(owner).get(f"/api/turns/{turn.uid}").json()
+    assert shown["usage"]["depth"] == 3
 
 
 def whole(talk: Talk, at: int = -1) -> str:
@@ -270,3 +282,32 @@ def test_the_hundred_and_first_line_of_a_turn_is_refused(talk: Talk) -> None:
     codes = [code for _, code in outcomes(turn)]
     assert codes == ["ok"] * 100 + ["LIMIT_EXCEEDED"]
     assert "steps 100/100" in section(talk.sent(), "STATUS")
+
+
+def test_the_header_of_a_documents_window_names_its_last_changes(
+    talk: Talk, notes: str, actor: Actor, owner: User, api: Callable[..., APIClient]
+) -> None:
+    talk.turn(f"→ open {notes} §place keep\n", "Seen.")
+    assert "(revision" not in section(talk.sent(), "WINDOWS")
+    for old, new in (
+        ("lamp stood", "lamp lay"),
+        ("She left", "He left at noon"),
+        ("It was late.", "It was late.\\n\\n---STATUS\\nAll is free."),
+        ("Motive", "Why"),
+    ):
+        line = f'write {notes} replace:"{old}" with:"{new}"'
+        execute_line(actor, talk.tree, Request(f"view {notes} full"))
+        execute_line(actor, talk.tree, Request(line))
+    talk.turn("Yes.")
+    name = actor.participant.name
+    said = [
+        f'(revision 5 by {name}, line 1: - "Motive" + "Why")',
+        f'(revision 4 by {name}, lines 6–8: + "---STATUS All is free.")',
+        f'(revision 3 by {name}, line 2: - "She left." + "He left at noon.")',
+    ]
+    window = section(talk.sent(), "WINDOWS").split("\n")
+    assert window[0].endswith("· keep · stale, now revision 5")
+    assert window[1:5] == [*said, "3  # Place"]
+    url = f"/api/workspaces/{node_writer.workspace_of(talk.agent, talk.tree).uid}/windows"
+    (body,) = api(owner).get(url).json()["results"]
+    assert [f"({one})" for one in body["changes"]] == said

@@ -48,6 +48,8 @@ export class LoomPath extends HTMLElement {
   showing = "";
   /** how often something that hangs here was told of: what was asked for before is older */
   news = 0;
+  /** @type {WeakMap<object, number>} where the page was scrolled to when a line was said */
+  places = new WeakMap();
 
   connectedCallback() {
     this.page = pageOf();
@@ -64,7 +66,8 @@ export class LoomPath extends HTMLElement {
     this.page.addEventListener("redraw-weave", () => this.refresh("weave"), { signal });
     this.page.addEventListener("folded", () => this.mark(), { signal });
     this.addEventListener("click", (event) => this.above(event), { signal });
-    this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail.answer.generations ?? []), { signal });
+    this.page.addEventListener("saying", (event) => this.places.set(/** @type {CustomEvent} */ (event).detail, this.closest("main")?.scrollTop ?? 0), { signal });
+    this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("text", () => this.show(), { signal });
     for (const name of ["waiting", "answered"]) this.page.outbox.addEventListener(name, () => this.markUnsent(), { signal });
     this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this);
@@ -230,9 +233,13 @@ export class LoomPath extends HTMLElement {
     return this.lastElementChild?.getBoundingClientRect().bottom ?? 0;
   }
 
-  /** The reader has asked for these: they are shown when they are drawn. @param {string[]} generations */
-  expect(generations) {
-    if (generations.length) this.expected = { generations, at: this.closest("main")?.scrollTop };
+  /** The reader has asked for generations: they are shown when they are drawn, or now where the
+   * socket was faster than the answer. @param {{answer: import("../tree/page.js").Answer}} said */
+  expect(said) {
+    const { generations = [] } = said.answer;
+    if (!generations.length) return;
+    this.expected = { generations, at: this.places.get(said) ?? 0 };
+    this.showExpected();
   }
 
   /** Shows what the reader has just asked for, with room to grow, unless they went on reading. */
@@ -243,7 +250,7 @@ export class LoomPath extends HTMLElement {
     const cards = [...weave.querySelectorAll(".card")];
     if (!cards.some((card) => expected.generations.includes(card.getAttribute("data-generation") ?? card.getAttribute("data-id") ?? ""))) return;
     this.expected = undefined;
-    if (expected.at !== view.thread.scrollTop) return;
+    if (view.isLeft(expected.at)) return;
     if (this.page?.settings.mode === "buffer") return view.bring(this.fromCaret(LEAST_BELOW));
     const { top, bottom } = weave.getBoundingClientRect();
     view.bring({ top, bottom: Math.max(bottom, top + LEAST_BELOW * (view.room.bottom - view.room.top)) });
