@@ -1,15 +1,14 @@
 """The tasks of the worker, as shells around what they run, and what it does when it starts and
-stops; its running generations, ended together when it is asked to stop; probes of endpoints; and
-the sweeper, which finds what was forgotten."""
+stops; its running generations, ended together when it is asked to stop; and the sweeper, which
+finds what was forgotten."""
 
 import asyncio
 import logging
 import threading
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
-from datetime import datetime, timedelta
-from types import MappingProxyType
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -25,25 +24,19 @@ from redis.exceptions import RedisError
 from agents import persistence
 from agents import persistence as leases
 from agents.generations import Run
-from agents.persistence import EVERY_S, Held, begin_lane, bury, take
-from agents.providers.attempt import Ask
-from agents.providers.exchange import Broken, Failure, Limits
-from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, models_of
-from agents.providers.registry import Provider, provider_of
+from agents.persistence import EVERY_S, Held, begin_lane, bury
+from agents.providers.exchange import Limits
+from agents.providers.registry import Provider
 from agents.providers.transport import in_beginning, in_thread, the_loop
-from agents.subject_prompt import whom
 from loom.commands import (
     document_log,
     generation_lifecycle,
-    participants,
     step_records,
     turn_lifecycle,
+    web_search,
 )
-from loom.commands.money import key_of
-from loom.commands.participants import allowed_addresses, note_probe
 from loom.events import streams
-from loom.models import Generation, Participant
-from loom.rules.identity import instant
+from loom.models import Generation
 from loom.transfer import importing
 
 PUT_DOWN_S = 8  # the supervisor waits for 10
@@ -84,248 +77,25 @@ def summarise_document(uid: str, person: int) -> None:
 @shared_task(name="agents.tasks.probe")
 def probe(uid: str) -> None:
     """Finds out what a participant's endpoint can do."""
+    from agents import probes
 
-    start_probe(uid)
+    probes.start_probe(uid)
+
+
+@shared_task(name="agents.tasks.search_web")
+def search_web(uid: str) -> None:
+    """Asks for the pages of the web that a line searches for."""
+    from agents import probes
+
+    probes.start_search(uid)
 
 
 @shared_task(name="agents.tasks.list_models")
 def list_models(uid: str) -> None:
     """Asks an address which models it has."""
+    from agents import probes
 
-    start_listing(uid)
-
-
-# -- the runs of this process
-
-
-log = logging.getLogger("heddle.worker")
-LIMITS = Limits()
-BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
-LISTEN_S = 5.0  # how long one question for a lane waits for an answer
-AGAIN_S = 1.0
-
-_runs: set[Run] = set()
-_begun: set[asyncio.Task[None]] = set()
-_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
-_ending: list[str] = []
-
-
-def run_generation(uid: str) -> None:
-    """Runs what may begin in the lane of a generation, and what waits there for a place, until
-    all of it has ended. Harmless where somebody else holds it or it has ended."""
-    held = _taken(uid)
-    if held:
-        the_loop().run(live(held))
-
-
-def _taken(uid: str) -> list[Held]:
-    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
-    return [] if _ending else take(uid)
-
-
-def begin_what_is_handed_over() -> Future[None]:
-    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
-    at once: no thread is held for as long as a model writes."""
-    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
-
-
-async def _receive() -> None:
-    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
-    while not _ending:
-        try:
-            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
-        except (RedisError, OSError) as error:  # away: the sweeper begins what waits
-            log.warning("no answer from the broker, asking again: %s", error)
-            await asyncio.sleep(AGAIN_S)
-            continue
-        if found is not None and _ending:  # for another worker
-            await lanes.rpush(streams.LANES, found[1])
-        elif found is not None:
-            _spawn(_begin(str(found[1])))
-
-
-def _spawn(work: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.get_running_loop().create_task(work)
-    _begun.add(task)
-    task.add_done_callback(_begun.discard)
-
-
-async def _begin(lane: str) -> None:
-    """Begins what may begin in a lane, and runs it to its end."""
-    try:
-        await live(await in_beginning(_taken_of, lane))
-    except Exception:
-        log.exception("runs broke off; the sweeper finds what they held")
-
-
-def _taken_of(lane: str) -> list[Held]:
-    return [] if _ending else begin_lane(lane)
-
-
-async def live(held: Sequence[Held]) -> None:
-    """Runs calls on the loop side by side, and after each what waits in its lane."""
-    running = {asyncio.create_task(_one(one)) for one in held}
-    while running:
-        done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-        for lane in {task.result() for task in done}:
-            if not _ending:
-                for one in await in_thread(_next_of, lane):
-                    running.add(asyncio.create_task(_one(one)))
-
-
-def _next_of(lane: str) -> list[Held]:
-    try:
-        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
-    except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
-        log.warning("could not begin what waits in %s", lane, exc_info=True)
-        return []
-
-
-async def _one(held: Held) -> str:
-    """Runs one call; its lane, which has a place again."""
-    transport = _transport(held.order.provider, held.order.allow)
-    run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
-    _runs.add(run)
-    if _ending:
-        run.interrupt(_ending[0])
-    try:
-        with persistence.held(held.lease):
-            await run()
-    finally:
-        _runs.discard(run)
-    return held.lane
-
-
-def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
-    """The transport of a provider for a list of allowed addresses; kept, with its
-    connections."""
-    way = provider.transport, tuple(allow)
-    if way not in _transports:
-        _transports[way] = provider.transport(allow)
-    return _transports[way]
-
-
-def end_all(why: str) -> None:
-    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
-    _ending.append(why)
-    the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
-
-
-def wait_for_all(seconds: float) -> None:
-    """Waits until every run has ended, at most so long."""
-    until = time.monotonic() + seconds
-    while _runs and time.monotonic() < until:
-        time.sleep(0.05)
-
-
-def _interrupt_all(why: str) -> None:
-    for run in tuple(_runs):
-        run.interrupt(why)
-
-
-def start_listing(uid: str) -> None:
-    """Asks on the loop, without waiting for it."""
-    asyncio.run_coroutine_threadsafe(_models_listed(uid), the_loop().loop)
-
-
-def run_listing(uid: str) -> None:
-    """The same, waited for."""
-    the_loop().run(_models_listed(uid))
-
-
-async def _models_listed(uid: str) -> None:
-    found = await in_thread(participants.asked, uid)
-    if found is None:
-        return
-    source, listing = found
-    provider = provider_of(source.kind)
-    ask = Ask(source.url, "", None, None, key=source.api_key, auth=source.auth)
-    allow = allowed_addresses(source.url, allow_private=source.allow_private)
-    probe = Probe(provider, ask, provider.transport(allow))
-    models: dict[str, int] = {}
-    error: dict[str, Any] | None = None
-    try:
-        models = await models_of(probe, strict=True)
-    except Broken as broken:
-        error = broken.failure.error
-    except Exception:
-        await in_thread(participants.note_models, listing, {}, Failure("server").error)
-        raise
-    await in_thread(participants.note_models, listing, models, error)
-
-
-# -- probing a participant's endpoint: begun by an owner, run by a worker, remembered with it.
-
-
-def start_probe(uid: str) -> None:
-    """Probes a participant's endpoint on the loop, without waiting for it."""
-    one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
-    if one is not None:
-        asyncio.run_coroutine_threadsafe(_probed(one), the_loop().loop)
-
-
-def run_probe(uid: str) -> None:
-    """The same, waited for."""
-    one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
-    if one is not None:
-        the_loop().run(_probed(one))
-
-
-async def _probed(one: Participant) -> None:
-    began = timezone.now()
-    found: dict[str, bool] = {}
-    models: dict[str, int] = {}
-    try:
-        probe = _probe_of(one)
-        failure = await first_failure(probe)
-        for name, check in CHECKS.items() if failure is None else ():
-            await in_thread(note_probe, one, _body(began, found, checking=name))
-            found[name] = await check(probe)
-        models = await _listed(probe) if failure is None else {}
-        error = failure.error if failure else None
-    except Broken as broken:
-        error = broken.failure.error
-    _, _, model = whom(one) if models else (None, "", "")
-    context = models.get(model, 0)
-    body = _body(began, found, error=error, models=models, context=context, ended=True)
-    await in_thread(note_probe, one, body)
-
-
-async def _listed(probe: Probe) -> dict[str, int]:
-    """What the endpoint lists; many small servers list nothing."""
-    try:
-        return await models_of(probe)
-    except Broken:
-        return {}
-
-
-def _probe_of(one: Participant) -> Probe:
-    provider, base_url, model = whom(one)
-    ask = Ask(base_url, model, None, None, max_tokens=TOKENS, key=key_of(one), auth=one.auth)
-    allow = allowed_addresses(base_url, allow_private=one.allow_private)
-    return Probe(provider, ask, provider.transport(allow))
-
-
-def _body(
-    began: datetime,
-    found: dict[str, bool],
-    *,
-    checking: str = "",
-    error: dict[str, Any] | None = None,
-    models: Mapping[str, int] = MappingProxyType({}),
-    context: int = 0,
-    ended: bool = False,
-) -> dict[str, Any]:
-    status = ("failed" if error else "done") if ended else "running"
-    return {
-        "status": status,
-        "began_at": instant(began),
-        "checking": checking,
-        "found": dict(found),
-        "error": error,
-        "models": list(models),
-        "context": context,
-    }
+    probes.start_listing(uid)
 
 
 # -- what was forgotten: generations whose worker is gone, and those the broker never delivered
@@ -399,6 +169,7 @@ class Sweeper(threading.Thread):
                 leases.watch.look(leases.try_to_write)
                 sweep()
                 importing.sweep()
+                web_search.sweep()
                 document_log.settle_resting(timezone.now() - timedelta(seconds=FORGOTTEN_S))
                 self._delete_old()
             except DatabaseError:
@@ -412,6 +183,126 @@ class Sweeper(threading.Thread):
         if time.monotonic() - self._deleted_at >= DELETE_EVERY_S:
             delete_old()
             self._deleted_at = time.monotonic()
+
+
+# -- the runs of this process
+
+
+log = logging.getLogger("heddle.worker")
+LIMITS = Limits()
+BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
+LISTEN_S = 5.0  # how long one question for a lane waits for an answer
+AGAIN_S = 1.0
+
+_runs: set[Run] = set()
+_begun: set[asyncio.Task[None]] = set()
+_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
+_ending: list[str] = []
+
+
+def begin_what_is_handed_over() -> Future[None]:
+    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
+    at once: no thread is held for as long as a model writes."""
+    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
+
+
+async def _receive() -> None:
+    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
+    while not _ending:
+        try:
+            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
+        except (RedisError, OSError) as error:  # away: the sweeper begins what waits
+            log.warning("no answer from the broker, asking again: %s", error)
+            await asyncio.sleep(AGAIN_S)
+            continue
+        if found is not None and _ending:  # for another worker
+            await lanes.rpush(streams.LANES, found[1])
+        elif found is not None:
+            _spawn(begin(str(found[1])))
+
+
+def _spawn(work: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(work)
+    _begun.add(task)
+    task.add_done_callback(_note_end)
+
+
+def _note_end(task: asyncio.Task[None]) -> None:
+    _begun.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("runs broke off; the sweeper finds what they held", exc_info=error)
+
+
+async def begin(lane: str) -> None:
+    """Runs what may begin in a lane, and what waits there for a place, until all of it has
+    ended. Harmless where another worker holds it or nothing waits."""
+    await live(await in_beginning(_taken_of, lane))
+
+
+def _taken_of(lane: str) -> list[Held]:
+    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
+    return [] if _ending else begin_lane(lane)
+
+
+async def live(held: Sequence[Held]) -> None:
+    """Runs calls on the loop side by side, and after each what waits in its lane."""
+    running = {asyncio.create_task(_one(one)) for one in held}
+    while running:
+        done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        for lane in {task.result() for task in done}:
+            if not _ending:
+                for one in await in_thread(_next_of, lane):
+                    running.add(asyncio.create_task(_one(one)))
+
+
+def _next_of(lane: str) -> list[Held]:
+    try:
+        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
+    except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
+        log.warning("could not begin what waits in %s", lane, exc_info=True)
+        return []
+
+
+async def _one(held: Held) -> str:
+    """Runs one call; its lane, which has a place again."""
+    transport = _transport(held.order.provider, held.order.allow)
+    run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
+    _runs.add(run)
+    if _ending:
+        run.interrupt(_ending[0])
+    try:
+        with persistence.held(held.lease):
+            await run()
+    finally:
+        _runs.discard(run)
+    return held.lane
+
+
+def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
+    """The transport of a provider for a list of allowed addresses; kept, with its
+    connections."""
+    way = provider.transport, tuple(allow)
+    if way not in _transports:
+        _transports[way] = provider.transport(allow)
+    return _transports[way]
+
+
+def end_all(why: str) -> None:
+    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
+    _ending.append(why)
+    the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
+
+
+def wait_for_all(seconds: float) -> None:
+    """Waits until every run has ended, at most so long."""
+    until = time.monotonic() + seconds
+    while _runs and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def _interrupt_all(why: str) -> None:
+    for run in tuple(_runs):
+        run.interrupt(why)
 
 
 # -- the start and the end of the worker
