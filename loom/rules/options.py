@@ -422,6 +422,11 @@ def keys_of(stored: object) -> dict[str, str]:
     return read_preferences(stored).keys
 
 
+def language_of(stored: object) -> str:
+    """The language that a person has chosen, from what is stored; "" for that of the browser."""
+    return read_preferences(stored).language
+
+
 def _fits(name: str, value: object) -> bool:
     if name in CHOICES:
         return value in CHOICES[name]
