@@ -32,6 +32,7 @@ PARTS = {
     "drawn node": ("/nodes/{at}/drawn", 8),
     "details": ("/nodes/{at}", 14),
     "turns": ("/turns?node={at}", 7),
+    "windows": ("/windows?of={own}", 8),
     "whole text": ("/nodes/{at}/text", 4),
     "bookmarks": ("/bookmarks", 6),
     "marks": ("/marks", 4),
@@ -152,11 +153,10 @@ def test_a_part_costs_no_more_on_a_longer_path(
     ids = grow(actor, tree, length)
     address, most = PARTS[part]
     client: Client = visitor(owner)
+    own = node_writer.workspace_of(actor.participant, tree).uid
+    names = {"at": ids[-1], "above": ids[-3], "linked": ids[1], "first": ids[0], "own": own}
     with at_most(most):
-        answer = client.get(
-            f"/trees/{tree.uid}"
-            + address.format(at=ids[-1], above=ids[-3], linked=ids[1], first=ids[0])
-        )
+        answer = client.get(f"/trees/{tree.uid}{address.format(**names)}")
     assert answer.status_code == 200
 
 

@@ -10,6 +10,7 @@ import { bare } from "../tree/asking.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { speak } from "../tree/feedback.js";
+import { withRefs } from "../tree/refs.js";
 
 /** @typedef {import("../command/choices.js").Choice} Choice */
 
@@ -169,10 +170,21 @@ export class LoomCommand extends HTMLElement {
   /** @param {MouseEvent} event */
   clicked(event) {
     if (event.target === this.dialog) return this.dialog?.close();
-    const option = /** @type {Element} */ (event.target).closest('[role="option"]');
+    const target = /** @type {HTMLElement} */ (event.target);
+    const ref = /** @type {HTMLElement | null} */ (target.closest(".command-answer :is([data-go], [data-open-ref])"));
+    if (ref && !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.follow(ref, event);
+    const option = target.closest('[role="option"]');
     if (!option) return;
     this.choose(Number(option.id.replace("choice-", "")));
     this.enter();
+  }
+
+  /** Goes to what an answer names; a window is opened by who shows them. @param {HTMLElement} ref @param {MouseEvent} event */
+  follow(ref, event) {
+    this.dialog?.close();
+    if (!ref.dataset.go) return;
+    event.preventDefault();
+    this.page?.go(ref.dataset.go);
   }
 
   enter() {
@@ -210,7 +222,7 @@ export class LoomCommand extends HTMLElement {
   say(words, how = "") {
     if (!this.said) return;
     this.said.className = `command-answer ${how}`;
-    this.said.textContent = words;
+    this.said.replaceChildren(...(how === "dry" ? [words] : withRefs(words, this.page?.store)));
     if (how === "bad" || how === "done") speak(words);
   }
 }
