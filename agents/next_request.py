@@ -3,7 +3,7 @@
 It is assembled by what assembles turns and candidates; nothing is stored and nobody is asked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 

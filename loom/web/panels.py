@@ -271,8 +271,8 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
 @require_GET
 @person
 def windows(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{results, drawn}`: the windows of the workspace `?of=`, as the API returns them, and by their
-    numbers the visible ones on lines of one text as the path draws such a text."""
+    """`{results, drawn}`: the windows of the workspace `?of=`, as the API returns them, and, by
+    their numbers, the visible ones on lines of one text as the path draws such a text."""
     _, tree = access.get_tree(request.user, uid)
     actor, workspace = access.get_workspace(request.user, request.GET.get("of", ""))
     if workspace.tree_id != tree.pk:

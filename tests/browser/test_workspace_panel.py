@@ -352,8 +352,6 @@ def test_refs_of_answers_are_opened_where_they_are_read(heddle: Heddle, visit: O
     said('→ find "brass"')
     expect(answer.get_by_role("link", name=f"[{first}]")).to_be_visible()
     assert violations(page) == []
-    page.keyboard.press("Escape")
-    said("→ graph here depth:1")
     answer.get_by_role("button", name='doc:"Refs"').first.click()
     window = page.locator("loom-windows li[data-number]")
     expect(window).to_contain_text("The lamp is of brass.")

@@ -104,10 +104,10 @@ export class LoomCommand extends HTMLElement {
     if (!/\s|^(undo|redo|help)$/.test(line)) return;
     try {
       const answer = await this.page?.preview(line, signal);
-      this.say(answer.reply, "dry");
+      if (!signal.aborted) this.say(answer.reply, "dry");
     } catch (error) {
-      if (error instanceof Refused) this.say(error.reply, "dry");
-      else throw error;
+      if (!(error instanceof Refused)) throw error;
+      if (!signal.aborted) this.say(error.reply, "dry");
     }
   }
 
@@ -206,6 +206,8 @@ export class LoomCommand extends HTMLElement {
 
   /** @param {string} text */
   async run(text) {
+    // Nothing that would be done is said over what is done.
+    clearTimeout(this.timer);
     this.asking?.abort();
     this.history?.add(text);
     try {

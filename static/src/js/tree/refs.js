@@ -2,12 +2,11 @@
 // Refs in what was answered: a text of this tree is a link to it; a document, and a text of another
 // tree, is opened in a window.
 
-import { t } from "../t.js";
 import { make } from "./forms.js";
 
 /** @typedef {{slotOf: (id: string) => number | null}} Known */
 
-const REF = /(\[[a-z0-9]{4,8}\]|doc:"(?:[^"\\\n]|\\.)+"(?: §(?:"[^"\n]+"|[\w-]+))?|tree:(?:"[^"\n]+"|[\w-]+) node:[a-z0-9]{4,8})/;
+export const REF = /(\[[a-z0-9]{4,8}\]|doc:(?:"(?:[^"\\\n]|\\.)+"(?: §(?:"[^"\n]+"|[\w-]+)| lines:\d+(?:-\d+)?)?|[a-z0-9]{12,})|tree:(?:"[^"\n]+"|[\w-]+) node:[a-z0-9]{4,8})/;
 
 /** The words in pieces: each ref of a text that is known, and of what is elsewhere, as an element.
  * @param {string} words @param {Known | null | undefined} known @returns {(string | HTMLElement)[]} */
@@ -24,7 +23,7 @@ function refOf(ref, known) {
     link.dataset.go = id;
     return link;
   }
-  const button = make("button", { type: "button", className: "ref", textContent: ref, title: t("Open in a window") });
+  const button = make("button", { type: "button", className: "ref", textContent: ref });
   button.dataset.openRef = ref;
   return button;
 }
