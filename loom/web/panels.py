@@ -330,14 +330,15 @@ def call(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     """The call that wrote a node: what was sent, message by message, and what was answered; for who
     may see all that it holds."""
     actor, tree = access.get_tree(request.user, uid)
-    made = call_of(_panel_node(tree, local_id))
+    node = _panel_node(tree, local_id)
+    made = call_of(node)
     if made is None:
         raise not_found(f"A call of [{local_id}]")
     rounds = _rounds(made.turn) if made.turn else ()
     if made.turn and len(rounds) > 1:
         context = {"tree": tree, "turn": made.turn.uid, "rounds": rounds}
         return render(request, "parts/calls.html", context)
-    return _call(request, actor, made)
+    return _call(request, actor, made, node)
 
 
 @require_GET
@@ -376,13 +377,16 @@ def _rounds(turn: Turn) -> list[RoundShown]:
     ]
 
 
-def _call(request: PersonRequest, actor: Actor, made: Call) -> HttpResponse:
+def _call(
+    request: PersonRequest, actor: Actor, made: Call, node: Node | None = None
+) -> HttpResponse:
     is_open = access.may_read_call(actor, made)
     body = seen(made, is_open=is_open).body()
     sent = body["request"]  # nothing for who may not see it
     before = call_before(made) if is_open else None
     context = {
         "call": body,
+        "thoughts": _thoughts_before(node, made, body["thoughts"]),
         "said": [{"role": role, "text": text} for role, text in messages_in(sent)],
         "difference": _difference(before.request, sent) if before else None,
         "curl": as_curl(sent),
@@ -394,6 +398,15 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     text = request_text(new)
     found = changed(request_text(old), text)
     return {"share": 100 * found.same // max(len(text), 1), "found": found}
+
+
+def _thoughts_before(node: Node | None, made: Call, thoughts: list[str]) -> str:
+    """What the model thought before this candidate; "" where it thought nothing."""
+    if node is None or len(thoughts) < 2:
+        return "".join(thoughts)
+    asked = list(made.generations.order_by("index").values_list("uid", flat=True))
+    place = asked.index(node.generation_uid) if node.generation_uid in asked else 0
+    return thoughts[place] if place < len(thoughts) else ""
 
 
 def as_curl(request: dict[str, Any]) -> str:

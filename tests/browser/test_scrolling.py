@@ -1,7 +1,10 @@
 """Where the page scrolls to: only where its reader asked to be brought, and once."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from tests.browser.book import book, caret, opened, text_of
 from tests.browser.conftest import DESK, PHONE, Heddle, Open
@@ -19,8 +22,10 @@ def settled(page: Page) -> Page:
 
 def top(one: Locator) -> float:
     """Where an element is drawn, in pixels from the top of the window."""
-    found: float = one.evaluate("one => one.getBoundingClientRect().top")
-    return found
+    at = "one => one.isConnected ? one.getBoundingClientRect().top : null"
+    while (found := one.evaluate(at)) is None:
+        pass  # drawn anew between being found and being measured
+    return float(found)
 
 
 def line_of_caret(page: Page) -> float:
@@ -40,6 +45,22 @@ def release(heddle: Heddle) -> None:
 def ask(page: Page) -> None:
     """Asks for continuations with the button."""
     page.locator(".composer").get_by_role("button", name="Continue").click()
+
+
+@contextmanager
+def answered(page: Page) -> Iterator[None]:
+    """Waits, after the block, until the page has the answer to what was asked in it."""
+    page.evaluate(
+        """() => {
+            const { page } = document.querySelector("loom-tree");
+            const wait = (resolve) => page.addEventListener("said", ({ detail }) => {
+                if (detail.answer.generations?.length) resolve(true);
+            });
+            window.answered = new Promise(wait);
+        }"""
+    )
+    yield
+    assert page.evaluate("() => window.answered")
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
@@ -63,7 +84,8 @@ def test_what_streams_in_never_moves_what_is_read(heddle: Heddle, visit: Open) -
     heddle.provider.script(*[holds("A ", HOLD, "long one. " * 90) for _ in range(3)])
     page = settled(visit(f"/trees/{tree}"))
     last = page.locator("article.node").last
-    ask(page)
+    with answered(page):
+        ask(page)
     expect(page.locator(".card.coming [data-text]").filter(has_text="A")).to_have_count(3)
     expect(page.locator(".card").last).to_be_in_viewport(ratio=1)
     place = top(last)
@@ -86,16 +108,44 @@ def test_who_reads_on_elsewhere_is_not_brought_back(heddle: Heddle, visit: Open)
     assert main.evaluate("main => main.scrollTop") == 40
 
 
+@pytest.mark.parametrize("is_left", [False, True])
+def test_an_answer_slower_than_the_socket_shows_the_cards_to_who_stayed(
+    heddle: Heddle, visit: Open, is_left: bool
+) -> None:
+    tree = heddle.tree("Slow answer", LONG, "Two.")
+    heddle.provider.script(*[holds("A ", HOLD, "long one. " * 90) for _ in range(3)])
+    page = settled(visit(f"/trees/{tree}"))
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/commands", lambda route: held.append((route, route.fetch())))
+    main = page.locator("main")
+    start = main.evaluate("main => main.scrollTop")
+    ask(page)
+    expect(page.locator(".card.coming [data-text]").filter(has_text="A")).to_have_count(3)
+    assert main.evaluate("main => main.scrollTop") == start
+    if is_left:
+        main.evaluate("main => main.scrollTop = 40")
+    route, answer = held[0]
+    with page.expect_response("**/commands"):
+        route.fulfill(response=answer)
+    if not is_left:
+        expect(page.locator(".card").last).to_be_in_viewport(ratio=1)
+    release(heddle)
+    expect(page.locator(".card.coming")).to_have_count(0)
+    assert (main.evaluate("main => main.scrollTop") == 40) is is_left
+
+
 def test_candidates_that_go_leave_the_text_where_it_is(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Shorter", LONG, "Two.")
     heddle.provider.script(*[holds(f"{word} words.", HOLD) for word in ("Some", "More", "Few")])
     page = settled(visit(f"/trees/{tree}"))
-    ask(page)
+    with answered(page):
+        ask(page)
     expect(page.locator(".card.coming [data-text]").filter(has_text="words.")).to_have_count(3)
     main = page.locator("main")
     main.evaluate("main => main.scrollTop = main.scrollHeight")
     place = top(page.locator("article.node").last)
-    page.get_by_role("button", name="Stop all").click()
+    # Clicked by script: Playwright may scroll to what moves under its pointer.
+    page.get_by_role("button", name="Stop all").evaluate("button => button.click()")
     expect(page.locator(".card.coming")).to_have_count(0)
     assert top(page.locator("article.node").last) == pytest.approx(place, abs=1)
     page.locator(".card a").first.click()
@@ -144,7 +194,8 @@ def test_the_line_of_the_caret_stays_while_candidates_come_and_one_is_taken(
     page = settled(opened(visit(f"/trees/{tree}")))
     caret(page, len(text_of(page)))
     book(page).press_sequentially("And ")
-    book(page).press("Control+Enter")
+    with answered(page):
+        book(page).press("Control+Enter")
     expect(page.locator(".card.coming [data-text]").filter(has_text="Then")).to_have_count(3)
     place = line_of_caret(page)
     release(heddle)

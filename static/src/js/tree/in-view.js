@@ -65,6 +65,13 @@ export class InView {
     this.hold(thread.scrollTop + box.top + read.share * box.height - thread.getBoundingClientRect().top);
   }
 
+  /** Whether the reader went on from a place, rather than that the page ends above it now.
+   * @param {number} at */
+  isLeft(at) {
+    const { scrollTop, scrollHeight, clientHeight } = this.thread;
+    return scrollTop !== at && !(scrollTop < at && scrollTop >= scrollHeight - clientHeight - 1);
+  }
+
   /** Brings something into view. @param {Extent} what where it is drawn now */
   bring(what) {
     const way = Math.round(wayTo(what, this.room));
