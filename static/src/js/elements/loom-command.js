@@ -195,14 +195,18 @@ export class LoomCommand extends HTMLElement {
   /** @param {string} text */
   async run(text) {
     this.asking?.abort();
+    clearTimeout(this.timer); // what it would do is not said any more
     this.history?.add(text);
+    // Where the next line is being typed already, that is left alone.
+    const isNext = () => this.input?.value.trim() !== text;
     try {
       const answer = await this.page?.say(bare(text), { quiet: true });
+      if (isNext()) return;
       this.say(answer?.reply ?? "", "done");
       this.input?.select();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.say(error.reply, "bad");
+      this.say(isNext() ? `${bare(text)}: ${error.reply}` : error.reply, "bad");
     }
   }
 

@@ -2,7 +2,7 @@
 // The windows of the reader's own workspace, or of an agent's: what is pinned, open, hidden or
 // stashed, and what may be done with it.
 
-import { json, Refused } from "../live/api.js";
+import { json, Newest, Refused } from "../live/api.js";
 import { composer } from "../tree/actions.js";
 import { quoted, withText } from "../tree/asking.js";
 import { make } from "../tree/forms.js";
@@ -34,6 +34,9 @@ const LONG = 600; // characters of a text that folds
 const LONGEST_LABEL = 60;
 
 export class LoomWindows extends HTMLElement {
+  choices = new Newest();
+  draws = new Newest();
+
   connectedCallback() {
     this.page = pageOf();
     this.own = this.dataset.workspace ?? "";
@@ -70,8 +73,15 @@ export class LoomWindows extends HTMLElement {
 
   async choose() {
     const whose = this.list?.value;
+    const number = this.choices.ask();
     const asked = `/api/workspaces?tree=${this.page?.settings.tree}&participant=${whose}`;
-    this.workspace = whose ? (await json(asked)).id : this.own;
+    try {
+      const workspace = whose ? (await json(asked)).id : this.own;
+      if (this.choices.isPast(number)) return;
+      this.workspace = workspace;
+    } catch (error) {
+      return void this.refuse(error);
+    }
     for (const one of this.querySelectorAll("[data-own]")) /** @type {HTMLElement} */ (one).hidden = this.workspace !== this.own;
     this.dispatchEvent(new CustomEvent("workspace", { bubbles: true, detail: this.workspace }));
     await this.draw();
@@ -86,9 +96,10 @@ export class LoomWindows extends HTMLElement {
     const box = this.querySelector("[data-shown]");
     if (!box || !this.checkVisibility()) return;
     const from = this.workspace;
+    const number = this.draws.ask();
     try {
       const { results } = await json(`/api/workspaces/${from}/windows`);
-      if (from === this.workspace) box.replaceChildren(...this.drawn(results));
+      if (from === this.workspace && !this.draws.isPast(number)) box.replaceChildren(...this.drawn(results));
     } catch (error) {
       this.refuse(error);
     }

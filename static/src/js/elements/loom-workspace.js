@@ -2,7 +2,7 @@
 // The rest of a workspace beside its windows: what it takes, tasks, augments, notifications, the
 // last actions, and arrangements of windows that the reader keeps. It follows its stream live.
 
-import { json, Refused } from "../live/api.js";
+import { json, Newest, Refused } from "../live/api.js";
 import { quoted } from "../tree/asking.js";
 import { make, openForm } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
@@ -23,6 +23,7 @@ const ORDER = ["WINDOWS", "AUGMENTS", "OUTLINE", "TODOS"];
 
 export class LoomWorkspace extends HTMLElement {
   views = new TurnViews(() => this.heard());
+  draws = new Newest();
 
   connectedCallback() {
     this.page = pageOf();
@@ -78,12 +79,13 @@ export class LoomWorkspace extends HTMLElement {
   async draw() {
     if (!this.checkVisibility()) return;
     const { workspace } = this;
+    const number = this.draws.ask();
     try {
       const body = /** @type {Body} */ (await json(`/api/workspaces/${workspace}`));
       const last = body.status.steps;
       const steps = last ? (await json(`/api/steps?workspace=${workspace}&after=${Math.max(last - LAST, 0)}&limit=${LAST}`)).results : [];
       const kept = workspace === this.own ? (await json(`${this.saved}?kind=windows&limit=1000`)).results : [];
-      if (workspace !== this.workspace) return;
+      if (workspace !== this.workspace || this.draws.isPast(number)) return;
       this.keepFocus(() => this.show(body, steps, kept));
       this.follow(body.seq);
     } catch (error) {
