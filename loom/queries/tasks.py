@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import Max, QuerySet
 
 from loom.models import Task, Workspace
+from loom.models.base import Given, Prepared
 from loom.rules.identity import instant
 
 MOST_NOTES = 50
@@ -20,8 +21,16 @@ def rows_of(workspace: Workspace) -> QuerySet[Task]:
 def current(workspace: Workspace) -> list[Task]:
     """The tasks that are neither archived nor removed, in their order. There are few of them, so
     that the database need not sort them."""
-    rows = rows_of(workspace).filter(state__in=("unchecked", "checked"))
-    return sorted(rows, key=lambda task: (task.place, task.number))
+    if not workspace.pk:  # it is not stored yet
+        return []
+    return sorted(_CURRENT.all(of=workspace.pk), key=lambda task: (task.place, task.number))
+
+
+_CURRENT = Prepared(
+    lambda: Task.objects.filter(
+        workspace=Given("of"), is_removed=False, state__in=("unchecked", "checked")
+    ).order_by()
+)
 
 
 def listed(workspace: Workspace) -> list[Task]:
