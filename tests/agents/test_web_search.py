@@ -20,7 +20,7 @@ from loom.commands.web_search import NewService
 from loom.models import Event, Participant, Purse, Step, Tree, Turn, WebSearch, Window
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
-from tests.agents.acting import asked, outcomes, went
+from tests.agents.acting import asked, outcomes, run_queued, went
 from tests.agents.conftest import AGENT
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script, says
@@ -298,12 +298,8 @@ def test_a_turn_searches_side_by_side_and_is_sent_the_results(
 
 def went_on(turn: Turn) -> None:
     """Moves a turn on, and the round that it asked for."""
-    from agents import worker
-    from loom.models import Generation
-
     run_turn(turn.uid)
-    for one in Generation.objects.filter(turn=turn, status="queued"):
-        worker.run_generation(one.uid)
+    run_queued(turn)
     run_turn(turn.uid)
 
 

@@ -20,7 +20,10 @@ export function chooser(state, name) {
   const { parts, split, notes } = state.asks;
   const cancel = make("button", { type: "button", className: "button", textContent: t("Cancel") });
   const submit = make("button", { type: "submit", className: "button primary", textContent: t("Import") });
-  const count = (/** @type {number} */ n) => (submit.textContent = n ? tn("Import {n} tree", "Import {n} trees", n) : t("Import"));
+  const count = (/** @type {number} */ n, /** @type {boolean} */ isReading) => {
+    submit.textContent = n ? tn("Import {n} tree", "Import {n} trees", n) : t("Import");
+    submit.toggleAttribute("disabled", isReading); // not before all that were chosen are known
+  };
   const list = parts > 1 ? listOf(state.id, parts, count) : null;
   const ways = split.length ? waysOf(split) : null;
   const head = parts > 1 ? t("{name} has {n} trees", { name, n: parts.toLocaleString(language()) }) : name;
@@ -50,7 +53,7 @@ function waysOf(split) {
 
 /** The trees of a file, searched as one types. What was chosen stays chosen while others are searched
  * for: one by one, all that a search finds, or the whole file.
- * @param {string} id @param {number} total @param {(n: number) => void} tell is given how many are chosen */
+ * @param {string} id @param {number} total @param {(n: number, isReading: boolean) => void} tell is given how many are chosen, and whether more are being found */
 function listOf(id, total, tell) {
   const search = /** @type {HTMLInputElement} */ (make("input", { type: "search", placeholder: t("Search titles") }));
   search.setAttribute("aria-label", t("Search titles"));
@@ -62,7 +65,7 @@ function listOf(id, total, tell) {
   warning.setAttribute("role", "alert");
   /** @type {Set<number>} */
   const chosen = new Set();
-  let [words, shown, count, turn, isWhole] = ["", 0, total, 0, false];
+  let [words, shown, count, turn, isWhole, reading] = ["", 0, total, 0, false, false];
   const page = (/** @type {number} */ offset) => json(`/api/imports/${id}/parts?q=${encodeURIComponent(words)}&offset=${offset}&limit=${PAGE}`);
   const load = async (/** @type {boolean} */ isNew) => {
     const mine = ++turn;
@@ -94,21 +97,26 @@ function listOf(id, total, tell) {
     for (const [number, box] of boxes) Object.assign(box, { checked: isWhole || chosen.has(number), disabled: isWhole });
     found.textContent = isWhole ? tn("The only one of the file", "All {n} of the file", total) : tn("All {n} that is found", "All {n} that are found", count);
     warning.textContent = "";
-    tell(isWhole ? total : chosen.size);
+    all.disabled = reading;
+    tell(isWhole ? total : chosen.size, reading);
   };
   all.addEventListener("change", async () => {
     const { checked } = all;
     if (isWhole || !words) isWhole = checked;
     else {
-      all.disabled = true;
-      const mine = turn;
-      for (let at = 0; at < count && mine === turn; at += PAGE) {
-        for (const { number } of (await page(at)).results) {
-          if (checked) chosen.add(number);
-          else chosen.delete(number);
+      reading = true;
+      draw();
+      try {
+        const mine = turn;
+        for (let at = 0; at < count && mine === turn; at += PAGE) {
+          for (const { number } of (await page(at)).results) {
+            if (checked) chosen.add(number);
+            else chosen.delete(number);
+          }
         }
+      } finally {
+        reading = false;
       }
-      all.disabled = false;
     }
     draw();
   });

@@ -2,7 +2,7 @@
 // The text of a buffer tree: first as the server drew it, then as one editor over the whole
 // path, which follows the tab's position and what happens to its nodes.
 
-import { Refused } from "../live/api.js";
+import { Newest, Refused } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
 import { EditBar } from "../buffer/bar.js";
 import { Leaves } from "../buffer/leaves.js";
@@ -27,6 +27,7 @@ export class LoomBuffer extends HTMLElement {
   tailThen;
   /** @type {number | undefined} steps of typing that could be undone when a candidate was taken that was coming */
   awaited;
+  syncs = new Newest();
 
   connectedCallback() {
     this.page = pageOf();
@@ -232,9 +233,13 @@ export class LoomBuffer extends HTMLElement {
     const isNew = page.store !== null && page.store.slotOf(position) === null;
     if (isNew && (this.tries = (this.tries ?? 0) + 1) < TRIES) return this.soon();
     this.tries = 0;
+    const number = this.syncs.ask();
     try {
       const now = await leaves.path(position);
-      if (position !== page.position || this.saving?.isBusy) return;
+      if (position !== page.position || this.saving?.isBusy || this.syncs.isPast(number)) return;
+      // What was typed while the texts were on their way belongs to where it was typed.
+      if (editor.view.composing) return this.soon();
+      if (this.typing) this.keep();
       const place = placeAt(page, "buffer");
       const isElsewhere = !this.place || nameOf(place) !== nameOf(this.place);
       const from = this.place ? nameOf(this.place) : "";

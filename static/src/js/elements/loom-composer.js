@@ -2,7 +2,7 @@
 // The composer: text that becomes a node, a question to models, or a → line. What is typed is
 // a draft of its place until it was sent.
 
-import { json, Refused } from "../live/api.js";
+import { json, Newest, Refused } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
 import { Asking, bare, continueLines, costOf, inWords, isCommand, madeOf, withText } from "../tree/asking.js";
 import { takeImages, typeInto } from "../tree/images.js";
@@ -16,6 +16,7 @@ export class LoomComposer extends HTMLElement {
   estimate;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   weighing;
+  weighs = new Newest();
 
   connectedCallback() {
     this.page = pageOf();
@@ -180,14 +181,21 @@ export class LoomComposer extends HTMLElement {
   /** Asks what a path has and costs, once things have come to rest. */
   weigh() {
     clearTimeout(this.weighing);
-    this.weighing = setTimeout(async () => {
+    this.weighing = setTimeout(() => {
       // A long text is on its way to the editor: nothing shall delay it.
       const isOpening = document.querySelector("loom-buffer:not([data-on])") && performance.now() < PATIENCE_MS;
-      if (isOpening) return this.weigh();
-      const at = this.page?.position ?? "";
-      this.estimate = await json(`${this.page?.api}/estimate?node=${at}`).catch(() => undefined);
-      this.showCost();
+      if (isOpening) this.weigh();
+      else void this.readCost();
     }, 250);
+  }
+
+  async readCost() {
+    const number = this.weighs.ask();
+    const at = this.page?.position ?? "";
+    const estimate = await json(`${this.page?.api}/estimate?node=${at}`).catch(() => undefined);
+    if (this.weighs.isPast(number)) return;
+    this.estimate = estimate;
+    this.showCost();
   }
 
   showCost() {

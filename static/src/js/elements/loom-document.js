@@ -10,7 +10,7 @@ import { carets, whoIs } from "../document/carets.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
 import { styling } from "../editor/styling.js";
-import { part } from "../live/api.js";
+import { Newest, part } from "../live/api.js";
 import { t, tn } from "../t.js";
 
 const LOOK = EditorView.theme({
@@ -23,6 +23,8 @@ const LOOK = EditorView.theme({
 const UNBROKEN = 50_000; // characters of one line, above which nothing is styled
 
 export class LoomDocument extends HTMLElement {
+  reads = new Newest();
+
   connectedCallback() {
     this.room = new DocumentRoom(this.dataset.document ?? "");
     /** @type {import("../document/carets.js").Cast} */
@@ -94,8 +96,10 @@ export class LoomDocument extends HTMLElement {
 
   /** Draws the text as it reads, as its newest revision has it. @param {HTMLElement} place */
   async read(place) {
+    const number = this.reads.ask();
     try {
-      place.innerHTML = await part(`/documents/${this.room?.id}/drawn`);
+      const markup = await part(`/documents/${this.room?.id}/drawn`);
+      if (!this.reads.isPast(number)) place.innerHTML = markup;
     } catch {
       // what was drawn before stays
     }

@@ -1,7 +1,7 @@
 // @ts-check
 // The outline: the tree as a list for keyboard and screen reader, only the rows in sight drawn.
 
-import { json, Refused } from "../live/api.js";
+import { json, Newest, Refused } from "../live/api.js";
 import { make } from "../tree/forms.js";
 import { itemOf, rowsOf } from "../tree/outline.js";
 import { pageOf } from "../tree/page.js";
@@ -27,6 +27,7 @@ export class LoomOutline extends HTMLElement {
   wanted = true;
   /** @type {Left} how lines have left the outline: what was expanded, collapsed and found */
   left = { expanded: [], collapsed: [], scores: {} };
+  reads = new Newest();
 
   connectedCallback() {
     this.page = pageOf();
@@ -76,8 +77,11 @@ export class LoomOutline extends HTMLElement {
 
   /** Unfolds what was expanded, and the way to what was found; folds what was collapsed. */
   async read() {
+    const number = this.reads.ask();
     try {
-      this.left = await json(`/api/workspaces/${this.page?.settings.workspace}/outline`);
+      const left = await json(`/api/workspaces/${this.page?.settings.workspace}/outline`);
+      if (this.reads.isPast(number)) return;
+      this.left = left;
     } catch (error) {
       if (error instanceof Refused) return;
       throw error;

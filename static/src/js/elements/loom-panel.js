@@ -2,7 +2,7 @@
 // A part of the side panes that is fetched when it is seen, and again when it may have changed. What
 // the text beside it shows as well is taken from there: nobody has to be asked for it.
 
-import { part, Refused } from "../live/api.js";
+import { Newest, part, Refused } from "../live/api.js";
 import { showAges } from "../pages.js";
 import { morphOne } from "../tree/morph.js";
 import { pageOf } from "../tree/page.js";
@@ -15,6 +15,9 @@ export class LoomPanel extends HTMLElement {
   node = "";
   shown = "";
   drawn = "";
+  /** how often it was told that this may have changed: what was asked for before is older */
+  news = 0;
+  draws = new Newest();
 
   connectedCallback() {
     this.page = pageOf();
@@ -54,6 +57,7 @@ export class LoomPanel extends HTMLElement {
 
   again() {
     this.drawn = "";
+    this.news += 1;
     this.soon();
   }
 
@@ -95,16 +99,20 @@ export class LoomPanel extends HTMLElement {
     this.timer = setTimeout(() => this.draw(), ms);
   }
 
+  /** What is open stays open while its node is shown; what is typed in a form is kept as a draft. */
+  get isInUse() {
+    return this.querySelector("form, details[open]") !== null && (this.dataset.ofNode === undefined || this.shown === this.node);
+  }
+
   async draw() {
     const url = (this.dataset.src ?? "") + (this.dataset.ofNode === undefined ? "" : this.node);
-    // What is open stays open while its node is shown; what is typed in a form is kept as a draft.
-    const isInUse = this.querySelector("form, details[open]") !== null && (this.dataset.ofNode === undefined || this.shown === this.node);
-    if (this.drawn === url || !this.checkVisibility() || isInUse) return;
-    const { node } = this;
+    if (this.drawn === url || !this.checkVisibility() || this.isInUse) return;
+    const { node, news } = this;
+    const number = this.draws.ask();
     try {
       const markup = await part(url);
-      if (node !== this.node) return;
-      this.drawn = url;
+      if (node !== this.node || this.draws.isPast(number) || this.isInUse) return;
+      this.drawn = news === this.news ? url : "";
       this.shown = node;
       this.innerHTML = markup;
       showAges();

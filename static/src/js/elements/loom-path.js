@@ -7,36 +7,9 @@ import { drawFolds } from "../tree/folds.js";
 import { pageOf } from "../tree/page.js";
 import { InView } from "../tree/in-view.js";
 import { drawUnsent } from "../tree/unsent.js";
-import { isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
+import { countSiblings, isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
 
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
-
-/** Says which of how many siblings a node is; false where it had none yet.
- * @param {Element} node @param {import("../tree/store.js").TreeStore} store @param {number} slot */
-function countSiblings(node, store, slot) {
-  const shown = node.querySelector(":scope > footer > .sib:not(.plain)");
-  const parent = store.parents[slot];
-  if (!shown || parent === null || parent === undefined || store.isPruned(slot)) return false;
-  const siblings = store.childrenOf(parent);
-  const place = siblings.indexOf(slot);
-  const [before, count, after] = shown.children;
-  count.textContent = `${place + 1} / ${siblings.length}`;
-  lead(before, siblings[place - 1]);
-  lead(after, siblings[place + 1]);
-  return true;
-
-  /** @param {Element} link @param {number | undefined} to */
-  function lead(link, to) {
-    if (to === undefined) {
-      for (const name of ["href", "data-go", "data-slot"]) link.removeAttribute(name);
-      link.setAttribute("aria-disabled", "true");
-      return;
-    }
-    const id = store.standing(to);
-    link.removeAttribute("aria-disabled");
-    for (const [name, value] of [["href", `?node=${id}`], ["data-go", id], ["data-slot", ""]]) link.setAttribute(name, value);
-  }
-}
 
 // How much of the room candidates below a text are given: when they come, and at most.
 const LEAST_BELOW = 0.4;
@@ -48,6 +21,10 @@ export class LoomPath extends HTMLElement {
   showing = "";
   /** how often something that hangs here was told of: what was asked for before is older */
   news = 0;
+  /** the same of the nodes of its path */
+  touches = 0;
+  /** how often each drawn node has changed @type {WeakMap<Element, number>} */
+  touched = new WeakMap();
   /** @type {WeakMap<object, number>} where the page was scrolled to when a line was said */
   places = new WeakMap();
 
@@ -107,7 +84,7 @@ export class LoomPath extends HTMLElement {
       const shared = this.shared();
       const url = (/** @type {string} */ after) => `${this.page?.web}/${this.what}?node=${this.page?.position}${after ? `&after=${after}` : ""}`;
       let markup;
-      const { news } = this;
+      const { news, touches } = this;
       try {
         markup = await part(url(shared), move.signal);
       } catch (error) {
@@ -116,7 +93,7 @@ export class LoomPath extends HTMLElement {
         this.stretch().replaceChildren();
       }
       this.draw(markup, shared);
-      if (news !== this.news) this.refresh();
+      if (news !== this.news || touches !== this.touches) this.refresh();
       this.drawn = this.page?.position ?? "";
       this.show();
       this.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { from } }));
@@ -282,6 +259,7 @@ export class LoomPath extends HTMLElement {
   /** Puts in what changed, as the server drew it for everybody, or fetches what that lacks.
    * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], weaves?: Record<string, string>, again?: boolean}} drawn */
   received({ nodes = {}, changed = [], beside = [], weaves = {}, again }) {
+    if (this.page?.store?.hasOnPath(this.page.position, [...Object.keys(nodes), ...changed, ...beside]) !== false) this.touches += 1;
     if (again || Object.keys(weaves).some((point) => this.isHere(point))) this.news += 1;
     if (again || (!this.page?.store && !this.stretch().hidden)) return this.refresh();
     if (!this.stretch().hidden) this.drawChanged(nodes, changed, beside);
@@ -298,7 +276,7 @@ export class LoomPath extends HTMLElement {
       const id = keyOf(old);
       const slot = store.slotOf(id);
       const now = slot === null || this.isHere(id) ? id : store.standing(slot);
-      if (nodes[now] !== undefined) this.replace(old, nodes[now], above);
+      if (nodes[now] !== undefined && this.touch(old)) this.replace(old, nodes[now], above);
       else if (now !== id || changed.includes(now) || (beside.includes(now) && !countSiblings(old, store, slot ?? -1))) void this.fetchNode(old, now, above);
       else old.classList.toggle("reworded", isReworded(old, above));
       above = now;
@@ -322,11 +300,19 @@ export class LoomPath extends HTMLElement {
     if (out) void this.fetchPortals(out, keyOf(fresh));
   }
 
+  /** A drawn node is about to change: what was asked for before is older. @param {Element} node */
+  touch(node) {
+    const news = (this.touched.get(node) ?? 0) + 1;
+    this.touched.set(node, news);
+    return news;
+  }
+
   /** @param {Element} old @param {string} id @param {string} above */
   async fetchNode(old, id, above) {
+    const news = this.touch(old);
     try {
       const markup = await part(`${this.page?.web}/nodes/${id}/drawn`);
-      if (old.isConnected) this.replace(old, markup, above);
+      if (old.isConnected && this.touched.get(old) === news) this.replace(old, markup, above);
       this.mark();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -368,13 +354,14 @@ export class LoomPath extends HTMLElement {
     const position = this.page?.position;
     const what = this.wanted === "path" ? this.what : "weave";
     this.wanted = "weave";
-    const { news } = this;
+    const { news, touches } = this;
     try {
       const markup = await part(`${this.page?.web}/${what}?node=${position}`);
       if (position !== this.page?.position) return;
       if (news !== this.news) return this.refresh(what === "weave" ? what : "path");
       if (what === "weave") this.drawWeave(parsed(markup));
       else this.draw(markup, "");
+      if (what === "path" && touches !== this.touches) this.refresh();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     } finally {
@@ -389,7 +376,12 @@ export class LoomPath extends HTMLElement {
     const link = /** @type {Element} */ (event.target).closest("[data-load-above]");
     if (!link) return;
     event.preventDefault();
-    await this.loadAbove();
+    try {
+      await this.loadAbove();
+    } catch (error) {
+      if (error instanceof Refused) this.page?.emit("refused", error);
+      else throw error;
+    }
   }
 
   /** Loads the stretch above, if there is one; false where the path begins here. */
@@ -398,6 +390,8 @@ export class LoomPath extends HTMLElement {
     if (!link) return false;
     const before = link.getAttribute("data-load-above");
     const markup = await part(`${this.page?.web}/above?node=${this.page?.position}&before=${before}`);
+    // The reader may be on another path by now, or have asked twice.
+    if (!link.isConnected || link.getAttribute("data-load-above") !== before) return true;
     this.view?.still(() => link.closest(".above")?.replaceWith(parsed(markup)));
     this.mark();
     return true;

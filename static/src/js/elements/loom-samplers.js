@@ -2,7 +2,7 @@
 // The samplers of what is asked: fields for those that a chosen model takes, presets by name,
 // the same as JSON, and what is pinned to the branch.
 
-import { json, Refused, told } from "../live/api.js";
+import { json, Newest, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
@@ -12,6 +12,8 @@ import { filled, valuesOf } from "../tree/samplers.js";
 /** @typedef {{id: string, name: string, body: Values, shared: boolean}} Preset */
 
 export class LoomSamplers extends HTMLElement {
+  pins = new Newest();
+
   connectedCallback() {
     this.page = pageOf();
     this.form = /** @type {HTMLFormElement} */ (this.closest("form"));
@@ -123,8 +125,10 @@ export class LoomSamplers extends HTMLElement {
   async load() {
     this.presets = /** @type {Preset[]} */ ((await this.attempt(() => json(`${this.url}?kind=preset&limit=1000`)))?.results ?? []);
     const none = make("option", { value: "", textContent: t("Presets") });
+    const chosen = this.box("preset").value;
     const options = this.presets.map((one) => make("option", { value: one.id, textContent: one.shared ? t("{name} (everybody)", { name: one.name }) : one.name }));
     this.box("preset").replaceChildren(none, ...options);
+    this.box("preset").value = this.presets.some((one) => one.id === chosen) ? chosen : "";
   }
 
   /** @param {string} id */
@@ -167,8 +171,9 @@ export class LoomSamplers extends HTMLElement {
   }
 
   async showPins() {
+    const number = this.pins.ask();
     const found = await this.attempt(() => json(`${this.page?.api}/settings?node=${this.page?.position}`));
-    if (!found) return;
+    if (!found || this.pins.isPast(number)) return;
     const shown = found.pins.map((/** @type {any} */ one) => `[${one.node}] ${Object.entries(one.settings).map(([name, value]) => `${name} ${filled(/** @type {any} */ (value))}`).join(", ")}`);
     this.box("pins").textContent = shown.length ? t("Pinned on this path: {pins}", { pins: shown.join(" · ") }) : "";
   }

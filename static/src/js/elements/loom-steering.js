@@ -16,6 +16,8 @@ export class LoomSteering extends HTMLElement {
   /** the fields as the tree had them when they were read or saved last, by name
    * @type {Map<string, string | number>} */
   seen = new Map();
+  /** what others saved last, by name @type {Map<string, unknown>} */
+  told = new Map();
 
   connectedCallback() {
     this.page = pageOf();
@@ -52,15 +54,34 @@ export class LoomSteering extends HTMLElement {
   /** @param {Record<string, unknown>} changed */
   heard(changed) {
     for (const field of this.fields()) {
-      if (!(field.name in changed) || "dirty" in field.dataset) continue;
-      field.value = String(changed[field.name]);
-      this.seen.set(field.name, valueOf(field));
+      if (!(field.name in changed)) continue;
+      this.told.set(field.name, changed[field.name]);
+      if (!("dirty" in field.dataset)) this.put(field, changed[field.name]);
     }
+  }
+
+  /** @param {Field} field @param {unknown} value as the tree has it */
+  put(field, value) {
+    field.value = String(value);
+    this.seen.set(field.name, valueOf(field));
   }
 
   /** @param {SubmitEvent} event */
   async submitted(event) {
     event.preventDefault();
+    // One after another: the second builds on what came of the first.
+    if (this.saving) return void (this.isAgain = true);
+    this.saving = true;
+    try {
+      await this.save();
+    } finally {
+      this.saving = false;
+    }
+    if (this.isAgain) this.form?.requestSubmit();
+    this.isAgain = false;
+  }
+
+  async save() {
     const dirty = this.fields().filter((field) => "dirty" in field.dataset);
     const body = Object.fromEntries(dirty.map((field) => [field.name, valueOf(field)]));
     if (!dirty.length) return this.say(t("saved"));
@@ -68,17 +89,24 @@ export class LoomSteering extends HTMLElement {
       if (this.page?.isPast) throw new Refused({ code: "REJECTED", message: t("You are viewing an earlier state of the tree.") }, 409);
       const seen = Object.fromEntries(dirty.map(({ name }) => [name, this.seen.get(name) ?? ""]));
       await json(this.page?.api ?? "", { method: "PATCH", body: { ...body, seen } });
-      for (const field of dirty) {
-        this.seen.set(field.name, body[field.name]);
-        if (valueOf(field) === body[field.name]) delete field.dataset.dirty;
-      }
+      for (const field of dirty) this.saved(field, body[field.name], seen[field.name]);
       this.others();
       this.say(t("saved"));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.say(`${error.message} ${error.code === "CONFLICT" ? t("Yours is still in the field: save again to keep it.") : error.hint}`.trim());
-      if (error.code === "CONFLICT") this.others(dirty, await json(this.page?.api ?? ""));
+      if (error.code === "CONFLICT") this.others(dirty, await json(this.page?.api ?? "").catch(() => ({})));
     }
+  }
+
+  /** A field was saved. Somebody may have saved another value after that, and the word of it come
+   * before the answer. @param {Field} field @param {string | number} value @param {string | number} before */
+  saved(field, value, before) {
+    this.seen.set(field.name, value);
+    if (valueOf(field) !== value) return;
+    delete field.dataset.dirty;
+    const told = this.told.get(field.name) ?? value;
+    if (told !== value && told !== before) this.put(field, told);
   }
 
   /** Shows what somebody else saved in the fields that are being written in, each to be taken in
@@ -87,7 +115,7 @@ export class LoomSteering extends HTMLElement {
     for (const one of this.querySelectorAll("[data-theirs]")) one.remove();
     for (const field of dirty) {
       const theirs = now[field.name];
-      if (theirs === this.seen.get(field.name)) continue;
+      if (theirs === undefined || theirs === this.seen.get(field.name)) continue;
       this.seen.set(field.name, theirs);
       const take = make("button", { type: "button", className: "button small", textContent: t("Take this instead") });
       take.addEventListener("click", () => this.take(field, theirs));

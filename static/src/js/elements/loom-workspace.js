@@ -2,10 +2,11 @@
 // The rest of a workspace beside its windows: what it takes, tasks, augments, notifications, the
 // last actions, and arrangements of windows that the reader keeps. It follows its stream live.
 
-import { json, Refused } from "../live/api.js";
+import { json, Newest, Refused } from "../live/api.js";
 import { quoted } from "../tree/asking.js";
 import { make, openForm } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
+import { withRefs } from "../tree/refs.js";
 import { TurnViews } from "../tree/turns.js";
 import { language, t, tn } from "../t.js";
 import { names } from "./loom-context.js";
@@ -23,6 +24,7 @@ const ORDER = ["WINDOWS", "AUGMENTS", "OUTLINE", "TODOS"];
 
 export class LoomWorkspace extends HTMLElement {
   views = new TurnViews(() => this.heard());
+  draws = new Newest();
 
   connectedCallback() {
     this.page = pageOf();
@@ -78,12 +80,13 @@ export class LoomWorkspace extends HTMLElement {
   async draw() {
     if (!this.checkVisibility()) return;
     const { workspace } = this;
+    const number = this.draws.ask();
     try {
       const body = /** @type {Body} */ (await json(`/api/workspaces/${workspace}`));
       const last = body.status.steps;
       const steps = last ? (await json(`/api/steps?workspace=${workspace}&after=${Math.max(last - LAST, 0)}&limit=${LAST}`)).results : [];
       const kept = workspace === this.own ? (await json(`${this.saved}?kind=windows&limit=1000`)).results : [];
-      if (workspace !== this.workspace) return;
+      if (workspace !== this.workspace || this.draws.isPast(number)) return;
       this.keepFocus(() => this.show(body, steps, kept));
       this.follow(body.seq);
     } catch (error) {
@@ -113,7 +116,7 @@ export class LoomWorkspace extends HTMLElement {
     this.fill("sizes", ORDER.map((name) => size(name, status.sections[name] ?? 0, status.tokens)), "");
     this.fill("tasks", body.tasks.map((one) => this.task(one)), t("No tasks."));
     this.fill("augments", body.augments.map((one) => this.augment(one)), t("There are no augments. A document of this kind can be loaded into the prompt of a model."));
-    this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto", textContent: text })), t("Nothing new."));
+    this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto" }, ...withRefs(text, this.page?.store))), t("Nothing new."));
     this.fill("steps", [...steps].reverse().map(step), t("Nothing was done yet."));
     this.fill("arrangements", kept.map((one) => this.arrangement(one)), t("Keep what is open under a name, to open it again here or in another tree."));
   }

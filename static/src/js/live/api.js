@@ -75,6 +75,26 @@ export async function json(url, options = {}) {
   return response.status === 204 ? null : response.json();
 }
 
+/** Which of several answers to the same question is the newest that has come: what was asked
+ * earlier may be answered later, and is not shown then. */
+export class Newest {
+  asked = 0;
+  come = 0;
+
+  /** The number of a question that is asked now. */
+  ask() {
+    this.asked += 1;
+    return this.asked;
+  }
+
+  /** Whether the answer to a later question has come already. @param {number} number */
+  isPast(number) {
+    if (number < this.come) return true;
+    this.come = number;
+    return false;
+  }
+}
+
 /** A part of a page, as text. @param {string} url @param {AbortSignal} [signal] */
 export async function part(url, signal) {
   const response = await ask(url, { headers: { "X-Part": "1", Accept: "text/html" }, signal });

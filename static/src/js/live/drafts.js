@@ -31,7 +31,8 @@ export class Drafts extends EventTarget {
     this.theirs = new Map();
     /** @type {Set<string>} where this tab has typed what the server does not know */
     this.typed = new Set();
-    this.flying = /** @type {Set<string>} */ (new Set());
+    /** @type {Map<string, string>} the texts that are on their way as drafts */
+    this.flying = new Map();
     this.timers = /** @type {Map<string, any>} */ (new Map());
     this.inHand = new Set(inHand.map(nameOf));
   }
@@ -111,7 +112,7 @@ export class Drafts extends EventTarget {
     const entry = this.entry(name);
     const text = whole(entry);
     if (text === entry.agreed || this.flying.has(name)) return this.tell("saved", this.isQuiet());
-    this.flying.add(name);
+    this.flying.set(name, text);
     let again = 0;
     try {
       const kept = await this.server.keep(place, text, entry.at);
@@ -145,10 +146,14 @@ export class Drafts extends EventTarget {
 
   /** What the server has, of all places: the truth after a start or a quarrel. */
   async load() {
+    const states = new Map([...this.entries.keys(), ...this.shelf.names()].map((name) => [name, this.entry(name).at]));
     const { results } = await this.server.list();
     const found = new Map(results.map((one) => [nameOf(one), one]));
-    for (const name of new Set([...this.entries.keys(), ...this.shelf.names()])) this.meet(name, found.get(name));
-    for (const [name, one] of found) if (!this.entries.has(name)) this.meet(name, one);
+    for (const name of new Set([...this.entries.keys(), ...this.shelf.names(), ...found.keys()])) {
+      // What was kept since the list was asked for is newer than the list.
+      const isOlder = (states.get(name) ?? "") !== this.entry(name).at;
+      if (!isOlder) this.meet(name, found.get(name));
+    }
   }
 
   /** The server's state of one draft meets ours. @param {string} name @param {Kept | undefined} kept */
@@ -158,7 +163,9 @@ export class Drafts extends EventTarget {
     const text = kept?.text ?? "";
     const at = kept?.at ?? "";
     const mine = whole(entry);
-    if (text === mine || text === entry.agreed) this.agree(name, entry, text, at);
+    // The answer to what is on its way from here may come later than word of it.
+    const isOwn = text === this.flying.get(name);
+    if (text === mine || text === entry.agreed || isOwn) this.agree(name, entry, text, at);
     else if (mine === entry.agreed) {
       Object.assign(entry, { text, held: "" });
       this.agree(name, entry, text, at);

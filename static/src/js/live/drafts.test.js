@@ -176,3 +176,62 @@ test("a draft that became a node elsewhere is gone here too", async () => {
   await drafts.load();
   assert.equal(drafts.of(PLACE), "");
 });
+
+/** A server whose lists come when the test says so. */
+function slowLists(at) {
+  const { list } = at;
+  const lists = [];
+  at.list = async () => {
+    const known = await list();
+    return new Promise((done) => lists.push(() => done(known)));
+  };
+  return lists;
+}
+
+test("a list that comes after what was kept since takes nothing of it away", async () => {
+  const at = server();
+  const drafts = new Drafts(at);
+  const lists = slowLists(at);
+  const told = heard(drafts, "draft");
+  const loading = drafts.load();
+  await Promise.resolve();
+  drafts.write(PLACE, "typed meanwhile");
+  await drafts.flush(PLACE);
+  lists[0]();
+  await loading;
+  assert.equal(drafts.of(PLACE), "typed meanwhile");
+  assert.deepEqual(told, []);
+
+  const again = drafts.load();
+  await Promise.resolve();
+  drafts.write(PLACE, "typed meanwhile, and more");
+  await drafts.flush(PLACE);
+  lists[1]();
+  await again;
+  assert.equal(drafts.of(PLACE), "typed meanwhile, and more");
+  assert.equal(at.kept.text, "typed meanwhile, and more");
+});
+
+test("word of what is on its way is not a text of somebody else", async () => {
+  const at = server();
+  const drafts = new Drafts(at);
+  const contests = heard(drafts, "contested");
+  const { keep } = at;
+  let answer = () => {};
+  at.keep = async (...asked) => {
+    const kept = await keep(...asked);
+    await new Promise((done) => (answer = () => done(undefined)));
+    return kept;
+  };
+  drafts.write(PLACE, "one");
+  const sent = drafts.flush(PLACE);
+  await new Promise((done) => setImmediate(done));
+  drafts.write(PLACE, "one two");
+  await drafts.load();
+  assert.deepEqual(contests, []);
+  answer();
+  await sent;
+  at.keep = keep;
+  await drafts.flush(PLACE);
+  assert.deepEqual([drafts.of(PLACE), at.kept.text, drafts.isQuiet()], ["one two", "one two", true]);
+});

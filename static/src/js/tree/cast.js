@@ -2,12 +2,13 @@
 // Who can be asked and who takes part, as it is now: read again when the reader comes back to the
 // tab or opens a list of them, so that a model added elsewhere needs no reload.
 
-import { part, Refused } from "../live/api.js";
+import { Newest, part, Refused } from "../live/api.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 
 const LISTS = "[data-agents], .act-menu, #tab-people";
 const REST_MS = 2000;
+const reads = new Newest();
 
 /** @param {TreePage} page @param {AbortSignal} signal */
 export function keepCast(page, signal) {
@@ -26,7 +27,9 @@ export function keepCast(page, signal) {
 
 /** @param {TreePage} page @param {AbortSignal} signal */
 async function read(page, signal) {
+  const number = reads.ask();
   const found = new DOMParser().parseFromString(await part(`${page.web}/cast`, signal), "text/html");
+  if (reads.isPast(number)) return;
   const cast = JSON.parse(found.getElementById("cast-settings")?.textContent ?? "[]");
   page.cast = new Map(cast.map((/** @type {import("./page.js").Who} */ who) => [who.id, who]));
   const changed = [...document.querySelectorAll("[data-part]")].filter((list) => swap(list, found));

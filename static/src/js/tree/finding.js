@@ -35,6 +35,8 @@ class PathFind {
   reads = 0; // only the answer to the last question counts
   /** @type {Promise<void> | undefined} */
   reading;
+  /** @type {Promise<unknown>} what was pressed is done in order: a text is replaced in what came before */
+  last = Promise.resolve();
   stop = new AbortController();
 
   /** @param {TreePage} page */
@@ -46,7 +48,7 @@ class PathFind {
     this.said = make("span", { className: "soft find-said", role: "status" });
     const label = make("label", { className: "choice" }, this.exact, t("Match case"));
     const rows = [make("div", {}, this.input, this.said, this.button("↑", () => this.step(-1), t("Previous match")), this.button("↓", () => this.step(1), t("Next match")), label, this.button("×", () => this.close(), t("Close")))];
-    if (page.can.write) rows.push(make("div", {}, this.put, this.button(t("Replace"), () => this.replaceOne()), this.button(t("Replace all"), () => this.replaceAll())));
+    if (page.can.write) rows.push(make("div", {}, this.put, this.button(t("Replace"), () => this.inTurn(() => this.replaceOne())), this.button(t("Replace all"), () => this.inTurn(() => this.replaceAll()))));
     this.dom = make("div", { className: "find-panel path-find", role: "search", ariaLabel: t("Find and replace") }, ...rows);
   }
 
@@ -66,6 +68,13 @@ class PathFind {
     }
   }
 
+  /** Runs what changes texts when all before it has ended. @param {() => Promise<unknown>} run */
+  inTurn(run) {
+    const now = this.last.then(() => (this.stop.signal.aborted ? undefined : run()));
+    this.last = now.catch(() => undefined);
+    return now;
+  }
+
   open() {
     const { signal } = this.stop;
     const soon = () => {
@@ -83,7 +92,7 @@ class PathFind {
       if (event.key === "Enter" && ![this.input, this.put].includes(/** @type {any} */ (event.target))) return;
       event.preventDefault();
       if (event.key === "Escape") this.close();
-      else void this.attempt(() => (event.target === this.put ? this.replaceOne() : this.step(event.shiftKey ? -1 : 1)));
+      else void this.attempt(() => (event.target === this.put ? this.inTurn(() => this.replaceOne()) : this.step(event.shiftKey ? -1 : 1)));
     });
     document.querySelector("loom-path")?.before(this.dom);
     const selected = getSelection()?.toString() ?? "";
@@ -178,9 +187,10 @@ class PathFind {
     const found = this.found[this.at];
     if (!found) return this.step(1);
     const { text, from, to } = found;
-    await this.save(text, text.text.slice(0, from) + this.put.value + text.text.slice(to));
+    const { value } = this.put;
+    await this.save(text, text.text.slice(0, from) + value + text.text.slice(to));
     await this.read();
-    const isNext = (/** @type {Found} */ one) => this.order(one.text) > this.order(text) || (one.text.slot === text.slot && one.from >= from + this.put.value.length);
+    const isNext = (/** @type {Found} */ one) => this.order(one.text) > this.order(text) || (one.text.slot === text.slot && one.from >= from + value.length);
     this.at = Math.max(0, this.found.findIndex(isNext));
     if (this.found.length) await this.show();
     this.tell();
@@ -188,12 +198,13 @@ class PathFind {
 
   /** Replaces all matches, one version for each text. */
   async replaceAll() {
-    const { found } = this; // each save is followed by an event that reads the texts anew
+    const { found } = this; // each save is followed by an event that reads the texts again
+    const { value } = this.put; // and another one may be typed meanwhile
     for (const text of new Set(found.map((one) => one.text))) {
       let made = "";
       let end = 0;
       for (const { from, to } of found.filter((one) => one.text === text)) {
-        made += text.text.slice(end, from) + this.put.value;
+        made += text.text.slice(end, from) + value;
         end = to;
       }
       await this.save(text, made + text.text.slice(end));

@@ -1,7 +1,7 @@
 // @ts-check
 // A link from a node to another: the form asks for the other by its id or by words in it.
 
-import { json, Refused } from "../live/api.js";
+import { json, Newest, Refused } from "../live/api.js";
 import { t } from "../t.js";
 import { act } from "./actions.js";
 import { make, openForm } from "./forms.js";
@@ -23,11 +23,14 @@ async function target(page, text) {
 function offer(page, field, list) {
   /** @type {ReturnType<typeof setTimeout>} */
   let timer;
+  const asked = new Newest();
   field.addEventListener("input", () => {
     clearTimeout(timer);
     if (!field.value.trim() || ID.test(field.value.trim())) return;
     timer = setTimeout(async () => {
+      const number = asked.ask();
       const { hits } = await json(`${page.web}/search?q=${encodeURIComponent(field.value)}`);
+      if (asked.isPast(number)) return;
       const options = hits.slice(0, 8).map((/** @type {{id: string, text: string, by: string}} */ hit) => make("option", { value: hit.id, label: `${hit.by}: ${hit.text}` }));
       list.replaceChildren(...options);
     }, 200);

@@ -72,7 +72,8 @@ export function keepMenusInSight(signal) {
  * @param {TreePage} page @param {string} id @param {() => void} run */
 function whenAt(page, id, run) {
   if (page.position === id) return run();
-  document.addEventListener("drawn", run, { once: true });
+  // Whoever has gone on meanwhile is not called back.
+  document.addEventListener("drawn", () => page.position === id && run(), { once: true });
   page.go(id);
 }
 

@@ -64,6 +64,8 @@ function isSame(old, now) {
   if (old.matches("time")) return old.getAttribute("datetime") === now.getAttribute("datetime");
   // What leads out of the grove is drawn for its reader alone, and fetched by itself.
   if (old.matches("[data-portals-out]")) return !now.childElementCount;
+  // What a panel shows, it fetches by itself.
+  if (old.matches("loom-panel")) return old.getAttribute("data-src") === now.getAttribute("data-src");
   return old.matches(".portal-in, .node > .text");
 }
 
@@ -125,4 +127,31 @@ function drawnCaps(groups, id) {
 /** @param {Element} node @param {string} attribute */
 function namesIn(node, attribute) {
   return (node.getAttribute(attribute) ?? "").split(" ");
+}
+
+/** Says which of how many siblings a node is; false where it had none yet.
+ * @param {Element} node @param {import("./store.js").TreeStore} store @param {number} slot */
+export function countSiblings(node, store, slot) {
+  const shown = node.querySelector(":scope > footer > .sib:not(.plain)");
+  const parent = store.parents[slot];
+  if (!shown || parent === null || parent === undefined || store.isPruned(slot)) return false;
+  const siblings = store.childrenOf(parent);
+  const place = siblings.indexOf(slot);
+  const [before, count, after] = shown.children;
+  count.textContent = `${place + 1} / ${siblings.length}`;
+  lead(before, siblings[place - 1]);
+  lead(after, siblings[place + 1]);
+  return true;
+
+  /** @param {Element} link @param {number | undefined} to */
+  function lead(link, to) {
+    if (to === undefined) {
+      for (const name of ["href", "data-go", "data-slot"]) link.removeAttribute(name);
+      link.setAttribute("aria-disabled", "true");
+      return;
+    }
+    const id = store.standing(to);
+    link.removeAttribute("aria-disabled");
+    for (const [name, value] of [["href", `?node=${id}`], ["data-go", id], ["data-slot", ""]]) link.setAttribute(name, value);
+  }
 }

@@ -206,6 +206,12 @@ export class TreeStore {
     return slot === null || this.pathTo(id).includes(slot);
   }
 
+  /** Whether one of some nodes is on the path to `id`. @param {string} id @param {string[]} nodes */
+  hasOnPath(id, nodes) {
+    const path = new Set(nodes.length ? this.pathTo(id) : []);
+    return nodes.some((one) => path.has(this.slotOf(one) ?? -1));
+  }
+
   /** Remembers the way down, so that → leads back where ← came from. @param {string} id */
   visit(id) {
     const path = this.pathTo(id);

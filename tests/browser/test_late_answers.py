@@ -1,0 +1,449 @@
+"""Answers that come in another order than they were asked for: what is newer stays, and nothing
+that was typed meanwhile is lost.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import APIResponse, Page, Route, expect
+
+from tests.browser.conftest import Cookies, Heddle, Open
+from tests.browser.test_right_pane import tab
+from tests.browser.test_two_people import live
+
+PATIENCE = 30  # seconds
+
+
+@dataclass
+class Held:
+    """The first request to an address: the server answers it at once, and the page is given that
+    when the test says so. Those after it pass."""
+
+    page: Page
+    address: str
+    method: str = ""
+    kept: list[tuple[Route, APIResponse]] = field(default_factory=list)
+    is_held: bool = False
+
+    def __post_init__(self) -> None:
+        self.page.route(re.compile(self.address), self.take)
+
+    def take(self, route: Route) -> None:
+        if not self.is_held and self.method in ("", route.request.method):
+            self.is_held = True
+            self.kept.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    def wait(self) -> None:
+        """Returns when it is held."""
+        end = time.monotonic() + PATIENCE
+        while not self.kept:
+            assert time.monotonic() < end, f"{self.address} was not asked for"
+            self.page.wait_for_timeout(20)
+
+    def release(self) -> None:
+        route, answer = self.kept[0]
+        route.fulfill(response=answer)
+
+
+def ask(page: Page, call: str) -> None:
+    """Starts what an element reads, without waiting for it."""
+    page.evaluate(f"() => {{ window.late = {call}; }}")
+
+
+def ended(page: Page) -> None:
+    """Returns when what was asked has come to its end."""
+    page.evaluate("() => window.late")
+
+
+@dataclass
+class Case:
+    """An element that reads something, what changes that, and what is seen of the change."""
+
+    element: str
+    call: str
+    address: str
+    change: Callable[[Heddle, str], object]
+    seen: str
+    words: str
+    pane: str = ""
+
+
+def pins(heddle: Heddle, tree: str) -> None:
+    with heddle.client() as client:
+        body = {"node": place(heddle, tree), "settings": {"seed": 7}}
+        assert client.put(f"/api/trees/{tree}/settings", json=body).is_success
+
+
+def place(heddle: Heddle, tree: str) -> str:
+    """Where the owner is in a tree."""
+    return str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
+
+
+def workspace(heddle: Heddle, tree: str, line: str) -> None:
+    own = heddle.get(f"trees/{tree}")["workspace"]["id"]  # type: ignore[index]
+    heddle.post(f"workspaces/{own}/commands", {"line": line})
+
+
+CASES = [
+    Case(
+        "loom-windows",
+        "e.draw()",
+        r"/workspaces/[^/]+/windows",
+        lambda heddle, tree: workspace(heddle, tree, f"open {place(heddle, tree)} keep"),
+        "loom-windows [data-shown]",
+        "The gate was new.",
+        "Windows",
+    ),
+    Case(
+        "loom-workspace",
+        "e.draw()",
+        r"/api/workspaces/[^/]+$",
+        lambda heddle, tree: workspace(heddle, tree, 'todo add "Mend the gate"'),
+        "loom-workspace [data-list=tasks]",
+        "Mend the gate",
+        "Windows",
+    ),
+    Case(
+        "loom-samplers",
+        "e.showPins()",
+        r"/settings\?node=",
+        pins,
+        "loom-samplers [data-pins]",
+        "seed 7",
+    ),
+    Case(
+        "loom-panel[data-of-node=drawn]",
+        "(e.drawn = '', e.draw())",
+        r"/trees/[^/]+/nodes/[^/]+$",
+        lambda heddle, tree: heddle.line(tree, f"tag {place(heddle, tree)} #fence"),
+        "loom-panel[data-of-node=drawn]",
+        "fence",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.element)
+def test_an_older_answer_does_not_take_the_place_of_a_newer_one(
+    heddle: Heddle, visit: Open, case: Case
+) -> None:
+    tree = heddle.tree("Late", "The house stood empty.", "The gate was new.")
+    page = live(visit(f"/trees/{tree}?node={place(heddle, tree)}"))
+    if case.pane:
+        tab(page, case.pane)
+    page.wait_for_load_state("networkidle")
+    held = Held(page, case.address)
+    read = f"(e => {case.call})(document.querySelector('{case.element}'))"
+    ask(page, read)
+    held.wait()
+    case.change(heddle, tree)
+    page.evaluate(f"() => {{ void {read}; }}")
+    expect(page.locator(case.seen)).to_contain_text(case.words)
+    held.release()
+    ended(page)
+    expect(page.locator(case.seen)).to_contain_text(case.words)
+    assert case.words in page.locator(case.seen).inner_text()
+
+
+def test_the_pane_of_a_node_shows_what_changed_while_it_was_read(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Read", "The house stood empty.")
+    page = live(visit(f"/trees/{tree}?node={place(heddle, tree)}"))
+    pane = page.locator("#panel-bookmarks loom-panel")
+    held = Held(page, r"/bookmarks$")
+    page.get_by_role("tab", name="Bookmarks").click()
+    held.wait()
+    # Word of the change comes while the answer of before is on its way.
+    page.evaluate(
+        """() => { const {page} = document.querySelector('loom-tree');
+        page.events.on('mark.added', () => queueMicrotask(() => { window.told = true; })); }"""
+    )
+    heddle.line(tree, f"bookmark {place(heddle, tree)}")
+    page.wait_for_function("() => window.told")
+    held.release()
+    expect(pane).to_contain_text("The house stood empty.")
+
+
+def test_the_outline_is_as_the_last_line_left_it(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Folds", "One.", "Two.")
+    page = live(visit(f"/trees/{tree}"))
+    page.get_by_role("tab", name="Outline").click()
+    page.wait_for_load_state("networkidle")
+    first = heddle.get(f"trees/{tree}/path")["nodes"][1]["id"]  # type: ignore[index]
+    workspace(heddle, tree, f"expand {first}")
+    held = Held(page, r"/outline$")
+    ask(page, "document.querySelector('loom-outline').read()")
+    held.wait()
+    workspace(heddle, tree, f"collapse {first}")
+    page.evaluate("() => document.querySelector('loom-outline').read()")
+    left = "() => document.querySelector('loom-outline').left.collapsed"
+    assert page.evaluate(left) == [first]
+    held.release()
+    ended(page)
+    assert page.evaluate(left) == [first]
+
+
+def test_a_price_is_that_of_the_place_where_the_reader_is(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Prices", "One.", "word " * 4000)
+    nodes = [one["id"] for one in heddle.get(f"trees/{tree}/path")["nodes"]]  # type: ignore[attr-defined]
+    page = live(visit(f"/trees/{tree}?node={nodes[1]}"))
+    page.wait_for_load_state("networkidle")
+    held = Held(page, r"/estimate\?")
+    ask(page, "document.querySelector('loom-composer').readCost()")
+    held.wait()
+    size = "() => JSON.stringify(document.querySelector('loom-composer').estimate)"
+    before = page.evaluate(size)
+    page.evaluate(f"() => document.querySelector('loom-tree').page.go('{nodes[2]}')")
+    page.wait_for_function(f"before => ({size})() !== before", arg=before)
+    now = page.evaluate(size)
+    held.release()
+    ended(page)
+    assert page.evaluate(size) == now
+
+
+def test_a_workspace_is_that_of_the_agent_who_was_chosen_last(heddle: Heddle, visit: Open) -> None:
+    agent = heddle.post(
+        "participants",
+        {
+            "name": "Latecomer",
+            "model_ref": "scripted:late",
+            "base_url": heddle.provider.url,
+            "permissions": ["loom_aware", "loom_write", "doc_read"],
+        },
+    )
+    try:
+        tree = heddle.tree("Whose", "One.")
+        page = live(visit(f"/trees/{tree}"))
+        tab(page, "Windows")
+        held = Held(page, r"/workspaces\?")
+        whose = page.locator("loom-windows select")
+        page.evaluate(
+            """() => { const e = document.querySelector('loom-windows'); const {choose} = e;
+            e.choose = () => { window.late = Promise.all([window.late, choose.call(e)]); }; }"""
+        )
+        whose.select_option(label="Latecomer")
+        held.wait()
+        whose.select_option(index=0)
+        own = page.locator("loom-windows").get_attribute("data-workspace")
+        page.wait_for_function(
+            "own => document.querySelector('loom-windows').workspace === own", arg=own
+        )
+        held.release()
+        ended(page)
+        assert page.evaluate("() => document.querySelector('loom-windows').workspace") == own
+    finally:
+        heddle.archive(agent)
+
+
+def test_a_node_is_drawn_as_it_is_now(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Drawn", "The house stood empty.")
+    here = place(heddle, tree)
+    page = live(visit(f"/trees/{tree}?node={here}"))
+    node = page.locator(f"#n-{here}")
+    held = Held(page, r"/drawn$")
+    ask(
+        page,
+        f"""document.querySelector('loom-path').fetchNode(
+        document.getElementById('n-{here}'), '{here}', '')""",
+    )
+    held.wait()
+    heddle.line(tree, f"bookmark {here}")
+    expect(node).to_have_class(re.compile("bookmarked"))
+    held.release()
+    ended(page)
+    assert "bookmarked" in (node.get_attribute("class") or "")
+
+
+def test_a_path_shows_what_happened_while_it_was_asked_for(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Asked", "One.", "Two.")
+    nodes = [one["id"] for one in heddle.get(f"trees/{tree}/path")["nodes"]]  # type: ignore[attr-defined]
+    page = live(visit(f"/trees/{tree}?node={nodes[1]}"))
+    page.wait_for_function("() => document.querySelector('loom-tree').page.store")
+    held = Held(page, r"/path\?node=")
+    page.evaluate(
+        """id => { const {page} = document.querySelector('loom-tree');
+        page.addEventListener('drawn', () => { window.told = true; }); page.go(id); }""",
+        nodes[2],
+    )
+    held.wait()
+    heddle.line(tree, f"bookmark {nodes[2]}")
+    page.wait_for_function("() => window.told")
+    held.release()
+    expect(page.locator(f"#n-{nodes[2]}")).to_have_class(re.compile("bookmarked"))
+
+
+def test_replace_pressed_quickly_replaces_one_match_after_another(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Birds", "A heron, a heron and a heron.")
+    page = live(visit(f"/trees/{tree}"))
+    page.keyboard.press("Control+f")
+    panel = page.get_by_role("search", name="Find and replace")
+    find = panel.get_by_role("searchbox")
+    find.fill("heron")
+    expect(panel.locator(".find-said")).to_have_text("3 found")
+    find.press("Enter")
+    expect(panel.locator(".find-said")).to_have_text("1 of 3")
+    panel.get_by_role("textbox", name="Replace with").fill("crane")
+    replace = panel.get_by_role("button", name="Replace", exact=True)
+    replace.evaluate("button => { button.click(); button.click(); }")
+    expect(panel.locator(".find-said")).to_have_text("1 of 1")
+    text = heddle.get(f"trees/{tree}/path")["nodes"][1]["text"]  # type: ignore[index]
+    assert text == "A crane, a crane and a heron."
+
+
+def test_replace_all_puts_in_what_stood_there_when_it_was_pressed(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Birds", "A heron.", "The heron.")
+    page = live(visit(f"/trees/{tree}"))
+    page.keyboard.press("Control+f")
+    panel = page.get_by_role("search", name="Find and replace")
+    panel.get_by_role("searchbox").fill("heron")
+    expect(panel.locator(".find-said")).to_have_text("2 found")
+    put = panel.get_by_role("textbox", name="Replace with")
+    put.fill("crane")
+    held = Held(page, r"/commands$", method="POST")
+    panel.get_by_role("button", name="Replace all").click()
+    held.wait()
+    put.fill("stork")
+    held.release()
+    expect(panel.locator(".find-said")).to_have_text("2 replaced")
+    said = [one["text"] for one in heddle.get(f"trees/{tree}/path")["nodes"]]  # type: ignore[attr-defined]
+    assert said[1:] == ["A crane.", "The crane."]
+
+
+def test_the_next_line_is_not_taken_away_by_the_answer_to_the_last(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Lines", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    page.keyboard.press("Control+k")
+    field = page.locator("loom-command input")
+    field.fill("→ bookmark here")
+    held = Held(page, r"/commands$", method="POST")
+    page.evaluate(
+        """() => { const e = document.querySelector('loom-command'); const {run} = e;
+        e.run = (text) => (window.late = run.call(e, text)); }"""
+    )
+    page.unroute(re.compile(r"/commands$"))
+    page.route(re.compile(r"/commands$"), lambda route: hold_lines(route, held))
+    field.press("Enter")
+    held.wait()
+    field.fill("→ tag here #st")
+    field.press("End")
+    held.release()
+    ended(page)
+    field.press_sequentially("one")
+    assert field.input_value() == "→ tag here #stone"
+
+
+def hold_lines(route: Route, held: Held) -> None:
+    """What a line would do is asked for as well: that passes."""
+    if '"dry_run":true' in (route.request.post_data or ""):
+        route.continue_()
+    else:
+        held.take(route)
+
+
+def test_a_memory_saved_twice_in_a_row_is_nobody_elses(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Memory", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    tab(page, "Memory")
+    form = page.locator("#panel-memory .steering")
+    memory = form.get_by_label("Memory")
+    memory.fill("A cold novel.")
+    held = Held(page, rf"/api/trees/{tree}$", method="PATCH")
+    form.evaluate("form => form.requestSubmit()")
+    held.wait()
+    memory.fill("A cold, long novel.")
+    form.evaluate("form => form.requestSubmit()")
+    held.release()
+    expect(form.locator("[data-said]")).to_have_text("saved")
+    expect(form.locator("[data-theirs]")).to_have_count(0)
+    page.wait_for_load_state("networkidle")
+    assert heddle.get(f"trees/{tree}")["memory"] == "A cold, long novel."
+
+
+def test_what_somebody_saved_after_it_is_shown_when_the_answer_comes_late(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Memory", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    tab(page, "Memory")
+    form = page.locator("#panel-memory .steering")
+    memory = form.get_by_label("Memory")
+    memory.fill("Mine.")
+    held = Held(page, rf"/api/trees/{tree}$", method="PATCH")
+    form.evaluate("form => form.requestSubmit()")
+    held.wait()
+    with heddle.client(ada) as client:
+        body = {"memory": "Hers.", "seen": {"memory": "Mine."}}
+        assert client.patch(f"/api/trees/{tree}", json=body).is_success
+    page.wait_for_function(
+        """() => document.querySelector('#panel-memory loom-steering')
+        .told.get('memory') === 'Hers.'"""
+    )
+    held.release()
+    expect(memory).to_have_value("Hers.")
+
+
+def test_a_buffer_shows_the_newest_of_two_readings(heddle: Heddle, visit: Open, house: str) -> None:
+    page = live(visit(f"/trees/{house}"))
+    expect(page.locator("loom-buffer[data-on]")).to_be_attached()
+    page.wait_for_load_state("networkidle")
+    page.evaluate(
+        """() => { const e = document.querySelector('loom-buffer'); window.kept = [];
+        const path = e.leaves.path.bind(e.leaves);
+        e.leaves.path = async (id) => { const found = await path(id);
+          await new Promise((go) => window.kept.push(go)); return found; };
+        window.late = e.sync(); }"""
+    )
+    page.wait_for_function("() => window.kept.length === 1")
+    here = heddle.get(f"trees/{house}/path")["nodes"][1]["id"]  # type: ignore[index]
+    heddle.line(house, f"edit {here} as:version\nThe barn stood empty.")
+    page.wait_for_function("() => window.kept.length >= 2")
+    page.evaluate("() => window.kept.slice(1).forEach((go) => go())")
+    text = page.locator(".cm-content")
+    expect(text).to_contain_text("The barn stood empty.")
+    page.evaluate("() => window.kept[0]()")
+    ended(page)
+    assert "The barn stood empty." in text.inner_text()
+
+
+def test_what_was_typed_while_another_path_was_on_its_way_is_kept_where_it_was_typed(
+    heddle: Heddle, visit: Open, house: str
+) -> None:
+    last = place(heddle, house)
+    page = live(visit(f"/trees/{house}?node={last}"))
+    expect(page.locator("loom-buffer[data-on]")).to_be_attached()
+    page.wait_for_function("() => document.querySelector('loom-tree').page.store")
+    first = heddle.get(f"trees/{house}/path")["nodes"][1]["id"]  # type: ignore[index]
+    page.evaluate(
+        """id => { const e = document.querySelector('loom-buffer');
+        const path = e.leaves.path.bind(e.leaves);
+        e.leaves.path = async (one) => { const found = await path(one);
+          await new Promise((go) => { window.let = go; }); return found; };
+        e.page.go(id); }""",
+        first,
+    )
+    page.wait_for_function("() => window.let")
+    # A key, and the answer before anything else.
+    page.evaluate(
+        """() => { const {view} = document.querySelector('loom-buffer').editor;
+        const at = view.state.doc.length;
+        view.dispatch({changes: {from: at, insert: " Typed late."}, userEvent: "input.type"});
+        window.let(); window.let = null; }"""
+    )
+    expect(page.locator(".cm-content")).not_to_contain_text("Typed late.")
+    page.evaluate(
+        """id => { const e = document.querySelector('loom-buffer');
+        delete e.leaves.path; e.page.go(id); }""",
+        last,
+    )
+    expect(page.locator(".cm-content")).to_contain_text("Typed late.")
