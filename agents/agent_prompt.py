@@ -85,6 +85,8 @@ class Place:
     def home(self) -> Tree:
         """The tree that the agent looks at: that of its position, where it may be seen."""
         position = self.workspace.position
+        if position.tree_id == self.tree.pk:
+            return self.tree
         if access.may_reach(self.actor, position.tree_id, here=self.tree):
             return Tree.objects.get(pk=position.tree_id)
         return self.tree

@@ -5,7 +5,7 @@ sees."""
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from itertools import chain, takewhile
 
 from PIL import Image as Pillow
@@ -28,6 +28,7 @@ from loom.models import (
     Tree,
     Workspace,
 )
+from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.documents import lore_of, newest
 from loom.queries.lookup import below_pruned, path_of, withheld_from_models
@@ -119,19 +120,41 @@ def near(
 
 def _marked(tree: Tree) -> set[int | None]:
     """The nodes of a tree that hold a bookmark or a tag."""
-    found = Mark.objects.filter(tree=tree, kind__in=("bookmark", "tag"), removed_at__isnull=True)
-    return {identity.node_id(item) for item in found.values_list("item", flat=True).distinct()}
+    return {identity.node_id(item) for (item,) in _MARKED.all(tree=tree.pk)}
+
+
+_MARKED = Prepared(
+    lambda: (
+        Mark.objects.filter(
+            tree=Given("tree"), kind__in=("bookmark", "tag"), removed_at__isnull=True
+        )
+        .order_by()
+        .values_list("item")
+    )
+)
 
 
 def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
     """The last lines that were run in a workspace, oldest first, without thoughts."""
-    rows = Step.objects.filter(workspace=workspace.pk)
-    steps = list(rows.exclude(canonical__startswith="→ think").order_by("-seq")[:most])
+    if not workspace.pk:  # it is not stored yet
+        return ()
+    steps = _last(most).all(of=workspace.pk)
     items = lookup.items_of(steps)
     every = chain.from_iterable(items.values())
     keys = {key for one in every if (key := identity.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
     return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
+
+
+@cache
+def _last(most: int) -> Prepared[Step]:
+    return Prepared(
+        lambda: (
+            Step.objects.filter(workspace=Given("of"))
+            .exclude(canonical__startswith="→ think")
+            .order_by("-seq")[:most]
+        )
+    )
 
 
 def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:

@@ -24,6 +24,7 @@ from loom.models import (
     VersionChoice,
     Workspace,
 )
+from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.event_log import notifications_of
 from loom.queries.outline import outline_of, outline_text
@@ -313,8 +314,17 @@ def task_rows(workspace: Workspace) -> QuerySet[Task]:
 def current_tasks(workspace: Workspace) -> list[Task]:
     """The tasks that are neither archived nor removed, in their order. There are few of them, so
     that the database need not sort them."""
-    rows = task_rows(workspace).filter(state__in=("unchecked", "checked"))
-    return sorted(rows, key=lambda task: (task.place, task.number))
+    if not workspace.pk:  # it is not stored yet
+        return []
+    found = _CURRENT_TASKS.all(of=workspace.pk)
+    return sorted(found, key=lambda task: (task.place, task.number))
+
+
+_CURRENT_TASKS = Prepared(
+    lambda: Task.objects.filter(
+        workspace=Given("of"), is_removed=False, state__in=("unchecked", "checked")
+    ).order_by()
+)
 
 
 def listed_tasks(workspace: Workspace) -> list[Task]:

@@ -93,7 +93,7 @@ def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
         else:
             given = web_search.NewService(
                 kind=word_of(request, "kind"),
-                base_url=word_of(request, "base_url"),
+                base_url=_search_address(request, grove),
                 api_key=word_of(request, "api_key") or None,
                 allow_private="allow_private" in request.POST,
                 price_usd=number_of(request, "price") if word_of(request, "price") else 0,
@@ -103,6 +103,13 @@ def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
     except CommandError as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
     return HttpResponseRedirect(f"/groves/{grove.uid}/settings#web-search")
+
+
+def _search_address(request: PersonRequest, grove: Grove) -> str:
+    """The address that the form gives. That of the service before is none of another kind's."""
+    given, kind = word_of(request, "base_url"), word_of(request, "kind")
+    before = SearchService.objects.filter(grove=grove).exclude(kind=kind).first()
+    return "" if before is not None and given == before.base_url else given
 
 
 def _tags(grove: Grove) -> list[str]:
