@@ -11,7 +11,7 @@ from loom.access import Actor
 from loom.commands import node_writer, step_records
 from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree, User, Window
-from loom.rules.framing import count
+from loom.rules.node_text import count
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.test_windows import Talk
 from tests.providers.scripted import ScriptedProvider
@@ -311,3 +311,95 @@ def test_the_header_of_a_documents_window_names_its_last_changes(
     url = f"/api/workspaces/{node_writer.workspace_of(talk.agent, talk.tree).uid}/windows"
     (body,) = api(owner).get(url).json()["results"]
     assert [f"({one})" for one in body["changes"]] == said
+
+
+def test_each_round_of_a_turn_can_be_read_as_it_was_sent(
+    talk: Talk, owner: User, stranger: User, tree: Tree
+) -> None:
+    turn = talk.turn(f"→ open {talk.node} keep\n", '→ todo add "Look again"\n→ tree\n', "Done.")
+    client = Client()
+    client.force_login(owner)
+    url = f"/trees/{tree.uid}/turns/{turn.uid}/calls"
+    assert turn.node is not None
+    for address in (url, f"/trees/{tree.uid}/nodes/{turn.node.local_id}/call"):
+        page = client.get(address).content.decode()
+        assert re.findall(r"Round \d", page) == ["Round 1", "Round 2", "Round 3"]
+    first, second, _ = re.findall(r'data-src="([^"]+)"', page)
+    shown = client.get(first).content.decode()
+    assert "Since the request before" not in shown and "$HEDDLE_KEY" in shown
+    assert f"→ open {talk.node} keep" in shown  # what was answered
+    shown = client.get(second).content.decode()
+    assert re.search(r"Since the request before: \d+ % the same from the start, \d+ lines", shown)
+    added = re.findall(r"<ins>(.*?)\n?</ins>", shown)
+    assert any("---WINDOW #1" in one for one in added)
+    for wrong in (f"{url}?of=nothing", f"/trees/{tree.uid}/turns/nothing/calls"):
+        assert client.get(wrong).status_code == 404
+    client.force_login(stranger)
+    assert client.get(url).status_code == 404
+
+
+def test_windows_are_drawn_as_the_path_draws_their_texts(
+    talk: Talk, owner: User, stranger: User, tree: Tree
+) -> None:
+    code = "Some **words**.\n\n```python\ndef lamp():\n    # a note\n    return 1\n```\nThe end."
+    execute_line(talk.actor, tree, Request(f'write doc:"code" new\n{code}\n←'))
+    own = node_writer.workspace_of(talk.actor.participant, tree)
+    for line in ('open doc:"code"', 'open doc:"code" lines:5 live', f"open {talk.node} as:diff"):
+        execute_line(talk.actor, tree, Request(line))
+        execute_line(talk.actor, tree, Request("hide all"))
+    Window.objects.filter(workspace=own).update(is_visible=True)
+    client = Client()
+    client.force_login(owner)
+    url = f"/trees/{tree.uid}/windows?of={own.uid}"
+    body = client.get(url).json()
+    whole, part, difference = body["results"]
+    drawn = body["drawn"]
+    assert "<strong>words</strong>" in drawn[str(whole["number"])]
+    assert '<span class="c-key">def</span>' in drawn[str(whole["number"])]
+    # A part that begins inside of a block of code is code, and no heading.
+    assert '<span class="c-note"># a note</span>' in drawn[str(part["number"])]
+    assert "<h" not in drawn[str(part["number"])]
+    assert str(difference["number"]) not in drawn
+    client.force_login(stranger)
+    assert client.get(url).status_code == 404
+
+
+def test_a_turn_goes_all_its_steps(
+    talk: Talk, notes: str, actor: Actor, owner: User, api: Callable[..., APIClient]
+) -> None:
+    """Invited, it opens windows, links evidence, thinks, writes, ticks off a task, and answers."""
+    line = f'respond {talk.node} "A letter: I was with your father."'
+    letter = execute_line(actor, talk.tree, Request(line)).body["refs"][0]
+    talk.agent.permissions = [*talk.agent.permissions, "doc_read", "doc_write"]
+    talk.agent.save()
+    turn = talk.turn(
+        f'→ open {notes} §motive keep\n→ open {letter}\n→ todo add "Find the motive"\n',
+        f"→ link {letter} to {talk.node} as:evidence confidence:0.9\n"
+        "→ think\nThe letter says where she was.\n←\n"
+        f'→ write {notes} replace:"She left." with:"She left with her father."\n'
+        f"→ view {notes} full\n",
+        "→ todo done t1\nShe left with her father.",
+    )
+    assert [code for _, code in outcomes(turn)] == ["ok"] * 8, outcomes(turn)
+    client = api(owner)
+    shown = client.get(f"/api/turns/{turn.uid}").json()
+    assert (shown["status"], shown["usage"]["steps"], shown["usage"]["rounds"]) == ("done", 8, 3)
+    assert "She left with her father." in section(talk.sent(), "RESULTS")
+    windows = section(talk.sent(-2), "WINDOWS")
+    assert "She left." in windows and "I was with your father." in windows
+    steps = client.get(f"/api/steps?turn={turn.uid}").json()["results"]
+    assert [one["place"] for one in steps] == [
+        *("1.1", "1.2", "1.3", "2.1", "2.2", "2.3", "2.4", "3.1")
+    ]
+    # What it thought is kept, what it cited leads from its answer's tree, and its task is done.
+    thought = next(one for one in steps if one["canonical"].startswith("→ think"))
+    assert thought["outcome"] == "ok"
+    listed = execute_line(actor, talk.tree, Request(f"list {letter} links")).reply
+    assert f"──[evidence]──→ [{talk.node}]" in listed
+    view = node_writer.workspace_of(talk.agent, talk.tree).uid
+    tasks = client.get(f"/api/workspaces/{view}/tasks").json()["results"]
+    assert [(one["text"], one["state"]) for one in tasks] == [("Find the motive", "checked")]
+    assert turn.node is not None and turn.node.text == "She left with her father."
+    # Afterwards what was opened for the turn is hidden, and what it keeps is there.
+    open_now = client.get(f"/api/workspaces/{view}/windows").json()["results"]
+    assert [one["ref"] for one in open_now if one["visible"]] == ['doc:"notes" §motive lines 1–2']
