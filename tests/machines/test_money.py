@@ -35,7 +35,8 @@ from tests.conftest import join, make_user
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import cuts, fails, never_ends, tokens
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# Forty seconds of work, which a machine under load spreads over minutes.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 TOKEN = NANO // 1000
 LIMIT = 300  # tokens a day and member
