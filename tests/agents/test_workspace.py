@@ -11,7 +11,7 @@ from loom.access import Actor
 from loom.commands import node_writer, step_records
 from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree, User, Window
-from loom.rules.framing import count
+from loom.rules.node_text import count
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.test_windows import Talk
 from tests.providers.scripted import ScriptedProvider

@@ -18,7 +18,7 @@ from loom.models import Grove, Participant, Tree, User
 from loom.queries.lookup import find_node
 from loom.queries.path_page import Way, way_of
 from loom.web import node_parts
-from loom.web.avatars import Who, cast_of
+from loom.web.display import Who, cast_of
 from loom.web.requests import stretch_of
 from tests.conftest import join, make_user
 from tests.web.conftest import Visitor

@@ -9,7 +9,6 @@ from pathlib import PurePath
 from typing import Any
 
 from loom.rules.errors import CommandError
-from loom.transfer.archive_images import named_in, without_data
 from loom.transfer.files import (
     MAX_PART,
     TooMuch,
@@ -31,6 +30,7 @@ from loom.transfer.gathering import (
     rest_of,
     time_of,
 )
+from loom.transfer.images import named_in, without_data
 from loom.transfer.inputs import Input, Part, Put
 from loom.transfer.records import Head, Record, Report, unreadable
 
