@@ -13,6 +13,7 @@ from agents.context.sections import (
     rendered,
     shrinking,
     stated,
+    windows,
 )
 from agents.context.subject_request import JOINT
 from agents.context.values import (
@@ -247,7 +248,7 @@ def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: F
         ("REQUEST", total(asked, aware.counted)),
         ("RESULTS", total(rounds, aware.counted)),
     )
-    view = replace(aware.view, tokens=sizes, limit=aware.limit)
+    view = replace(aware.view, tokens=_with_windows(aware, sizes), limit=aware.limit)
     if note:
         view = replace(view, notifications=(*view.notifications, f"shortened: {note}"))
     aware = replace(aware, view=view)
@@ -260,6 +261,18 @@ def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: F
     now = dict(rendered(view))
     portions = _portions(aware, is_brief, earlier, fitted)
     return Sent(system, messages, sections, note, is_brief, last, now, portions)
+
+
+def _with_windows(aware: Aware, sizes: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """The sizes that STATUS states: what the windows take apart. Where an earlier round has stated
+    them as they are, they are not counted with the rounds."""
+    of_windows = aware.counted(windows.render(aware.view))
+    names = dict(sizes)
+    known = aware.stated.get(windows.name)
+    if known and known == dict(rendered(aware.view)).get(windows.name):
+        names["RESULTS"] = max(names["RESULTS"] - of_windows, 0)
+    results = names.pop("RESULTS")
+    return (*names.items(), (windows.name, of_windows), ("RESULTS", results))
 
 
 def _portions(

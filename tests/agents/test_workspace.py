@@ -403,3 +403,27 @@ def test_a_turn_goes_all_its_steps(
     # Afterwards what was opened for the turn is hidden, and what it keeps is there.
     open_now = client.get(f"/api/workspaces/{view}/windows").json()["results"]
     assert [one["ref"] for one in open_now if one["visible"]] == ['doc:"notes" §motive lines 1–2']
+
+
+def test_status_counts_the_windows_and_drops_by_what_is_hidden(talk: Talk, actor: Actor) -> None:
+    text = "\n".join(f"line {number} " + "water " * 10 for number in range(100))
+    execute_line(actor, talk.tree, Request(f'write doc:"long" new\n{text}\n←'))
+
+    def used() -> tuple[float, float]:
+        """(of the windows, in all) in thousands of tokens."""
+        status = section(talk.sent(), "STATUS").partition("\n")[0]
+        found = re.search(r"WINDOWS ([\d.]+)k", status)
+        total = re.search(r"([\d.]+)k/\d", status)
+        assert total is not None
+        return float(found[1]) if found else 0.0, float(total[1])
+
+    talk.turn("Yes.")
+    assert used()[0] == 0
+    without = used()[1]
+    talk.turn('→ open doc:"long" keep\n', "Seen.")
+    talk.turn("Yes.")
+    shown, in_all = used()
+    assert 1.6 < shown < 2.2 and in_all - without > shown - 0.3
+    talk.turn("→ hide all\nDone.")
+    talk.turn("Yes.")
+    assert used()[0] == 0 and used()[1] < in_all - shown + 0.3
