@@ -155,7 +155,13 @@ export class LoomOutline extends HTMLElement {
     const hadFocus = this.list.contains(document.activeElement);
     const drawn = [];
     for (let index = first; index < last; index += 1) drawn.push(this.item(index, store, path));
-    this.list.replaceChildren(...drawn);
+    // A row that is as it was stays: a press that began on it ends on it.
+    const old = [...this.list.children];
+    drawn.forEach((row, at) => {
+      if (!old[at]) this.list?.append(row);
+      else if (!old[at].isEqualNode(row)) old[at].replaceWith(row);
+    });
+    for (const rest of old.slice(drawn.length)) rest.remove();
     if (hadFocus) this.focusActive();
   }
 
