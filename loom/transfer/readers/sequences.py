@@ -405,7 +405,7 @@ def _lore(given: Any) -> tuple[list[Paper], bool]:
     """The entries of a world as documents with keys, and whether that is all that it says. An
     entry without keys or text, and what stands around all of them, has no such place."""
     world = mapping_of(given)
-    found = []
+    found: list[Paper] = []
     entries = list_of(world.get("entries"))
     for one in objects_of(entries):
         keys = [_key(key) for key in list_of(one.get("keys")) if isinstance(key, str)]
