@@ -19,7 +19,7 @@ from agents.subject_prompt import Order, order_of
 from loom.commands import generation_lifecycle, money
 from loom.commands.generation_lifecycle import Received
 from loom.models import Call, Generation
-from loom.models.base import Given, Prepared, new_uid
+from loom.models.base import new_uid
 from loom.queries.usage import caches_from
 from loom.rules.errors import CommandError
 
@@ -114,15 +114,6 @@ class Held:
     def lane(self) -> str:
         """The lane that has a place again when this ends."""
         return self.generations[0].lane
-
-
-_LANE_OF = Prepared(lambda: Generation.objects.filter(uid=Given("uid")).values_list("lane"))
-
-
-def take(uid: str) -> list[Held]:
-    """What may begin now in the lane of a generation, by calls."""
-    lane = _LANE_OF.first(uid=uid)
-    return [] if lane is None else begin_lane(lane[0])
 
 
 def begin_lane(lane: str) -> list[Held]:

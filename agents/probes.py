@@ -1,4 +1,5 @@
-"""Asking an address which models it has, and what a participant's endpoint can do."""
+"""Asking an address which models it has, what a participant's endpoint can do, and a service that
+searches the web."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,15 +11,19 @@ from django.utils import timezone
 
 from agents.event_loop import in_thread, the_loop
 from agents.providers.attempt import Ask
-from agents.providers.exchange import Broken, Failure
+from agents.providers.exchange import RETRYABLE, Broken, Failure
 from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, models_of
 from agents.providers.registry import provider_of
+from agents.providers.transport import CheckedTransport
+from agents.providers.web_search import Question, Where, found_by
 from agents.subject_prompt import whom
-from loom.commands import participants
+from loom.commands import participants, web_search
 from loom.commands.money import key_of
 from loom.commands.participants import allowed_addresses, note_probe
-from loom.models import Participant
+from loom.models import Participant, SearchService, WebSearch
+from loom.rules.errors import CommandError
 from loom.rules.identity import instant
+from loom.rules.provider_kinds import search_service
 
 
 def start_listing(uid: str) -> None:
@@ -123,4 +128,83 @@ def _body(
         "error": error,
         "models": list(models),
         "context": context,
+    }
+
+
+# Searching the web: asked for by a line, and answered at its step.
+
+
+_SAID = {
+    "auth": ("The search service refused the key", "an owner has to enter a valid key"),
+    "rate": ("The search service is rate limiting requests", "search again in a moment"),
+    "credit": (
+        "The search service's quota is used up",
+        "an owner can raise it there; find searches this tree",
+    ),
+    "timeout": ("The search service timed out", "search again"),
+    "invalid": ("The search service refused the query", "search in other words"),
+    "not_found": ("There is no search service at its address", "an owner has to correct it"),
+}
+_UNAVAILABLE = ("The search service could not be reached", "search again")
+_CODES = {"rate": "LIMIT_EXCEEDED", "credit": "LIMIT_EXCEEDED", "invalid": "INVALID_SYNTAX"}
+
+
+def start_search(uid: str) -> None:
+    """Searches on the loop, without waiting for it."""
+    asyncio.run_coroutine_threadsafe(_searched(uid), the_loop().loop)
+
+
+def run_search(uid: str) -> None:
+    """The same, waited for."""
+    the_loop().run(_searched(uid))
+
+
+async def _searched(uid: str) -> None:
+    begun = await in_thread(web_search.begun, uid)
+    if begun is None:
+        return
+    text, error = "", None
+    try:
+        text = await _found(*begun)
+    except Broken as broken:
+        error = _error(broken.failure)
+    except CommandError as refused:  # its key cannot be read
+        error = {**refused.body}
+    except Exception:
+        await in_thread(web_search.ended, uid, error=_error(Failure("server")))
+        raise
+    await in_thread(web_search.ended, uid, text=text, error=error)
+
+
+async def _found(row: WebSearch, service: SearchService) -> str:
+    url, key, allow = await in_thread(web_search.way_of, service)
+    asks = row.asks
+    question = Question(
+        asks["query"],
+        asks["depth"],
+        asks["topic"],
+        asks["max"],
+        tuple(asks["include"]),
+        tuple(asks["exclude"]),
+    )
+    transport = CheckedTransport(allow)
+    try:
+        hits = await found_by(Where(service.kind, url, key), question, transport)
+    finally:
+        await transport.aclose()
+    kind = search_service(service.kind)
+    shown = [(one.title, one.url, one.excerpt) for one in hits]
+    return web_search.numbered(row, shown, kind.title if kind else service.kind)
+
+
+def _error(failure: Failure) -> dict[str, Any]:
+    """Why a search failed, as a refusal of its line."""
+    if failure.kind == "refused":
+        return failure.error
+    message, hint = _SAID.get(failure.kind, _UNAVAILABLE)
+    return {
+        "code": _CODES.get(failure.kind, "UNAVAILABLE"),
+        "message": f"{message}: {failure.said}" if failure.said else f"{message}.",
+        "hint": hint,
+        "retryable": failure.kind in RETRYABLE,
     }

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agents import persistence as leases
 from agents.persistence import EVERY_S, bury
-from loom.commands import document_log, step_records, turn_lifecycle
+from loom.commands import document_log, step_records, turn_lifecycle, web_search
 from loom.events import streams
 from loom.models import Generation
 from loom.transfer import importing
@@ -85,6 +85,7 @@ class Sweeper(threading.Thread):
                 leases.watch.look(leases.try_to_write)
                 sweep()
                 importing.sweep()
+                web_search.sweep()
                 document_log.settle_resting(timezone.now() - timedelta(seconds=FORGOTTEN_S))
                 self._delete_old()
             except DatabaseError:

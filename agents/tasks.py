@@ -50,6 +50,14 @@ def probe(uid: str) -> None:
     probes.start_probe(uid)
 
 
+@shared_task(name="agents.tasks.search_web")
+def search_web(uid: str) -> None:
+    """Asks for the pages of the web that a line searches for."""
+    from agents import probes
+
+    probes.start_search(uid)
+
+
 @shared_task(name="agents.tasks.list_models")
 def list_models(uid: str) -> None:
     """Asks an address which models it has."""

@@ -20,6 +20,7 @@ from loom.commands import (
     registry,
     step_records,
     turn_lifecycle,
+    web_search,
 )
 from loom.commands.continuing import outcome_of
 from loom.commands.execute import Request, execute_line
@@ -156,11 +157,14 @@ def open_named(turn: Turn) -> None:
             execute_line(actor, turn.tree, Request(line, turn=turn.uid, place=place), workspace)
 
 
-def next_line(turn: Turn, said: Reply) -> bool:
-    """Runs the next line of the round, or takes what a line was waiting for; stores it.
-    False while it waits."""
+def next_line(turn: Turn, said: Reply, left: int) -> bool:
+    """Runs the next of the lines that are `left` of the round, or takes what a line was waiting
+    for; stores it. False while it waits. Searches of the web that follow each other run at once."""
     replies = list(turn.replies)
-    if turn.waits_for:
+    if turn.waits_for == [turn_lifecycle.SEARCHES]:
+        if not (left > 0 and _searches(said.commands[len(replies)])):
+            return _take_searches(turn, said)
+    elif turn.waits_for:
         if Generation.objects.filter(
             uid__in=turn.waits_for, status__in=generation_lifecycle.OPEN_STATUSES
         ).exists():
@@ -169,6 +173,22 @@ def next_line(turn: Turn, said: Reply) -> bool:
         return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
     record, waits_for = _said(turn, said, len(replies) + 1)
     return turn_lifecycle.keep(turn, replies=[*replies, record], waits_for=waits_for)
+
+
+def _searches(said: Command) -> bool:
+    return said.line is not None and said.line.verb == "search"
+
+
+def _take_searches(turn: Turn, said: Reply) -> bool:
+    """Takes the answers of the searches that the last lines ran. False while one is open."""
+    if web_search.open_in(turn.uid):
+        return False
+    replies = list(turn.replies)
+    for number, (command, record) in enumerate(zip(said.commands, replies, strict=False), 1):
+        step = turn_lifecycle.step_at(turn, f"{turn.round}.{number}")
+        if step is not None and (warning := record.pop("warning", None)) is not None:
+            replies[number - 1] = _record(command, step, warning)
+    return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
 
 
 def _ended(uids: list[str]) -> str:
@@ -187,8 +207,11 @@ def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[s
         step = turn_lifecycle.step_at(turn, place)
     if step is None:
         raise turn_lifecycle.LostError
-    waits_for = _started(step)
-    return _record(said, step, warning or said.note), waits_for
+    warning = warning or said.note
+    record = _record(said, step, warning)
+    if _searches(said) and step.outcome == "ok":
+        return {**record, "warning": warning}, [turn_lifecycle.SEARCHES]
+    return record, _started(step)
 
 
 def _semantic(turn: Turn, reply: Reply) -> str:

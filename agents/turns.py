@@ -41,7 +41,7 @@ def run_turn(uid: str) -> None:
             return
         turn_lifecycle.release(turn)
         # What ended just before was reported while the turn was held: look once more.
-        if turn_lifecycle.is_generating(turn):
+        if turn_lifecycle.is_waiting(turn):
             # Who asked it to stop before its round was stored found nothing to stop.
             if turn_lifecycle.is_stopping(turn):
                 _stop_writing(turn)
@@ -156,7 +156,7 @@ def _execute(turn: Turn) -> bool:
     left = len(said.commands) - max(over, 0) - len(turn.replies)
     if turn.waits_for or (left > 0 and not is_halted):
         try:
-            return next_line(turn, said)
+            return next_line(turn, said, left)
         except CommandError as refused:
             return _fail(turn, refused)
     asks = asks_again(turn.replies, [one["replies"] for one in turn.rounds])

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from agents import persistence
 from agents.event_loop import in_beginning, in_thread, the_loop
 from agents.generations import Run
-from agents.persistence import Held, begin_lane, take
+from agents.persistence import Held, begin_lane
 from agents.providers.exchange import Limits
 from agents.providers.registry import Provider
 from loom.commands import generation_lifecycle
@@ -32,19 +32,6 @@ _runs: set[Run] = set()
 _begun: set[asyncio.Task[None]] = set()
 _transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
 _ending: list[str] = []
-
-
-def run_generation(uid: str) -> None:
-    """Runs what may begin in the lane of a generation, and what waits there for a place, until
-    all of it has ended. Harmless where somebody else holds it or it has ended."""
-    held = _taken(uid)
-    if held:
-        the_loop().run(live(held))
-
-
-def _taken(uid: str) -> list[Held]:
-    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
-    return [] if _ending else take(uid)
 
 
 def begin_what_is_handed_over() -> Future[None]:
@@ -65,24 +52,29 @@ async def _receive() -> None:
         if found is not None and _ending:  # for another worker
             await lanes.rpush(streams.LANES, found[1])
         elif found is not None:
-            _spawn(_begin(str(found[1])))
+            _spawn(begin(str(found[1])))
 
 
 def _spawn(work: Coroutine[Any, Any, None]) -> None:
     task = asyncio.get_running_loop().create_task(work)
     _begun.add(task)
-    task.add_done_callback(_begun.discard)
+    task.add_done_callback(_note_end)
 
 
-async def _begin(lane: str) -> None:
-    """Begins what may begin in a lane, and runs it to its end."""
-    try:
-        await live(await in_beginning(_taken_of, lane))
-    except Exception:
-        log.exception("runs broke off; the sweeper finds what they held")
+def _note_end(task: asyncio.Task[None]) -> None:
+    _begun.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("runs broke off; the sweeper finds what they held", exc_info=error)
+
+
+async def begin(lane: str) -> None:
+    """Runs what may begin in a lane, and what waits there for a place, until all of it has
+    ended. Harmless where another worker holds it or nothing waits."""
+    await live(await in_beginning(_taken_of, lane))
 
 
 def _taken_of(lane: str) -> list[Held]:
+    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
     return [] if _ending else begin_lane(lane)
 
 

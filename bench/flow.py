@@ -100,8 +100,9 @@ class Scene:
 
     def turn(self) -> None:
         """Flow (a). Fails where it took another number of rounds, or left no node."""
-        from agents import tasks, worker
-        from loom.models import Generation
+        from agents import tasks
+        from loom.models import Turn
+        from tests.agents.acting import run_queued
         from tests.providers.scripts import says
 
         node, seen = self.respond()["refs"][0], len(self.provider.seen)
@@ -114,8 +115,7 @@ class Scene:
             uid = answer.json()["id"]
             for _ in range(3):
                 tasks.run_turn(uid)
-                for one in Generation.objects.filter(turn__uid=uid, status="queued"):
-                    worker.run_generation(one.uid)
+                run_queued(Turn.objects.get(uid=uid))
         turn = self.api.get(f"/api/turns/{uid}").json()
         assert (turn["status"], len(self.provider.seen) - seen) == ("done", 2), turn
         assert turn["node"]

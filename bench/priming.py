@@ -17,12 +17,13 @@ from unittest.mock import patch  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from agents import persistence, worker  # noqa: E402
+from agents import persistence  # noqa: E402
 from loom.access import get_actor  # noqa: E402
 from loom.commands import groves, node_writer  # noqa: E402
 from loom.commands.execute import Request, execute_line  # noqa: E402
 from loom.models import Generation, Participant, User  # noqa: E402
 from loom.rules.prices import counts_of  # noqa: E402
+from tests.agents.acting import run_lane  # noqa: E402
 from tests.providers.scripted import ScriptedProvider  # noqa: E402
 from tests.providers.scripts import Script, used  # noqa: E402
 
@@ -64,8 +65,9 @@ class Bench:
         text = f"{timezone.now()} " + "word " * (length * 4 // 5)
         execute_line(self.actor, tree, Request(f"respond\n{text}\n←"))
         uids = execute_line(self.actor, tree, Request(f"continue n:{MANY}")).body["generations"]
-        worker.run_generation(uids[0])
-        return list(Generation.objects.filter(uid__in=uids, status="done"))
+        asked = Generation.objects.filter(uid__in=uids)
+        run_lane(asked[0].lane)
+        return list(asked.filter(status="done"))
 
 
 def _unprimed(*held: Any) -> Any:

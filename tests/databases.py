@@ -107,6 +107,30 @@ def _copy_in_server(connection: BaseDatabaseWrapper) -> None:
         cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
+@contextmanager
+def empty_database(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Connects the default database to one without tables, for migrations from the first one on;
+    drops it afterwards and connects to the database of the tests again."""
+    name = str(connection.settings_dict["NAME"])
+    empty = f"{name}_empty"
+    is_file = connection.vendor == "sqlite"
+    if not is_file:
+        with connection.creation._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+            cursor.execute(f'DROP DATABASE IF EXISTS "{empty}"')
+            cursor.execute(f'CREATE DATABASE "{empty}"')
+    _use(connection, empty)
+    try:
+        yield
+    finally:
+        _use(connection, name)
+        if is_file:
+            for file in Path(empty).parent.glob(f"{Path(empty).name}*"):
+                file.unlink()
+        else:
+            with connection.creation._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+                cursor.execute(f'DROP DATABASE "{empty}" WITH (FORCE)')
+
+
 def drop_test_database(connection: BaseDatabaseWrapper, name: str) -> None:
     """Drops what `make_test_database` made, and gives the connection its own name back. Threads
     of the program that are still idle on PostgreSQL must not keep the database alive."""

@@ -1,12 +1,17 @@
-"""Loaded before Django's settings: a data folder and a broker for this test run."""
+"""Loaded before Django's settings: a data folder, a broker and kept bytecode for this run."""
 
 import atexit
 import os
 import shutil
 import socket
+import sys
 import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
+
+# Else each process of the run compiles every test and module again: hundreds are started.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 if "HEDDLE_TEST_DATA" not in os.environ:
     folder = tempfile.mkdtemp(prefix="heddle-tests-")

@@ -74,6 +74,7 @@ class CallBody(BaseModel):
     open: bool
     request: dict[str, Any]
     sections: list[dict[str, Any]]
+    thoughts: list[str]
     response: str
     length: int
     bytes: Literal["exact", "reassembled"]

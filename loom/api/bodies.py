@@ -382,6 +382,17 @@ class LinkNamed(Body):
     id: str = Field(min_length=1, max_length=32)
 
 
+class SearchServiceSent(Body):
+    """The service by which a grove searches the web. `base_url`: empty for the kind's own;
+    `api_key`: null keeps the one that is stored for this address; `price_usd`: of one search."""
+
+    kind: str = Field(min_length=1, max_length=12)
+    base_url: str = Field("", max_length=500)
+    api_key: str | None = Field(None, max_length=500)
+    allow_private: bool = False
+    price_usd: float = Field(0, ge=0, le=10)
+
+
 class ParticipantChanged(Part):
     """What changes of a model participant, in the words of the model; `api_key` is never
     shown again, and an empty one takes the old one away."""

@@ -1,6 +1,7 @@
 """Lines over the API: POST …/commands, and the registry as data."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.db import connection
@@ -14,11 +15,11 @@ from loom.api import bodies, responses
 from loom.api.auth import user_of
 from loom.api.bodies import read
 from loom.api.schema import operation
-from loom.api.waiting import Wait, hold
-from loom.commands import execute
+from loom.api.waiting import Wait, hold, of_search
+from loom.commands import execute, web_search
 from loom.commands.command_reference import catalogue
 from loom.commands.continuing import outcome_of
-from loom.models import Tree, Workspace
+from loom.models import Step, Tree, Workspace
 from loom.rules.errors import CommandError
 
 LOOK_EVERY_S = 0.1
@@ -62,11 +63,14 @@ def _run(
 ) -> Response:
     is_dry = bool(given.dry_run)
     sent = execute.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
-    body = execute.execute_line(actor, tree, sent, workspace).body
+    answer = execute.execute_line(actor, tree, sent, workspace)
+    body = answer.body
+    if answer.running and not is_dry and not body["generations"]:
+        return _searched(request, body, workspace, given.wait)
     if is_dry or not body["generations"]:
         return Response(body)
     if given.wait and not _held_back(request, body, given.wait):
-        return _waited(body, given.wait)
+        return _waited(body, given.wait, lambda: _outcome(body))
     return Response(body, status=202)
 
 
@@ -77,11 +81,47 @@ def _held_back(request: Request, body: dict[str, Any], wait_s: float) -> bool:
     return hold(request._request, wait)
 
 
-def _waited(body: dict[str, Any], wait_s: float) -> Response:
+SEARCH_WAIT_S = 20.0  # a search of the web ends before that, with results or an error
+
+
+def _searched(
+    request: Request, body: dict[str, Any], workspace: Workspace, wait_s: float | None
+) -> Response:
+    """The answer of a search of the web once it has ended; 202 where that takes longer."""
+    steps = Step.objects.filter(workspace__participant=workspace.participant_id)
+    step = steps.get(workspace__tree=workspace.tree_id, seq=body["step"])
+    found = web_search.of_step(step)
+    if found is None:
+        return Response(body)
+    seconds = wait_s or SEARCH_WAIT_S
+    wait = Wait(frozenset({of_search(found.uid)}), seconds, lambda: _answer_of(body, step)[1])
+    if hold(request._request, wait):
+        return Response(body, status=202)
+    return _waited(body, seconds, lambda: _answer_of(body, step))
+
+
+def _answer_of(body: dict[str, Any], step: Step) -> tuple[bool, dict[str, Any]]:
+    """Whether a search has ended, and what it found. Raises CommandError where it failed."""
+    found = web_search.of_step(step)
+    if found is None or found.ended_at is None:
+        return False, body
+    if found.error:
+        error = found.error
+        refused = CommandError(
+            error["code"], error["message"], hint=error["hint"], retryable=error["retryable"]
+        )
+        raise _named(refused, body)
+    step.refresh_from_db(fields=["message"])
+    return True, {**body, "reply": step.message}
+
+
+def _waited(
+    body: dict[str, Any], wait_s: float, outcome: Callable[[], tuple[bool, dict[str, Any]]]
+) -> Response:
     """The same for servers without ASGI, where a thread has to wait."""
     end = time.monotonic() + wait_s
     while True:
-        is_done, answer = _outcome(body)
+        is_done, answer = outcome()
         if is_done:
             return Response(answer)
         if time.monotonic() >= end:
@@ -107,6 +147,11 @@ def _failed(body: dict[str, Any], error: dict[str, Any]) -> CommandError:
         hint=str(error.get("hint", "")) or "try again, or ask another model",
         retryable=bool(error.get("retryable")),
     )
+    return _named(refused, body)
+
+
+def _named(refused: CommandError, body: dict[str, Any]) -> CommandError:
+    """With the line and the step that it is about."""
     refused.canonical = body["canonical"]  # type: ignore[attr-defined]
     refused.step = body["step"]  # type: ignore[attr-defined]
     return refused

@@ -35,13 +35,16 @@ from loom.commands import groves as invites
 from loom.commands import groves as verbs
 from loom.commands import saved as saving
 from loom.commands import tags as tag_commands
+from loom.commands import web_search as searching
 from loom.events import streams
+from loom.models import SearchService
 from loom.queries.event_log import MAX_EVENTS
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.queries.trees import grove_bodies, grove_body, tags_in
 from loom.rules.errors import CommandError
 from loom.rules.grove_settings import schema, values_of
 from loom.rules.identity import instant
+from loom.rules.provider_kinds import SEARCH_SERVICES
 
 CURSOR = (
     a_number("since", "The last seq that is known."),
@@ -116,6 +119,53 @@ def settings(request: Request, uid: str) -> Response:
         sent = read(request, bodies.GroveSettings).sent
         found = verbs.change_grove(actor, settings=sent)
     return Response({"values": values_of(found.settings), "schema": schema()})
+
+
+class SearchServiceBody(BaseModel):
+    """The service by which a grove searches the web, without its key; `kind` is null where there
+    is none. `services` are the kinds that there are."""
+
+    kind: str | None
+    base_url: str
+    has_key: bool
+    allow_private: bool
+    price_usd: float
+    services: list[str]
+
+
+@operation("GET", "groves web_search", "How a grove searches the web", answers=SearchServiceBody)
+@operation(
+    "PUT",
+    "groves web_search_set",
+    "Set the service that searches the web, for owners",
+    body=bodies.SearchServiceSent,
+    answers=SearchServiceBody,
+)
+@operation(
+    "DELETE",
+    "groves web_search_removed",
+    "Remove the service that searches the web, for owners",
+    answers=SearchServiceBody,
+)
+@api_view(["GET", "PUT", "DELETE"])
+def web_search(request: Request, uid: str) -> Response:
+    """The service of `→ search`, and setting or removing it."""
+    actor, grove = access.get_grove(user_of(request), uid)
+    if request.method != "GET":
+        access.demand_role(actor, "owner")
+    if request.method == "PUT":
+        sent = read(request, bodies.SearchServiceSent)
+        searching.set_service(actor, searching.NewService(**sent.model_dump()))
+    elif request.method == "DELETE":
+        searching.remove_service(actor)
+    found = SearchService.objects.filter(grove=grove).first()
+    return Response(_search_service_body(found).model_dump())
+
+
+def _search_service_body(service: SearchService | None) -> SearchServiceBody:
+    none = {"kind": None, "base_url": "", "has_key": False, "allow_private": False, "price_usd": 0}
+    body = searching.service_body(service) if service else none
+    return SearchServiceBody(**body, services=[one.name for one in SEARCH_SERVICES])
 
 
 @operation(

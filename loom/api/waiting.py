@@ -19,7 +19,7 @@ from django.http import HttpRequest
 from rest_framework.renderers import JSONRenderer
 
 from loom.api.errors import body_of, refusal_of
-from loom.models import Generation
+from loom.models import Generation, WebSearch
 
 log = logging.getLogger("heddle.api")
 
@@ -50,7 +50,8 @@ def ended_within(has_ended: Callable[[], bool], seconds: float = STOP_S) -> bool
 
 @dataclass(frozen=True)
 class Wait:
-    """What an answer waits for: generations, how long, and what makes the answer once they
+    """What an answer waits for: generations or searches (`of_search`), how long, and what makes the
+    answer once they
     have ended (called in a thread; it may raise)."""
 
     uids: frozenset[str]
@@ -128,10 +129,25 @@ def _with(start: Message, status: int, body: bytes) -> list[Message]:
     ]
 
 
+_SEARCH = "search:"
+
+
+def of_search(uid: str) -> str:
+    """The name by which a wait names a search of the web, beside the ids of generations."""
+    return f"{_SEARCH}{uid}"
+
+
 def still_open(uids: list[str]) -> set[str]:
-    """Those of the generations that have not ended."""
-    open_ones = Generation.objects.filter(uid__in=uids, status__in=("queued", "running"))
-    return set(open_ones.values_list("uid", flat=True))
+    """Those of the generations and searches that have not ended."""
+    searches = [one.removeprefix(_SEARCH) for one in uids if one.startswith(_SEARCH)]
+    found: set[str] = set()
+    if len(searches) < len(uids):
+        open_ones = Generation.objects.filter(uid__in=uids, status__in=("queued", "running"))
+        found = set(open_ones.values_list("uid", flat=True))
+    if searches:
+        rows = WebSearch.objects.filter(uid__in=searches, ended_at=None)
+        found |= {of_search(one) for one in rows.values_list("uid", flat=True)}
+    return found
 
 
 class Watch:

@@ -6,6 +6,7 @@ from importlib import import_module
 ROOMS = (
     "view",
     "find",
+    "web_search",
     "move",
     "continuing",
     "nodes",

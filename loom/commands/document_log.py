@@ -15,6 +15,7 @@ from loom.events.streams import Writer
 from loom.grammar.lines import digest_of
 from loom.models import (
     Document,
+    DocumentEmbed,
     DocumentState,
     DocumentText,
     DocumentUpdate,
@@ -221,7 +222,18 @@ def _revise(  # one row of a revision has these parts
         at=at,
     )
     document.save(update_fields=["revision", "words", "touched_at", "settled"])
+    _keep_embeds(document, text)
     return Made(made, text)
+
+
+def _keep_embeds(document: Document, text: str) -> None:
+    """Keeps which nodes the newest text of a locked document may embed."""
+    names = set(documents.ids_embedded(text))
+    kept = set(DocumentEmbed.objects.filter(document=document).values_list("name", flat=True))
+    if kept - names:
+        DocumentEmbed.objects.filter(document=document, name__in=kept - names).delete()
+    rows = [DocumentEmbed(document=document, name=name) for name in sorted(names - kept)]
+    DocumentEmbed.objects.bulk_create(rows)
 
 
 def _announce(writer: Writer, document: Document, revision: Revision) -> None:

@@ -151,7 +151,7 @@ def _demand_askable(actor: Actor, kind: Kind, source: Source) -> None:
         raise CommandError(
             "INVALID_SYNTAX", "The base URL is missing.", hint="Enter the base URL first."
         )
-    _demand_callable(actor, url, allow_private=source.allow_private)
+    demand_callable(actor, url, allow_private=source.allow_private)
 
 
 def _read(uid: str) -> Listing | None:
@@ -343,7 +343,7 @@ def _apply(actor: Actor, one: Participant, changes: Changes) -> None:
     if one.base_url != base_url and "allow_private" not in changes.fields:
         one.allow_private = False
     if (one.base_url, one.allow_private) != (base_url, was_allowed):
-        _demand_callable(actor, one.base_url, allow_private=one.allow_private)
+        demand_callable(actor, one.base_url, allow_private=one.allow_private)
     if one.model_ref != model or one.base_url != base_url:
         one.probe = {}
     if (_recipient(one), one.base_url) != (recipient, base_url):
@@ -434,7 +434,7 @@ def _permissions(one: Participant, changes: Changes) -> list[str]:
     return in_order(names)
 
 
-def _demand_callable(actor: Actor, base_url: str, *, allow_private: bool) -> None:
+def demand_callable(actor: Actor, base_url: str, *, allow_private: bool) -> None:
     """Refuses an address that may not be called, and a permission that is not the actor's."""
     if not base_url or not why_refused(base_url, settings.PROVIDER_ALLOW):
         return

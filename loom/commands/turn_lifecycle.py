@@ -10,7 +10,14 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands import generation_lifecycle, money, node_writer, step_records, windows
+from loom.commands import (
+    generation_lifecycle,
+    money,
+    node_writer,
+    step_records,
+    web_search,
+    windows,
+)
 from loom.commands.execute import execute
 from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Wish
@@ -425,7 +432,7 @@ def waiting() -> Iterator[str]:
                 continue
             time_out(turn)
         is_held = turn.lease and turn.leased_until is not None and turn.leased_until > moment
-        if not is_held and (turn.stop_asked or not is_generating(turn)):
+        if not is_held and (turn.stop_asked or not is_waiting(turn)):
             yield turn.uid
 
 
@@ -438,3 +445,12 @@ def is_generating(turn: Turn) -> bool:
     """Whether the turn waits for a model: its own round's, or one that a line asked."""
     open_ones = Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES)
     return open_ones.exists()
+
+
+SEARCHES = "searches"  # in `waits_for`: the last lines search the web
+
+
+def is_waiting(turn: Turn) -> bool:
+    """Whether the turn waits for a model or for a search of the web."""
+    searches = SEARCHES in turn.waits_for and web_search.open_in(turn.uid)
+    return searches or is_generating(turn)

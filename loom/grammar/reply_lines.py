@@ -295,7 +295,7 @@ def makes_window(line: Line | None) -> bool:
 def note_of(text: str, line: Line) -> str:
     """What is said beside the reply of a line in other words."""
     if line.verb == "find" and first_word(without_arrow(text.strip())).lower() == "search":
-        return "! no web search is set up here; this is what the tree holds"
+        return '! this is what the tree holds; search "words" searches the web, where you may'
     return ""
 
 

@@ -14,7 +14,7 @@ HARMLESS: Final = frozenset(
 
 # Verbs whose answer is a result window: they may also be in marks (docs/model.md §5).
 LOOKS: Final = frozenset(
-    "view list tree compare find graph help budget memory check todo augment".split()
+    "view list tree compare find search graph help budget memory check todo augment".split()
 )
 # Literal words of these verbs with which a line changes something.
 CHANGING: Final = ("reset", "clear", "extend", "add", "note", "store", "open")

@@ -2,6 +2,7 @@
 
 from loom.models.documents import (
     Document,
+    DocumentEmbed,
     DocumentState,
     DocumentText,
     DocumentUpdate,
@@ -20,6 +21,7 @@ from loom.models.generations import (
     Lane,
     Purse,
     Turn,
+    WebSearch,
 )
 from loom.models.groves import (
     ApiKey,
@@ -27,6 +29,7 @@ from loom.models.groves import (
     Invitation,
     Membership,
     Participant,
+    SearchService,
     SigninLink,
     User,
     UserSession,
@@ -56,6 +59,7 @@ __all__ = [
     "BranchSettings",
     "Call",
     "Document",
+    "DocumentEmbed",
     "DocumentState",
     "DocumentText",
     "DocumentUpdate",
@@ -82,6 +86,7 @@ __all__ = [
     "Receipt",
     "Revision",
     "Saved",
+    "SearchService",
     "SigninLink",
     "Step",
     "StepItem",
@@ -92,6 +97,7 @@ __all__ = [
     "User",
     "UserSession",
     "VersionChoice",
+    "WebSearch",
     "Window",
     "Workspace",
 ]

@@ -81,6 +81,24 @@ class Revision(models.Model):
         return f"revision {self.number}"
 
 
+class DocumentEmbed(models.Model):
+    """A local id that an embed in the newest revision of a document names, so that what embeds a
+    node is found without reading texts. Which node is meant depends on who asks."""
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="embeds", db_index=False)
+    name = models.CharField(max_length=8)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["document", "name"], name="document_embed_once")
+        ]
+        indexes = [models.Index(fields=["name", "document"], name="document_embed_name")]
+
+    def __str__(self) -> str:
+        return f"{self.name} in {self.document_id}"
+
+
 class DocumentUpdate(models.Model):
     """What was typed into a document, as an update of Yjs; only added to. `authors` are the public
     ids of those whose changes it holds."""

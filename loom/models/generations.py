@@ -220,6 +220,40 @@ class Purse(models.Model):
         return f"{self.participant_id} on {self.day}"
 
 
+class WebSearch(PublicIdentity):
+    """A search of the web that a line asked for: step `seq` of the workspace, which holds what was
+    found. `asks` are the arguments of the line; `turn_uid` the turn that waits for it."""
+
+    workspace = models.ForeignKey("loom.Workspace", models.CASCADE, related_name="web_searches")
+    seq = models.IntegerField()
+    payer = models.ForeignKey(Participant, models.PROTECT, related_name="+", db_index=False)
+    turn_uid = models.CharField(max_length=32, blank=True)
+    asks = models.JSONField(default=dict)
+    status = models.CharField(max_length=8, default="queued")  # queued, running, done or failed
+    error = models.JSONField(null=True)
+    day = models.DateField()
+    spent = models.BigIntegerField(default=0)  # billionths of a dollar
+    created_at = models.DateTimeField(auto_now_add=True)
+    begun_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "seq"], name="web_search_of_a_step")
+        ]
+        indexes = [
+            models.Index(
+                fields=["created_at"],
+                condition=models.Q(ended_at__isnull=True),
+                name="web_search_open",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.uid
+
+
 class Import(PublicIdentity):
     """A file on its way to becoming trees, each all or nothing. One that holds several, or a text
     that can be split in several ways, has the status `waiting` until somebody has chosen; the

@@ -163,6 +163,21 @@ class Participant(PublicIdentity):
         return self.name
 
 
+class SearchService(models.Model):
+    """The service by which a grove searches the web: its kind (`loom.rules.provider_kinds`), its
+    address where the kind has none of its own, its key, and what one search costs."""
+
+    grove = models.OneToOneField(Grove, models.CASCADE, related_name="search_service")
+    kind = models.CharField(max_length=12)
+    base_url = models.CharField(max_length=500, blank=True)
+    allow_private = models.BooleanField(default=False)  # as a participant's
+    sealed_key = models.TextField(blank=True)  # as a participant's
+    price = models.BigIntegerField(default=0)  # billionths of a dollar; 0: not known
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.grove_id}"
+
+
 class Membership(models.Model):
     """A user's role in a grove; their participant there outlives it."""
 

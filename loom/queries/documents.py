@@ -21,6 +21,7 @@ from loom.grammar.slices import PART_LINES
 from loom.grammar.tokens import ParseError
 from loom.models import (
     Document,
+    DocumentEmbed,
     DocumentState,
     DocumentUpdate,
     DocumentView,
@@ -43,7 +44,6 @@ from loom.rules.permissions import READ_DOCUMENTS
 from loom.rules.shared_text import SharedText
 
 MOST_SUGGESTED = 50
-MOST_EMBEDS = 100  # of one document that are followed
 MOST_EMBEDDING = 20  # documents that embed one node
 MOST_PARTS = 30  # of a long document that a refusal names
 CHUNK = 500  # updates that are read at once
@@ -312,7 +312,7 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
         elif tree is not None:
             seen.append(LinkSeen(kind, f"tree:{tree.uid}", f'tree:"{tree.title}"', link.uid))
     known = {one.ref for one in seen}
-    written = documents.embeds_of(newest(document).content.text)[:MOST_EMBEDS]
+    written = documents.embeds_of(newest(document).content.text)[: documents.MOST_EMBEDS]
     mentions = _mentions(actor, embedded(actor, document, written).values(), here)
     return [*seen, *(one for one in mentions if one.ref not in known)]
 
@@ -402,19 +402,18 @@ def _nodes_named(
 
 def mentioning(actor: Actor, node: Node) -> list[Seen]:
     """The documents that embed a version of a node, as far as the actor may read them, as links
-    that are not stored. Two queries, and four for each document that may be one, at most 20."""
+    that are not stored. Three queries, and four for each document that may be one, at most 20."""
     among = documents_for(actor, node.tree).order_by()
     names = lookup.rows().filter(slot=node.slot_id).values_list("pk", "local_id")
     versions = dict(names)
-    said = Q()
-    for name in versions.values():
-        said |= Q(content__text__icontains=name)
-    rows = Revision.objects.filter(number=F("document__revision"), document__in=among)
-    rows = rows.filter(said, content__text__contains="![[")
-    found = list(rows.select_related("document__grove", "content").order_by()[:MOST_EMBEDDING])
+    named = DocumentEmbed.objects.filter(name__in=versions.values(), document__in=among)
+    papers = named.order_by("document").values_list("document", flat=True).distinct()
+    rows = Revision.objects.filter(number=F("document__revision"))
+    rows = rows.filter(document__in=list(papers[:MOST_EMBEDDING]))
+    found = list(rows.select_related("document__grove", "content").order_by())
     seen = []
     for row in sorted(found, key=attrgetter("document_id")):
-        written = documents.embeds_of(row.content.text)[:MOST_EMBEDS]
+        written = documents.embeds_of(row.content.text)[: documents.MOST_EMBEDS]
         ends = embedded(actor, row.document, written).values()
         if any(isinstance(one, int) and one in versions for one in ends):
             paper = row.document

@@ -1,7 +1,9 @@
 """Where a node came from: its call as a reader may see it, and what it depends on."""
 
 import gzip
+import json
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +41,12 @@ class CallSeen:
         """The start of the response as text."""
         return self.response[:SHOWN_BYTES].decode("utf-8", "replace") if self.is_open else ""
 
+    @property
+    def thoughts(self) -> list[str]:
+        """What the model thought before each candidate, in the provider's own words for it; none
+        for who may not read the call, and where it thought nothing."""
+        return thoughts_in(self.response) if self.is_open else []
+
     def body(self) -> Body:
         """As the API returns it; two queries."""
         call = self.call
@@ -55,6 +63,7 @@ class CallSeen:
             "open": self.is_open,
             "request": call.request if self.is_open else {},
             "sections": list(self.sections),
+            "thoughts": self.thoughts,
             "response": self.shown,
             "length": len(self.response),
             "bytes": call.bytes,
@@ -92,6 +101,51 @@ def response_of(call: Call) -> bytes | None:
         return gzip.decompress(bytes(call.response)) if call.response else b""
     except (OSError, EOFError, zlib.error):
         return None
+
+
+def thoughts_in(response: bytes) -> list[str]:
+    """The thoughts of each candidate in the bytes of an answer, one JSON or a stream of them:
+    `reasoning_content` or `reasoning` beside a text, or blocks of the kind `thinking`. They are
+    kept nowhere else: they are no part of the text, and are sent to nobody (docs/model.md §7)."""
+    text = response.decode("utf-8", "replace")
+    if not any(word in text for word in THINKING):
+        return []
+    found: dict[int, list[str]] = {}
+    for line in [text] if text.lstrip().startswith("{") else text.splitlines():
+        value = _json(line.removeprefix("data:"))
+        for index, said in _thoughts_of(value) if isinstance(value, dict) else ():
+            found.setdefault(index, []).append(said)
+    return ["".join(found.get(index, ())) for index in range(max(found, default=-1) + 1)]
+
+
+THINKING = ("reasoning", "thinking")
+MOST_CANDIDATES = 100
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _thoughts_of(value: Body) -> Iterator[tuple[int, str]]:
+    """(the candidate, a piece of its thoughts) of one event of a stream, or of a whole answer."""
+    for choice in _list(value.get("choices")):
+        index = choice.get("index", 0) if isinstance(choice, dict) else -1
+        inner = (choice.get("delta") or choice.get("message")) if index != -1 else None
+        if isinstance(inner, dict) and isinstance(index, int) and 0 <= index < MOST_CANDIDATES:
+            said = inner.get("reasoning_content") or inner.get("reasoning")
+            if isinstance(said, str):
+                yield index, said
+    for block in (value.get("content_block"), value.get("delta"), *_list(value.get("content"))):
+        said = block.get("thinking") if isinstance(block, dict) else None
+        if isinstance(said, str):
+            yield 0, said
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _sections(request: Body) -> list[Body]:

@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from loom.grammar.refs import Place, Slice
 from loom.grammar.slices import Cut, get, headings_of
 from loom.grammar.tokens import ParseError, short, unread
+from loom.rules.identity import looks_like_id
 
 MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, as of a node
 MAX_TITLE = 200
@@ -84,6 +85,17 @@ def _unquoted(written: str) -> str:
 def embeds_of(text: str) -> list[str]:
     """What the text embeds, in order, each once: `a7x2` of `![[a7x2]]`."""
     return list(dict.fromkeys(match[1].strip() for match in _EMBED.finditer(text)))
+
+
+MOST_EMBEDS = 100  # of one document that are followed
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+def ids_embedded(text: str) -> list[str]:
+    """The local ids of nodes that the first embeds of a text name, each once, in lower case."""
+    written = embeds_of(text)[:MOST_EMBEDS]
+    words = (word.lower() for one in written for word in _WORD.findall(one))
+    return list(dict.fromkeys(word for word in words if looks_like_id(word)))
 
 
 def split_at_embeds(line: str) -> list[str]:

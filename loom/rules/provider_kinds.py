@@ -71,6 +71,12 @@ LITELLM_BY_HANDLER: Final = frozenset(
         *("hosted_vllm", "minimax", "mistral", "openrouter", "ovhcloud", "together_ai", "xai"),
     )
 )
+# Services that search the web. One without an address of its own is run by its users.
+SEARCH_SERVICES: Final = (
+    Kind("searxng", "SearXNG"),
+    Kind("brave", "Brave Search", "https://api.search.brave.com/res/v1", own=True),
+    Kind("tavily", "Tavily", "https://api.tavily.com", own=True),
+)
 _BY_NAME: Final = {kind.name: kind for kind in KINDS}
 
 
@@ -93,6 +99,11 @@ def usual_limits(model_ref: str, base_url: str) -> tuple[int, int | None]:
     does): `local:` models at an address of their own are usually small."""
     is_small = model_ref.partition(":")[0] == LOCAL and base_url != ""
     return LOCAL_LIMITS if is_small else (DEFAULT_CONTEXT, None)
+
+
+def search_service(name: str) -> Kind | None:
+    """The kind of a service that searches the web; None for any other word."""
+    return next((one for one in SEARCH_SERVICES if one.name == name), None)
 
 
 def kind_of(name: str) -> Kind:

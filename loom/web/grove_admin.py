@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from loom import access
 from loom.access import Actor
-from loom.commands import groves, tags
-from loom.models import Grove, Invitation, Mark, Membership, Participant
+from loom.commands import groves, participants, tags, web_search
+from loom.models import Grove, Invitation, Mark, Membership, Participant, SearchService
 from loom.queries import usage
 from loom.queries.trees import tags_in
 from loom.queries.usage import limit_of, today
@@ -24,6 +24,7 @@ from loom.rules.grove_settings import SETTINGS
 from loom.rules.names import TAG_COLOURS
 from loom.rules.permissions import ROLES, WRITE
 from loom.rules.prices import NANO, dollars
+from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
 from loom.web.avatars import cast_of
 from loom.web.groves import frame
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
@@ -62,8 +63,46 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
         "evict": grove.settings.get("evict", ""),
         "auto_open": grove.settings.get("auto_open", False),
         "numbers": [(one, grove.settings.get(one.name, "")) for one in NUMBERS],
+        **_search_service(actor),
     }
     return render(request, "pages/grove_settings.html", context)
+
+
+def _search_service(actor: Actor) -> dict[str, Any]:
+    """What the form of the service that searches the web shows; its key is never shown."""
+    found = SearchService.objects.filter(grove=actor.grove).first()
+    kind = search_service(found.kind) if found else None
+    return {
+        "services": SEARCH_SERVICES,
+        "service": found,
+        "service_title": kind.title if kind else "",
+        "service_price": found.price / NANO if found and found.price else "",
+        "private_why": participants.why_not_allowed_by(actor),
+    }
+
+
+@require_POST
+@person
+def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
+    """Sets or removes the service that searches the web, and shows the settings again."""
+    actor, grove = access.get_grove(request.user, uid, role="owner")
+    try:
+        if request.POST.get("remove"):
+            web_search.remove_service(actor)
+            messages.success(request, gettext("Searches of the web are off."))
+        else:
+            given = web_search.NewService(
+                kind=word_of(request, "kind"),
+                base_url=word_of(request, "base_url"),
+                api_key=word_of(request, "api_key") or None,
+                allow_private="allow_private" in request.POST,
+                price_usd=number_of(request, "price") if word_of(request, "price") else 0,
+            )
+            web_search.set_service(actor, given)
+            messages.success(request, gettext('Saved. → search "words" searches the web now.'))
+    except CommandError as refused:
+        messages.error(request, f"{refused.message} {refused.hint}".strip())
+    return HttpResponseRedirect(f"/groves/{grove.uid}/settings#web-search")
 
 
 def _tags(grove: Grove) -> list[str]:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.commands.summaries import last_failure
-from loom.models import Generation, Mark, Node, Tree, Workspace
+from loom.models import Call, Generation, Mark, Node, Tree, Workspace
 from loom.queries import node_context
 from loom.queries.documents import mentioning
 from loom.queries.links import Portal, Seen, links_of, portals_of
@@ -288,12 +288,27 @@ def call(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     """The call that wrote a node: what was sent, message by message, and what was answered; for who
     may see all that it holds."""
     actor, tree = access.get_tree(request.user, uid)
-    made = call_of(_panel_node(tree, local_id))
+    node = _panel_node(tree, local_id)
+    made = call_of(node)
     if made is None:
         raise not_found(f"A call of [{local_id}]")
     body = seen(made, is_open=access.may_read_call(actor, made)).body()
-    context = {"call": body, "said": _messages(body["request"]), "curl": as_curl(body["request"])}
+    context = {
+        "call": body,
+        "thoughts": _thoughts_before(node, made, body["thoughts"]),
+        "said": _messages(body["request"]),
+        "curl": as_curl(body["request"]),
+    }
     return render(request, "parts/call.html", context)
+
+
+def _thoughts_before(node: Node, made: Call, thoughts: list[str]) -> str:
+    """What the model thought before this candidate; "" where it thought nothing."""
+    if len(thoughts) < 2:
+        return "".join(thoughts)
+    asked = list(made.generations.order_by("index").values_list("uid", flat=True))
+    place = asked.index(node.generation_uid) if node.generation_uid in asked else 0
+    return thoughts[place] if place < len(thoughts) else ""
 
 
 def _messages(request: dict[str, Any]) -> list[dict[str, str]]:

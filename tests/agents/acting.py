@@ -1,6 +1,7 @@
 """Turns run to their end as a worker would run them, one state after the other."""
 
 from agents import worker
+from agents.event_loop import the_loop
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -17,12 +18,23 @@ def asked(actor: Actor, tree: Tree, agent: Participant, **wanted: str) -> Turn:
     return turn_lifecycle.start(actor, tree, turn_lifecycle.Wanted(participant=agent.uid, **wanted))
 
 
+def run_lane(lane: str) -> None:
+    """Runs what waits in a lane to its end, as the worker does when it is handed over."""
+    the_loop().run(worker.begin(lane))
+
+
+def run_queued(turn: Turn) -> None:
+    """The same for all that a turn has queued."""
+    queued = Generation.objects.filter(turn=turn, status="queued")
+    for lane in queued.order_by("lane").values_list("lane", flat=True).distinct():
+        run_lane(lane)
+
+
 def went(turn: Turn) -> Turn:
     """Runs a turn, and what it waits for, to its end; its row afterwards."""
     for _ in range(MOST):
         run_turn(turn.uid)
-        for one in Generation.objects.filter(turn=turn, status="queued"):
-            worker.run_generation(one.uid)
+        run_queued(turn)
         found = rows().get(pk=turn.pk)
         if found.status not in OPEN_TURN:
             return found

@@ -13,6 +13,7 @@ from agents import persistence, worker
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree
+from tests.agents.acting import run_lane
 from tests.providers.scripted import ScriptedProvider
 
 
@@ -82,8 +83,8 @@ def ask(actor: Actor, tree: Tree, model: Participant) -> Say:
 
 
 def run(generation: Generation) -> Generation:
-    """Runs a generation to its end as a task would; its row afterwards."""
-    worker.run_generation(generation.uid)
+    """Runs a generation to its end as the worker does; its row afterwards."""
+    run_lane(generation.lane)
     return again(generation)
 
 
@@ -107,7 +108,7 @@ class Running:
 
     def _run(self) -> None:
         try:
-            worker.run_generation(self._generation.uid)
+            run_lane(self._generation.lane)
         finally:
             connections.close_all()
 

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from agents import sweeper, worker
 from agents.event_loop import the_loop
-from agents.persistence import take
+from agents.persistence import begin_lane
 from loom.commands import generation_lifecycle
 from loom.models import Event, Generation, Tree
 from tests.agents.conftest import Running, Say, a_moment, again, run
@@ -216,19 +216,19 @@ def test_two_tasks_for_one_generation_make_one_request(
     assert len(provider.seen) == 1
 
 
-def test_the_first_task_of_a_line_takes_all_its_candidates(
+def test_who_begins_a_lane_takes_all_candidates_of_a_line(
     ask: Say, provider: ScriptedProvider
 ) -> None:
     first, second, third = ask("continue n:3")
     generation_lifecycle.ask_stop(first)
-    held = take(first.uid)
+    held = begin_lane(first.lane)
     assert [one.generations for one in held] == [(second,), (third,)]
-    assert take(second.uid) == []
+    assert begin_lane(second.lane) == []
     assert again(first).status == "stopped"
 
 
 def test_taking_twice_gives_nothing_the_second_time(ask: Say) -> None:
     asked = ask()[0]
-    assert len(take(asked.uid)) == 1
-    assert take(asked.uid) == []
-    assert take("unknown") == []
+    assert len(begin_lane(asked.lane)) == 1
+    assert begin_lane(asked.lane) == []
+    assert begin_lane("unknown") == []

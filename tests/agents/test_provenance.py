@@ -13,9 +13,10 @@ from rest_framework.test import APIClient
 from loom.commands import step_records
 from loom.commands.context import touched
 from loom.models import Call, Generation, Node, Turn, User
+from loom.queries.provenance import thoughts_in
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
-from tests.providers.scripts import says
+from tests.providers.scripts import raw, says
 from tests.triggers import triggers_aside
 
 live = pytest.mark.django_db(transaction=True)
@@ -155,3 +156,58 @@ def strange_call(ask: Say, outsider: User) -> Call:
     Generation.objects.filter(pk=generation.pk).update(asked_by=call.participant)
     call.refresh_from_db()
     return call
+
+
+WHOLE = {
+    "choices": [
+        {
+            "index": 0,
+            "message": {"content": "It was night.", "reasoning_content": f"Dark, so {HOSTILE}"},
+            "finish_reason": "stop",
+        }
+    ]
+}
+STREAMED = (
+    b'data: {"choices":[{"index":1,"delta":{"reasoning":"Two "}},'
+    b'{"index":0,"delta":{"reasoning_content":"One"}}]}\n\n'
+    b'data: {"choices":[{"index":1,"delta":{"reasoning":"and three"}}]}\n\ndata: [DONE]\n\n'
+)
+BLOCKS = (
+    b'event: x\ndata: {"type":"content_block_start","content_block":{"type":"thinking",'
+    b'"thinking":""}}\n\ndata: {"type":"content_block_delta","delta":{"type":"thinking_delta",'
+    b'"thinking":"hm"}}\n\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("response", "thoughts"),
+    [
+        (STREAMED, ["One", "Two and three"]),
+        (BLOCKS, ["hm"]),
+        (b'{"content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"y"}]}', ["x"]),
+        (b'data: {"choices":[{"delta":{"content":"my reasoning"}}]}\n\n', []),
+        (b'{"choices":[{"index":900000000,"message":{"reasoning":"x"}}]}', []),
+        (b"\xff\x00 reasoning {", []),
+    ],
+)
+def test_thoughts_are_read_from_the_bytes_of_an_answer(
+    response: bytes, thoughts: list[str]
+) -> None:
+    assert thoughts_in(response) == thoughts
+
+
+@live
+def test_thoughts_are_read_at_the_node_and_sent_to_nobody(
+    ask: Say, api: Api, reader: User, client: Client, provider: ScriptedProvider
+) -> None:
+    provider.script(raw(json.dumps(WHOLE).encode(), kind="application/json"))
+    _, node, call = _written(ask)
+    assert node.text == "It was night."
+    assert api(reader).get(f"/api/calls/{call.uid}").json()["thoughts"] == [f"Dark, so {HOSTILE}"]
+    client.force_login(reader)
+    part = f"/trees/{node.tree.uid}/nodes/{node.local_id}"
+    page = client.get(f"{part}/call").content.decode()
+    assert f'<pre class="raw" dir="auto" tabindex="0">Dark, so {html.escape(HOSTILE)}' in page
+    assert '<details class="fold"><summary>Thoughts' in page  # folded
+    run(ask(f"continue from {node.local_id}")[0])
+    assert "Dark, so" not in json.dumps(provider.seen[-1].json)

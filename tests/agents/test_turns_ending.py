@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents import sweeper, turn_lines, worker
+from agents import sweeper, turn_lines
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import generation_lifecycle, turn_lifecycle
@@ -15,7 +15,7 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.models.generations import ENDED_TURN
 from loom.queries.workspaces import turns as rows
-from tests.agents.acting import asked, outcomes, went
+from tests.agents.acting import asked, outcomes, run_queued, went
 from tests.agents.conftest import Running
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, says
@@ -193,7 +193,7 @@ def test_a_turn_that_is_stopped_while_a_line_waits_for_candidates_stops_them(
     provider.script(says('One.\n→ continue n:2 using agent:"Muse"\n', "x"))
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
-    worker.run_generation(Generation.objects.get(turn=turn).uid)
+    run_queued(turn)
     run_turn(turn.uid)
     waiting = rows().get(pk=turn.pk)
     assert (waiting.status, len(waiting.waits_for)) == ("executing", 2)
@@ -280,7 +280,7 @@ def test_more_steps_are_asked_for_by_the_agent_and_granted_by_people(
     provider.script(says('→ budget extend steps:5 why:"more to read"\n'))
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
-    worker.run_generation(Generation.objects.get(turn=turn).uid)
+    run_queued(turn)
     run_turn(turn.uid)
     going = rows().get(pk=turn.pk)
     assert going.extension == {"steps": 5, "why": "more to read"}

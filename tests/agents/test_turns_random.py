@@ -18,7 +18,7 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.models.generations import ENDED_TURN
 from loom.queries.workspaces import turns as rows
-from tests.agents.acting import asked, went
+from tests.agents.acting import asked, run_queued, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import CUT, STALL, Script, fails, nothing, says
 
@@ -152,8 +152,7 @@ def went_badly(turn: Turn, dice: random.Random) -> Turn:
         if at == stop_at:
             turn_lifecycle.ask_stop(rows().get(pk=turn.pk))
         run_turn(turn.uid)
-        for one in Generation.objects.filter(turn=turn, status="queued"):
-            worker.run_generation(one.uid)
+        run_queued(turn)
         if rows().get(pk=turn.pk).status in ENDED_TURN:
             break
     return went(turn)

@@ -5,14 +5,14 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from agents import generations, sweeper, worker
+from agents import generations, sweeper
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
 from loom.models import Generation, Node, Participant, Tree, Turn
 from loom.queries.workspaces import turns as rows
 from loom.rules.errors import CommandError
-from tests.agents.acting import asked, went
+from tests.agents.acting import asked, run_queued, went
 from tests.agents.conftest import Running
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, never_ends, says
@@ -30,7 +30,7 @@ def _half_way(actor: Actor, tree: Tree, agent: Participant) -> Turn:
     """A turn whose first round has come, held by a worker that is gone."""
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
-    worker.run_generation(Generation.objects.get(turn=turn).uid)
+    run_queued(turn)
     turn_lifecycle.take(turn.uid, "gone")
     return turn
 

@@ -1,14 +1,19 @@
 """Suggestions about documents: made by whoever may read them, decided by their writers."""
 
 from collections.abc import Callable
+from importlib import import_module
 
 import pytest
+from django.apps import apps
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor, acting_as
 from loom.commands.execute import Request, execute_line
-from loom.models import Document, Event, Node, Participant, Tree, User
+from loom.models import Document, DocumentEmbed, Event, Node, Participant, Tree, User
 from loom.queries import documents as queries
+from loom.queries.documents import mentioning
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
@@ -132,3 +137,36 @@ def test_an_embed_counts_as_a_link_on_both_sides(
     muse.save()
     answer = execute_line(acting_as(actor, muse), tree, Request(f"list {node} links"))
     assert "Notes" not in answer.reply
+
+
+def test_embeds_are_indexed_by_revision_and_filled_for_older_documents(
+    say: Say, write: Write, actor: Actor, tree: Tree
+) -> None:
+    node, other = write("Who is Marie?"), write("Somebody else.")
+    say(f'write doc:"Notes" new "See ![[{node}]] and ![[tree:{tree.uid} {other}]], not [[zz99]]."')
+    for number in range(12):
+        say(f'write doc:"Paper {number}" new "It names {node} and embeds ![[b2b2]]."')
+
+    def kept() -> list[str]:
+        rows = DocumentEmbed.objects.filter(document__title="Notes").order_by("name")
+        return list(rows.values_list("name", flat=True))
+
+    assert kept() == sorted([node, other])
+    with CaptureQueriesContext(connection) as sent:
+        (seen,) = mentioning(actor, Node.objects.get(tree=tree, local_id=node))
+    assert seen.type == "mentioned_by"
+    before = len(sent)
+    for number in range(12, 24):
+        say(f'write doc:"Paper {number}" new "It names {node} and embeds ![[b2b2]]."')
+    with CaptureQueriesContext(connection) as again:
+        mentioning(actor, Node.objects.get(tree=tree, local_id=node))
+    assert len(again) == before
+    assert not any("documenttext" in one["sql"] and "LIKE" in one["sql"] for one in again)
+    say('view doc:"Notes" full')
+    say(f'write doc:"Notes" replace:"![[{node}]]" with:"nothing"')
+    assert kept() == [other]
+    assert not mentioning(actor, Node.objects.get(tree=tree, local_id=node))
+    stored = set(DocumentEmbed.objects.values_list("document", "name"))
+    DocumentEmbed.objects.all().delete()
+    import_module("loom.migrations.0131_document_embeds").fill(apps, None)
+    assert set(DocumentEmbed.objects.values_list("document", "name")) == stored

@@ -172,7 +172,7 @@ RUNS = """
 → find "cold" max=3 => find "cold" max:3
 → find "cold" limit:3 => find "cold" max:3
 → find "cold" (max:3) => find "cold" max:3
-→ search "cold" => find "cold"
+→ search "cold" => search "cold"
 → search for "cold" => find "cold"
 → search the tree for "cold" => find "cold"
 → grep "cold" => find "cold"
@@ -423,7 +423,7 @@ REFUSED = """
 → view m5w7 -- the opening => → view m5w7
 → find cold harbour => → find "cold harbour"
 → find river => → find "river"
-→ search cold harbour => → find "cold harbour"
+→ search cold harbour => → search "cold harbour"
 → respond m5w7 She opened the door. => → respond m5w7 "She opened the door."
 → respond Yes, she did. => → respond "Yes, she did."
 → respond m5w7 "She said "no" and left." => "She said \\"no\\" and left."

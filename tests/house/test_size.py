@@ -12,7 +12,7 @@ LIMITS = {".py": 500, ".js": 400, ".mjs": 400, ".html": 100}
 FUNCTION_LIMIT = 50
 # Of loom, agents and config, without migrations: 220 until November 2026, and 32 for formats of
 # other programs, images, windows, suggestions and tasks; 12 for documents.
-MODULES = 272
+MODULES = 274
 # path: (lines allowed, reason, date)
 EXCEPTIONS: dict[str, tuple[int, str, str]] = {}
 FUNCTION_EXCEPTIONS: dict[str, tuple[int, str, str]] = {}

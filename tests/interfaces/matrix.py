@@ -31,6 +31,9 @@ PATCH  groves/{grove}                  200 403 403 404 401  {"name": "Renamed"}
 GET    groves/{grove}/events           200 200 200 404 401
 GET    groves/{grove}/settings         200 200 200 404 401
 PATCH  groves/{grove}/settings         200 403 403 404 401  {"trace_actions": 3}
+GET    groves/{grove}/web-search       200 200 200 404 401
+PUT    groves/{grove}/web-search       200 403 403 404 401  {"kind": "tavily", "api_key": "k"}
+DELETE groves/{grove}/web-search       200 403 403 404 401
 GET    groves/{grove}/search?q=opening 200 200 200 404 401
 GET    groves/{grove}/tags             200 200 200 404 401
 PATCH  groves/{grove}/tags             200 200 403 404 401  {"tag": "kept", "name": "first"}
@@ -187,6 +190,7 @@ LINES = {
     "list": ['list doc:"Notes"', "list documents", "list {node}"],
     "tree": ["tree"],
     "find": ['find "opening"'],
+    "search": ['search "opening"'],
     "graph": ["graph {node} types:supports"],
     "switch": ["switch to {node}"],
     "expand": ["expand related of {node}", "expand root"],

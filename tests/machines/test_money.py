@@ -30,6 +30,7 @@ from loom.models import Call, Generation, Grove, Participant
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
 from loom.rules.prices import NANO
+from tests.agents.acting import run_lane
 from tests.conftest import join, make_user
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import cuts, fails, never_ends, tokens
@@ -96,7 +97,7 @@ class Day(RuleBasedStateMachine):
         self.provider.script(*(scripts[place % len(scripts)] for place in range(waiting.count())))
         one = waiting.first()
         if one is not None:
-            worker.run_generation(one.uid)
+            run_lane(one.lane)
 
     @rule(place=st.integers(0, 9))
     def stop(self, place: int) -> None:
@@ -139,7 +140,7 @@ class Day(RuleBasedStateMachine):
         """However it went, a worker brings it to an end, and nothing stays reserved."""
         self.provider.script(*[tokens(1)] * self.rows.count())
         while (one := self.rows.filter(status__in=generation_lifecycle.OPEN).first()) is not None:
-            worker.run_generation(one.uid)
+            run_lane(one.lane)
         for actor in self.people:
             assert left_of(actor.person, today()).reserved == 0
         self.provider._queue.clear()

@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 # Tables whose rows grow with what people and models do.
 GROWING = (
     "node nodesource event step receipt link mark generation call turn versionchoice stream "
-    "workspace draft tree purse window"
+    "workspace draft tree purse window documenttext documentembed websearch"
 ).split()
 _TEXTS = re.compile(r'\b"?(text|payload|message|line|rounds|request|response|blocks)"?(?![\w(])')
 _READS = re.compile(r"\s*(SELECT|WITH|UPDATE|DELETE)\b", re.IGNORECASE)

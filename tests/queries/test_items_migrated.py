@@ -8,6 +8,8 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from tests.databases import empty_database
+
 BEFORE, AFTER = ("loom", "0023_names_of_archived_agents"), ("loom", "0026_items_required")
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 HOME = 7
@@ -17,12 +19,11 @@ ELSEWHERE = (9 << 32) + 5  # in a tree that was erased
 
 @pytest.fixture
 def old(transactional_db: None) -> Iterator[Any]:
-    """The models as they were; afterwards the database is as it is now."""
-    executor = MigrationExecutor(connection)
-    newest = [one for one in executor.loader.graph.leaf_nodes() if one[0] == "loom"]
-    executor.migrate([BEFORE])
-    yield executor.loader.project_state([BEFORE]).apps
-    MigrationExecutor(connection).migrate(newest)
+    """The models as they were, in a database of that time."""
+    with empty_database(connection):
+        executor = MigrationExecutor(connection)
+        executor.migrate([BEFORE])
+        yield executor.loader.project_state([BEFORE]).apps
 
 
 def _rows(apps: Any) -> None:

@@ -22,6 +22,7 @@ NAMES = """
     Django Channels REST framework Celery LiteLLM xllamacpp CodeMirror htmx Garamond Inter
     JetBrains Mono BSD Clause MIT Apache OFL seq local smollm openai gpt mini https UTC chat
     completion Markdown JSON English Pseudo OpenAI Anthropic OpenRouter Ollama llama cpp
+    SearXNG Brave Search Tavily search example org
 """.split()
 SHOWN = ("aria-label", "placeholder", "title", "alt")
 HIDDEN = {"script", "style", "code", "kbd", "textarea", "input", "time"}

@@ -1,0 +1,244 @@
+"""Searching the web: what each kind of service is asked, and what it answers, in one shape."""
+
+import html
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+
+from agents.providers.attempt import error_of, masked, refusal, value_of
+from agents.providers.exchange import Broken, Clock, Exchange, Failure, Kind, Limits, broken_by
+
+LIMITS = Limits(connect_s=8, first_s=15, idle_s=15, total_s=18, body_bytes=2 * 1024 * 1024)
+MOST_ASKED = 20  # results of one request, of which those of other hosts are left out
+TITLE, ADDRESS = 200, 500  # characters
+EXCERPT = {"basic": 300, "deep": 1_200}  # characters of a result
+_SPACES = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_TAGS = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is searched for: `include` and `exclude` are hosts such as `example.org`, which stand
+    for those below them too."""
+
+    query: str
+    depth: str = "basic"
+    topic: str = "general"
+    most: int = 5
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+
+    @property
+    def with_hosts(self) -> str:
+        """The query with its hosts in the words that search engines have for them."""
+        wanted = " OR ".join(f"site:{one}" for one in self.include)
+        inside = f"({wanted})" if len(self.include) > 1 else wanted
+        others = [f"-site:{one}" for one in self.exclude]
+        return " ".join(part for part in (self.query, inside, *others) if part)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One result: one line each."""
+
+    title: str
+    url: str
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class Where:
+    """The service that is asked: the name of its kind, its address and its key."""
+
+    kind: str
+    url: str
+    key: str = ""
+
+
+async def found_by(
+    where: Where, question: Question, transport: httpx.AsyncBaseTransport
+) -> list[Hit]:
+    """What a service finds, best first, at most `question.most`. Raises Broken; a key is in no
+    sentence of it."""
+    service = _SERVICES[where.kind]
+    rows: list[Any] = []
+    try:
+        for page in range(1, service.pages(question) + 1):
+            answer = await _answer(service.request(where, question, page), transport)
+            rows += service.rows(answer, question)
+    except Broken as broken:
+        if not rows:
+            said = masked(broken.failure.said, where.key)
+            raise Broken(replace(broken.failure, said=said)) from None
+    hits = {hit.url: hit for row in reversed(rows) if (hit := _hit(service, row, question))}
+    return [hit for hit in reversed(hits.values()) if _is_wanted(hit, question)][: question.most]
+
+
+async def _answer(request: httpx.Request, transport: httpx.AsyncBaseTransport) -> Any:
+    with broken_by():
+        response = await transport.handle_async_request(request)
+    try:
+        came = Exchange(response, LIMITS, Clock(LIMITS))
+        if response.status_code != 200:
+            raise Broken(_refused(await refusal(came), response.status_code, bytes(came.body)))
+        body = bytearray()
+        async for chunk in came.chunks():
+            body += chunk
+    finally:
+        await response.aclose()
+    value = value_of(body.decode("utf-8", "replace"))
+    if not isinstance(value, dict):
+        raise Broken(Failure("server", "the answer is not JSON; the address may be another's"))
+    return value
+
+
+# What services say by statuses of their own: Tavily's two limits of a plan.
+_OF_STATUS: dict[int, Kind] = {432: "credit", 433: "credit"}
+
+
+def _refused(failure: Failure, status: int, body: bytes) -> Failure:
+    value = value_of(body.decode("utf-8", "replace"))
+    detail = value.get("detail") if isinstance(value, dict) else None
+    said, code = error_of(value)
+    if isinstance(detail, dict | str):
+        said, _ = error_of(detail)
+    words = f"{code} {said}".lower()
+    kind = _OF_STATUS.get(status, failure.kind)
+    if "token_invalid" in words or "api key" in words:
+        kind = "auth"
+    elif status == 429 and "quota" in words:
+        kind = "credit"
+    return replace(failure, kind=kind, said=said[:300] or failure.said)
+
+
+# -- the services
+
+
+@dataclass(frozen=True)
+class _Service:
+    """How one kind of service is asked and read. `rows` are its results as it gives them, and
+    `words` the fields of a title, an address and an excerpt."""
+
+    request: Callable[[Where, Question, int], httpx.Request]
+    rows: Callable[[Mapping[str, Any], Question], list[Any]]
+    words: tuple[str, str, str]
+    pages: Callable[[Question], int] = lambda _: 1
+
+
+def _get(url: str, query: Mapping[str, object], headers: Mapping[str, str]) -> httpx.Request:
+    whole = f"{url}?{urlencode(query)}"
+    return httpx.Request("GET", whole, headers=_headers(headers), extensions=_WAITS)
+
+
+_WAITS = {"timeout": {"connect": LIMITS.connect_s, "read": 15, "write": 10, "pool": 10}}
+
+
+def _headers(more: Mapping[str, str]) -> dict[str, str]:
+    return {"accept": "application/json", "accept-encoding": "gzip", "user-agent": "Heddle", **more}
+
+
+def _searxng(where: Where, question: Question, page: int) -> httpx.Request:
+    topic = "news" if question.topic == "news" else "general"
+    query = {"q": question.with_hosts, "format": "json", "categories": topic, "pageno": page}
+    key = {"authorization": f"Bearer {where.key}"} if where.key else {}
+    return _get(f"{where.url.rstrip('/')}/search", query, key)
+
+
+def _brave(where: Where, question: Question, page: int) -> httpx.Request:
+    part = "news" if question.topic == "news" else "web"
+    query: dict[str, object] = {"q": question.with_hosts, "count": MOST_ASKED}
+    query |= {"text_decorations": "false"} if part == "web" else {}
+    query |= {"extra_snippets": "true"} if question.depth == "deep" else {}
+    url = f"{where.url.rstrip('/')}/{part}/search"
+    return _get(url, query, {"x-subscription-token": where.key})
+
+
+def _tavily(where: Where, question: Question, page: int) -> httpx.Request:
+    body = {
+        "query": question.query,
+        "search_depth": "advanced" if question.depth == "deep" else "basic",
+        "topic": question.topic,
+        "max_results": question.most,
+        "include_domains": list(question.include),
+        "exclude_domains": list(question.exclude),
+    }
+    headers = {"authorization": f"Bearer {where.key}", "content-type": "application/json"}
+    return httpx.Request(
+        "POST",
+        f"{where.url.rstrip('/')}/search",
+        headers=_headers(headers),
+        content=json.dumps(body).encode(),
+        extensions=_WAITS,
+    )
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _of_brave(answer: Mapping[str, Any], question: Question) -> list[Any]:
+    """News are listed at the top, everything else under `web`."""
+    web = answer.get("web")
+    return _list(answer.get("results") or (web.get("results") if isinstance(web, dict) else None))
+
+
+def _results(answer: Mapping[str, Any], question: Question) -> list[Any]:
+    return _list(answer.get("results"))
+
+
+_SERVICES: dict[str, _Service] = {
+    "searxng": _Service(
+        _searxng,
+        _results,
+        ("title", "url", "content"),
+        lambda question: 2 if question.depth == "deep" else 1,
+    ),
+    "brave": _Service(_brave, _of_brave, ("title", "url", "description")),
+    "tavily": _Service(_tavily, _results, ("title", "url", "content")),
+}
+
+
+def _hit(service: _Service, row: object, question: Question) -> Hit | None:
+    """A result as it is shown; None for one without an address of the web."""
+    if not isinstance(row, dict):
+        return None
+    title, url, excerpt = (row.get(name) for name in service.words)
+    if not isinstance(url, str) or not _host(url) or len(url) > ADDRESS or _SPACES.search(url):
+        return None
+    parts = [excerpt, *_list(row.get("extra_snippets"))]
+    said = " … ".join(_plain(one) for one in parts if isinstance(one, str) and one.strip())
+    named = _plain(title) if isinstance(title, str) else ""
+    return Hit(_cut(named or url, TITLE), url, _cut(said, EXCERPT[question.depth]))
+
+
+def _plain(text: str) -> str:
+    """In one line, without tags and the marks of HTML."""
+    return _SPACES.sub(" ", html.unescape(_TAGS.sub("", text[:20_000]))).strip()
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def _host(url: str) -> str:
+    """The host of an address of the web; "" of any other."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return ""
+    return host.lower() if parts.scheme in ("http", "https") else ""
+
+
+def _is_wanted(hit: Hit, question: Question) -> bool:
+    host = _host(hit.url)
+
+    def is_of(names: Sequence[str]) -> bool:
+        return any(host == one.lower() or host.endswith(f".{one.lower()}") for one in names)
+
+    return not is_of(question.exclude) and (not question.include or is_of(question.include))

@@ -1,0 +1,308 @@
+"""`search`: asks the grove's service for pages of the web. Only a row is made here; a worker asks,
+and what it finds becomes the answer of the line's step."""
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from loom.access import Actor
+from loom.commands import money
+from loom.commands.context import Context, Reply
+from loom.commands.execute import execute
+from loom.commands.money import open_sealed, seal
+from loom.commands.participants import allowed_addresses, demand_callable
+from loom.commands.registry import Args, Change, Secret, Written, action, command
+from loom.commands.view import counted
+from loom.events import streams
+from loom.grammar.lines import excerpt
+from loom.models import Grove, Participant, Purse, SearchService, Step, WebSearch, Window
+from loom.queries.usage import left_of, today
+from loom.rules.errors import CommandError
+from loom.rules.permissions import WEB_SEARCH
+from loom.rules.prices import NANO, dollars
+from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
+
+MOST_HOSTS = 20
+MAX_QUERY = 400  # characters: what the shortest of the services takes
+FORGOTTEN = timedelta(seconds=10)  # a search that is still queued after this long is sent again
+LOST = timedelta(seconds=40)  # one that runs for longer has lost its worker
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)*[A-Za-z0-9-]{0,62}")
+
+
+class Search(Args):
+    """What to search for, how thoroughly, how many results, and from which hosts."""
+
+    query: Annotated[str, Written("quoted")]
+    depth: Annotated[
+        str, Written("option", key="depth", value="choice", choices=("basic", "deep"))
+    ] = "basic"
+    topic: Annotated[
+        str, Written("option", key="topic", value="choice", choices=("general", "news"))
+    ] = "general"
+    max: Annotated[int, Written("option", key="max", value="int", minimum=1, maximum=10)] = 5
+    include: Annotated[tuple[str, ...], Written("option", key="include", value="words")] = ()
+    exclude: Annotated[tuple[str, ...], Written("option", key="exclude", value="words")] = ()
+
+
+@command("search", group="Look", klass="look", permissions={WEB_SEARCH}, stream="workspace")
+def search(context: Context, args: Search) -> Reply:
+    """Searches the web by the service of the grove; numbered results, best first."""
+    service = SearchService.objects.filter(grove=context.tree.grove_id).first()
+    if service is None:
+        raise CommandError(
+            "UNAVAILABLE",
+            "This grove has no service for searching the web.",
+            hint='an owner adds one in the settings of the grove; find "…" searches this tree',
+            retryable=False,
+        )
+    _demand_words(args)
+    payer, day = context.actor.person, today()
+    _reserve(payer, service.price)
+    if context.writer is None:  # not in a dry run
+        made = WebSearch.objects.create(
+            workspace=context.workspace,
+            seq=context.workspace.steps_made + 1,
+            payer=payer,
+            turn_uid=context.turn,
+            asks=args.model_dump(mode="json"),
+            day=day,
+            spent=service.price,
+        )
+        _send(made.uid)
+    return Reply(f"✓ searching the web for {excerpt(args.query)}", running=True)
+
+
+def _send(uid: str) -> None:
+    streams.enqueue("agents.tasks.search_web", [uid], queue="continue")
+
+
+def _demand_words(args: Search) -> None:
+    if not args.query.strip():
+        raise CommandError(
+            "INVALID_SYNTAX", "There is nothing to search for.", hint='search "words"'
+        )
+    if len(args.query) > MAX_QUERY:
+        said = f"A query has at most {MAX_QUERY} characters."
+        raise CommandError("LIMIT_EXCEEDED", said, hint="ask with fewer words", status=413)
+    if len(args.include) + len(args.exclude) > MOST_HOSTS:
+        said = f"A search names at most {MOST_HOSTS} hosts."
+        raise CommandError("LIMIT_EXCEEDED", said, hint="name fewer", status=413)
+    wrong = next((one for one in (*args.include, *args.exclude) if not _HOST.fullmatch(one)), None)
+    if wrong is not None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{excerpt(wrong)} is not the name of a host.",
+            hint="such as include:example.org,example.net",
+        )
+
+
+def _reserve(payer: Participant, price: int) -> None:
+    """Takes the price of a search from the day's money. LIMIT_EXCEEDED where it is used up."""
+    if not price:
+        return
+    money.lock(payer, today())
+    left = left_of(payer, today())
+    if left.limit and price > left.rest:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A search costs {dollars(price)}, but only {dollars(left.rest)} of today's limit "
+            "is left.",
+            hint="the day ends at 00:00 UTC, and an owner may raise its limit",
+        )
+    _pay(payer, price)
+
+
+def _pay(payer: Participant, nano: int, day: Any = None) -> None:
+    rows = Purse.objects.filter(participant=payer, day=day or today())
+    rows.update(spent=F("spent") + nano)
+
+
+# The worker's half.
+
+
+def begun(uid: str) -> tuple[WebSearch, SearchService] | None:
+    """A queued search, which is running now, with the service to ask; None where another worker
+    has it. One whose service was removed meanwhile has ended."""
+    waiting = WebSearch.objects.filter(uid=uid, status="queued")
+    if not waiting.update(status="running", begun_at=timezone.now()):
+        return None
+    row = WebSearch.objects.select_related("workspace__tree").get(uid=uid)
+    service = SearchService.objects.filter(grove=row.workspace.tree.grove_id).first()
+    if service is None:
+        said = "The service for searching the web was removed."
+        ended(uid, error=_error("UNAVAILABLE", said, "an owner adds one in the grove's settings"))
+        return None
+    return row, service
+
+
+def way_of(service: SearchService) -> tuple[str, str, tuple[str, ...]]:
+    """(the address, the key, the private addresses that may be called) of a service."""
+    url = url_of(service)
+    key = open_sealed(service.sealed_key, url) if service.sealed_key else ""
+    return url, key, allowed_addresses(url, allow_private=service.allow_private)
+
+
+def url_of(service: SearchService) -> str:
+    """The address that is asked."""
+    kind = search_service(service.kind)
+    return service.base_url or (kind.url if kind else "")
+
+
+def numbered(row: WebSearch, hits: Sequence[tuple[str, str, str]], by: str) -> str:
+    """The answer of a search: `1. title`, the address and an excerpt below. `hits` are (title,
+    address, excerpt)."""
+    what = excerpt(str(row.asks["query"]))
+    if not hits:
+        return f"No results of the web for {what} ({by})."
+    lines = [f"{counted(len(hits), 'result')} of the web for {what} ({by})"]
+    for number, (title, url, text) in enumerate(hits, 1):
+        lines += [f"{number}. {title}", f"   {url}", *([f"   {text}"] if text else [])]
+    return "\n".join(lines)
+
+
+def _error(code: str, message: str, hint: str, *, retryable: bool = False) -> dict[str, Any]:
+    return {"code": code, "message": message, "hint": hint, "retryable": retryable}
+
+
+def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> None:
+    """Gives the step of a search its answer or its error, once, and lets a turn that waits go on.
+    What failed costs nothing."""
+    with transaction.atomic():
+        rows = WebSearch.objects.select_for_update(of=("self",)).select_related("payer")
+        row = rows.filter(uid=uid, ended_at=None).first()
+        if row is None:
+            return
+        step = Step.objects.filter(workspace=row.workspace_id, seq=row.seq)
+        if error is None:
+            step.update(message=text)
+        else:
+            step.update(outcome=error["code"], message=error["message"], hint=error["hint"])
+            # A line that failed has no result to look at.
+            Window.objects.filter(workspace=row.workspace_id, number=row.seq).update(is_closed=True)
+            if row.spent:
+                money.lock(row.payer, row.day)
+                _pay(row.payer, -row.spent, row.day)
+            row.spent = 0
+        row.status, row.error, row.ended_at = "failed" if error else "done", error, timezone.now()
+        row.save(update_fields=["status", "error", "spent", "ended_at"])
+        if row.turn_uid:
+            streams.enqueue("agents.tasks.run_turn", [row.turn_uid], queue="continue")
+
+
+def sweep() -> int:
+    """Sends what is still queued again, and ends what lost its worker; how many."""
+    now, found = timezone.now(), 0
+    rows = WebSearch.objects.filter(ended_at=None, created_at__lt=now - FORGOTTEN)
+    for uid, status, begun_at in rows.values_list("uid", "status", "begun_at"):
+        if status == "queued":
+            _send(uid)
+        elif begun_at is not None and begun_at < now - LOST:
+            said = "The search was interrupted."
+            ended(uid, error=_error("UNAVAILABLE", said, "search again", retryable=True))
+        else:
+            continue
+        found += 1
+    return found
+
+
+def open_in(turn_uid: str) -> bool:
+    """Whether a turn waits for a search."""
+    rows = WebSearch.objects.filter(ended_at=None, status__in=("queued", "running"))
+    return rows.filter(turn_uid=turn_uid).exists()
+
+
+def of_step(step: Step) -> WebSearch | None:
+    """The search that a step asked for."""
+    return WebSearch.objects.filter(workspace=step.workspace_id, seq=step.seq).first()
+
+
+# The service of a grove, for owners.
+
+
+class NewService(Args):
+    """The kind of a service, its address (empty: the kind's own), its key (None: the one that is
+    stored for the same address), whether a private address is allowed, and what a search costs."""
+
+    kind: str
+    base_url: str = ""
+    api_key: Annotated[str | None, Secret()] = None
+    allow_private: bool = False
+    price_usd: float = 0
+
+
+class NoService(Args):
+    """Nothing: there is one at most."""
+
+
+def set_service(actor: Actor, args: NewService) -> SearchService:
+    """Sets the service by which a grove searches the web. For owners."""
+    return execute(actor, actor.grove, _set_service, args)
+
+
+@action("set_search_service", stream="grove", role="owner")
+def _set_service(change: Change, args: NewService) -> SearchService:
+    """Sets the service by which a grove searches the web."""
+    kind = search_service(args.kind)
+    if kind is None:
+        known = " or ".join(one.name for one in SEARCH_SERVICES)
+        raise CommandError("INVALID_SYNTAX", "This service is not known.", hint=known)
+    url = args.base_url.strip() or kind.url
+    if not url:
+        said, hint = f"{kind.title} needs an address.", "such as https://search.example.org"
+        raise CommandError("INVALID_SYNTAX", said, hint=hint)
+    demand_callable(change.actor, url, allow_private=args.allow_private)
+    if not 0 <= args.price_usd <= 10:
+        said, hint = "A search costs from 0 to 10 dollars.", "0: the price is not known"
+        raise CommandError("INVALID_SYNTAX", said, hint=hint)
+    before = SearchService.objects.filter(grove=change.grove).first()
+    sealed = before.sealed_key if before is not None and url_of(before) == url else ""
+    if args.api_key is not None:
+        sealed = seal(args.api_key, url) if args.api_key else ""
+    if kind.own and not sealed:
+        said, hint = f"{kind.title} needs a key.", "enter the key of your account there"
+        raise CommandError("INVALID_SYNTAX", said, hint=hint)
+    fields = {
+        "kind": kind.name,
+        "base_url": "" if url == kind.url else url,
+        "allow_private": args.allow_private,
+        "sealed_key": sealed,
+        "price": round(args.price_usd * NANO),
+    }
+    made, _ = SearchService.objects.update_or_create(grove=change.grove, defaults=fields)
+    _say(change, made)
+    return made
+
+
+def remove_service(actor: Actor) -> None:
+    """Removes the service; searches are unavailable then. For owners."""
+    execute(actor, actor.grove, _remove_service, NoService())
+
+
+@action("remove_search_service", stream="grove", role="owner")
+def _remove_service(change: Change, args: NoService) -> None:
+    """Removes the service by which a grove searches the web, with its key."""
+    SearchService.objects.filter(grove=change.grove).delete()
+    _say(change, None)
+
+
+def _say(change: Change, service: SearchService | None) -> None:
+    grove = Grove.objects.get(pk=change.grove.pk)
+    body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
+    said = service_body(service) if service else None
+    change.writer.append("grove.changed", {**body, "search": said})
+
+
+def service_body(service: SearchService) -> dict[str, Any]:
+    """A service as the API gives it: without its key."""
+    return {
+        "kind": service.kind,
+        "base_url": url_of(service),
+        "has_key": bool(service.sealed_key),
+        "allow_private": service.allow_private,
+        "price_usd": service.price / NANO,
+    }
