@@ -3,8 +3,7 @@
 It is assembled by what assembles turns and candidates; nothing is stored and nobody is asked.
 """
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,16 +16,13 @@ from loom import access
 from loom.access import Actor
 from loom.commands.node_writer import demand_text_node, demand_visible
 from loom.models import Call, Generation, Node, Participant, Tree, Workspace
-from loom.queries import lookup, usage
+from loom.queries import lookup, provenance, usage
 from loom.queries.workspaces import text_at
 from loom.rules.permissions import LOOM
 from loom.rules.prices import NANO
 
 How = Literal["turn", "continue"]
 PURPOSES = {"turn": "reply", "continue": "continue"}
-MOST_LINES = 400  # of a difference
-AROUND = 2  # lines that are the same, around one that differs
-LONGEST = 2_000  # characters of a line of it
 
 
 @dataclass(frozen=True)
@@ -59,8 +55,8 @@ class Next:
     @property
     def text(self) -> str:
         """The whole of it as one text."""
-        return said([{"role": "prompt", "content": self.prompt}] if self.prompt is not None
-                    else self.messages)  # fmt: skip
+        body = {"prompt": self.prompt} if self.prompt is not None else {"messages": self.messages}
+        return provenance.request_text({"body": body})
 
 
 def next_request(member: Actor, tree: Tree, wish: Wish) -> Next:
@@ -179,51 +175,8 @@ def call_before(member: Actor, tree: Tree, wish: Wish) -> Call | None:
 
 def difference(one: Next, before: Call) -> Difference:
     """How the request differs from a call."""
-    old, new = text_of(before), one.text
-    same = _common(old, new)
-    start = new.rfind("\n", 0, same) + 1  # whole lines are compared
-    lines = difflib.unified_diff(
-        old[start:].split("\n"), new[start:].split("\n"), n=AROUND, lineterm=""
-    )
-    shown = [line[:LONGEST] for line, _ in zip(lines, range(MOST_LINES + 3), strict=False)][2:]
-    is_cut = len(shown) > MOST_LINES
-    return Difference(before, same, tuple(shown[:MOST_LINES]), is_cut)
-
-
-def _common(one: str, two: str) -> int:
-    """How many characters two texts begin with in common."""
-    low, high = 0, min(len(one), len(two))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
-    return low
-
-
-def text_of(call: Call) -> str:
-    """The request of a call as one text: system, prompt and messages."""
-    body = call.request.get("body")
-    if not isinstance(body, dict):
-        return ""
-    messages = [{"role": "prompt", "content": body["prompt"]}] if "prompt" in body else []
-    if "system" in body:
-        messages.append({"role": "system", "content": body["system"]})
-    given = body.get("messages")
-    messages += [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    return said(messages)
-
-
-def said(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Messages as one text: of each its role on a line, then what it says."""
-    return "\n".join(f"{one.get('role', '')}\n{_words(one.get('content'))}" for one in messages)
-
-
-def _words(content: Any) -> str:
-    """The text of a content, which may be a list of blocks."""
-    if isinstance(content, list):
-        return "\n\n".join(_words(one) for one in content)
-    if isinstance(content, dict):
-        return str(content.get("text", ""))
-    return content if isinstance(content, str) else ""
+    found = provenance.changed(provenance.request_text(before.request), one.text)
+    return Difference(before, found.same, found.lines, found.is_cut)
 
 
 def point_of(member: Actor, tree: Tree, workspace: Workspace) -> Node:

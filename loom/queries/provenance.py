@@ -1,16 +1,17 @@
 """Where a node came from: its call as a reader may see it, and what it depends on."""
 
+import difflib
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
 
 from loom.access import Actor, may_read_call
-from loom.models import Call, Generation, Node, Tree, Workspace
+from loom.models import Call, Generation, Node, Tree, Turn, Workspace
 from loom.queries.node_bodies import node_bodies
 from loom.queries.node_rows import nodes_of_call, row_of, rows_of
 from loom.queries.verify import chain_of, verify_node
@@ -161,6 +162,91 @@ def _sections(request: Body) -> list[Body]:
             length = _length(one.get("content"))
             found.append({"name": str(one.get("role", "")), "characters": length})
     return found
+
+
+# The texts of requests, and what differs between two of them.
+
+
+MOST_LINES = 400  # of a difference
+AROUND = 2  # lines that are the same, around one that differs
+LONGEST = 2_000  # characters of a line of it
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What differs between two texts: the `same` characters that both begin with, and the lines
+    as of a unified diff; `is_cut`: there are more."""
+
+    same: int
+    lines: tuple[str, ...]
+    is_cut: bool
+
+    @property
+    def many(self) -> int:
+        """How many lines were added or removed."""
+        return sum(line.startswith(("+", "-")) for line in self.lines)
+
+
+def changed(old: str, new: str) -> Changed:
+    """How a text differs from an earlier one."""
+    same = _common(old, new)
+    start = new.rfind("\n", 0, same) + 1  # whole lines are compared
+    lines = difflib.unified_diff(
+        old[start:].split("\n"), new[start:].split("\n"), n=AROUND, lineterm=""
+    )
+    shown = [line[:LONGEST] for line, _ in zip(lines, range(MOST_LINES + 3), strict=False)][2:]
+    return Changed(same, tuple(shown[:MOST_LINES]), len(shown) > MOST_LINES)
+
+
+def _common(one: str, two: str) -> int:
+    """How many characters two texts begin with in common."""
+    low, high = 0, min(len(one), len(two))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
+    return low
+
+
+def messages_in(request: Body) -> list[tuple[str, str]]:
+    """What a request says, by whom: its prompt, its system text, its messages."""
+    body = request.get("body")
+    if not isinstance(body, dict):
+        return []
+    parts = [(name, body[name]) for name in ("prompt", "system") if name in body]
+    given = body.get("messages")
+    for one in given if isinstance(given, list | tuple) else ():
+        if isinstance(one, Mapping):
+            parts.append((str(one.get("role", "")), one.get("content")))
+    return [(role, words(content)) for role, content in parts]
+
+
+def request_text(request: Body) -> str:
+    """A request as one text: of each part its role on a line, then what it says."""
+    return "\n".join(f"{role}\n{text}" for role, text in messages_in(request))
+
+
+def words(content: Any) -> str:
+    """The text of a content, which may be a list of blocks."""
+    if isinstance(content, list):
+        return "\n\n".join(map(words, content))
+    if isinstance(content, dict):
+        return str(content.get("text", ""))
+    return content if isinstance(content, str) else ""
+
+
+def calls_of(turn: Turn) -> list[tuple[Call, int]]:
+    """The calls of a turn in order, without their texts, and the round of each; 0 where a line of
+    it asked for candidates. Two queries."""
+    rows = list(Call.objects.filter(turn=turn, origin="").defer("request", "response"))
+    named = Generation.objects.filter(call__in=[one.pk for one in rows])
+    rounds = dict(named.values_list("call_id", "round"))
+    return [(one, rounds.get(one.pk, 0)) for one in rows]
+
+
+def call_before(call: Call) -> Call | None:
+    """The call of the round before in the same turn; None where this is the first."""
+    rows = Call.objects.filter(turn=call.turn_id, purpose=call.purpose, pk__lt=call.pk)
+    return rows.order_by("-pk").first() if call.turn_id else None
 
 
 def _length(value: Any) -> int:

@@ -56,7 +56,7 @@ class Shown(NamedTuple):
     `revision`th of its slot, and `lines` those of its `total`. `current` is the local id of the
     current version where that is another one; `is_stale`: what it shows has changed since.
     `document`: the uid of the document that it is of, and `changes` the last ones of that, the
-    newest first."""
+    newest first. `whole`: the text that its lines are of."""
 
     window: Window
     ref: str
@@ -71,6 +71,7 @@ class Shown(NamedTuple):
     node: Node | None = None
     document: str = ""
     changes: tuple[str, ...] = ()
+    whole: str = ""
 
     @property
     def text(self) -> str:
@@ -285,6 +286,7 @@ def _of_document(window: Window, read: _Read) -> Shown:
         total=total_of(text),
         document=revision.document.uid,
         changes=_changes(versions),
+        whole=text,
     )
 
 
@@ -334,6 +336,7 @@ def _of_node(workspace: Workspace, window: Window, read: _Read) -> Shown:
         lines=None if window.form else lines,
         total=total_of(node.text),
         node=node,
+        whole=node.text,
     )
 
 
@@ -402,15 +405,20 @@ def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[Row, ...]
 
 
 def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
-    """The bodies of the windows that are not closed: all visible and the newest hidden ones; first
-    those that were put in an order, in that order."""
+    """The bodies of the windows that are not closed."""
+    return [window_body(one) for one in windows_shown(actor, workspace)]
+
+
+def windows_shown(actor: Actor, workspace: Workspace) -> list[Shown]:
+    """The windows that are not closed: all visible and the newest hidden ones; first those that
+    were put in an order, in that order."""
     rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
     hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
     every = [*visible(workspace), *hidden]
     order = {number: at for at, number in enumerate(workspace.settings.get("order", ()))}
     found = contents_of(actor, workspace, every)
     found.sort(key=lambda one: order.get(one.window.number, len(order)))
-    return [window_body(one) for one in found]
+    return found
 
 
 def _opens(shown: Shown) -> str:

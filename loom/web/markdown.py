@@ -134,6 +134,7 @@ def _class_of(kind: _TokenType) -> str:
 
 # Longer texts are shown plain: parsing megabytes would block everybody.
 MAX_RENDERED = 40_000
+MAX_LOOKED_AT = 400_000  # characters of a text whose blocks of code are found
 
 # Every row of a table is as wide as its head, however short the row: a wide head with many rows
 # would make the HTML the square of the text. Such texts are shown without tables.
@@ -221,6 +222,24 @@ def rendered(text: str) -> SafeString:
     if len(text) > MAX_RENDERED:
         return plain(text)
     return mark_safe(_rendered(text))  # noqa: S308  (it has passed the allow-list)
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+def rendered_part(text: str, first: int, part: str) -> SafeString:
+    """`rendered` for a part of a text that begins at its line `first`: one that begins inside of a
+    block of code is code. Of a very long text that is not looked for."""
+    opened = ""
+    for line in text.split("\n", first - 1)[: first - 1] if len(text) <= MAX_LOOKED_AT else ():
+        fence = _FENCE.fullmatch(line)
+        if fence is None:
+            continue
+        if not opened:
+            opened = line
+        elif fence[1].startswith(opened.strip()[:3]) and not fence[2].strip():
+            opened = ""
+    return rendered(f"{opened}\n{part}" if opened else part)
 
 
 def plain(text: str) -> SafeString:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -16,14 +16,27 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.commands.summaries import last_failure
-from loom.models import Call, Generation, Mark, Node, Tree, Workspace
+from loom.models import Call, Generation, Mark, Node, Tree, Turn, Workspace
 from loom.queries import node_context
 from loom.queries.documents import mentioning
 from loom.queries.links import Portal, Seen, links_of, portals_of
 from loom.queries.lookup import selected_versions
 from loom.queries.node_context import Margin, Spot
-from loom.queries.provenance import call_of, provenance_of, seen
+from loom.queries.provenance import (
+    call_before,
+    call_of,
+    calls_of,
+    changed,
+    messages_in,
+    provenance_of,
+    request_text,
+    seen,
+)
+from loom.queries.window_contents import Shown, window_body, windows_shown
+from loom.queries.windows import WITHHELD
+from loom.queries.workspaces import turns
 from loom.rules.errors import not_found
+from loom.rules.identity import instant
 from loom.rules.samplers import written
 from loom.web import markdown
 from loom.web.avatars import cast_of
@@ -255,6 +268,35 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "parts/bookmarks.html", {"bookmarks": shown, "tree": tree})
 
 
+@require_GET
+@person
+def windows(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{results, drawn}`: the windows of the workspace `?of=`, as the API returns them, and, by
+    their numbers, the visible ones on lines of one text as the path draws such a text."""
+    _, tree = access.get_tree(request.user, uid)
+    actor, workspace = access.get_workspace(request.user, request.GET.get("of", ""))
+    if workspace.tree_id != tree.pk:
+        raise not_found("This workspace")
+    shown = windows_shown(actor, workspace)
+    return JsonResponse(
+        {
+            "results": [window_body(one) for one in shown],
+            "drawn": {
+                one.window.number: markdown.rendered_part(one.whole, one.lines.first, one.text)
+                for one in shown
+                if one.lines and one.window.is_visible and _is_markdown(one)
+            },
+        }
+    )
+
+
+def _is_markdown(shown: Shown) -> bool:
+    """Whether the path would draw what a window shows as Markdown, and all of it."""
+    is_prose = shown.node is not None and shown.node.tree.mode == "buffer"
+    is_seen = shown.is_open and bool(shown.text) and shown.text != WITHHELD
+    return is_seen and not is_prose and len(shown.text) <= MAX_SHOWN
+
+
 # The page of one node's provenance: its call, its hash, and what it rests on.
 
 
@@ -292,45 +334,79 @@ def call(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     made = call_of(node)
     if made is None:
         raise not_found(f"A call of [{local_id}]")
-    body = seen(made, is_open=access.may_read_call(actor, made)).body()
+    rounds = _rounds(made.turn) if made.turn else ()
+    if made.turn and len(rounds) > 1:
+        context = {"tree": tree, "turn": made.turn.uid, "rounds": rounds}
+        return render(request, "parts/calls.html", context)
+    return _call(request, actor, made, node)
+
+
+@require_GET
+@person
+def calls(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
+    """The calls of a turn, round by round; with `?of=` one of them."""
+    actor, tree = access.get_tree(request.user, uid)
+    found = turns().filter(tree=tree, uid=turn).first()
+    if found is None:
+        raise not_found(f"A turn {turn}")
+    wanted = request.GET.get("of")
+    if wanted is None:
+        context = {"tree": tree, "turn": found.uid, "rounds": _rounds(found)}
+        return render(request, "parts/calls.html", context)
+    rows = Call.objects.select_related("tree", "participant", "turn")
+    made = rows.filter(turn=found, uid=wanted).first()
+    if made is None:
+        raise not_found(f"A call {wanted}")
+    return _call(request, actor, made)
+
+
+@dataclass(frozen=True)
+class RoundShown:
+    """A round of a turn, whose call can be read: 0 where a line of it asked for candidates."""
+
+    number: int
+    call: str
+    at: str
+    tokens: int
+
+
+def _rounds(turn: Turn) -> list[RoundShown]:
+    return [
+        RoundShown(number, one.uid, instant(one.started_at), one.usage.get("total_tokens") or 0)
+        for one, number in calls_of(turn)
+    ]
+
+
+def _call(
+    request: PersonRequest, actor: Actor, made: Call, node: Node | None = None
+) -> HttpResponse:
+    is_open = access.may_read_call(actor, made)
+    body = seen(made, is_open=is_open).body()
+    sent = body["request"]  # nothing for who may not see it
+    before = call_before(made) if is_open else None
     context = {
         "call": body,
         "thoughts": _thoughts_before(node, made, body["thoughts"]),
-        "said": _messages(body["request"]),
-        "curl": as_curl(body["request"]),
+        "said": [{"role": role, "text": text} for role, text in messages_in(sent)],
+        "difference": _difference(before.request, sent) if before else None,
+        "curl": as_curl(sent),
     }
     return render(request, "parts/call.html", context)
 
 
-def _thoughts_before(node: Node, made: Call, thoughts: list[str]) -> str:
+def _difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    text = request_text(new)
+    found = changed(request_text(old), text)
+    return {"share": 100 * found.same // max(len(text), 1), "found": found}
+
+
+def _thoughts_before(node: Node | None, made: Call, thoughts: list[str]) -> str:
     """What the model thought before this candidate; "" where it thought nothing."""
-    if len(thoughts) < 2:
+    if node is None or len(thoughts) < 2:
         return "".join(thoughts)
     asked = list(made.generations.order_by("index").values_list("uid", flat=True))
     place = asked.index(node.generation_uid) if node.generation_uid in asked else 0
     return thoughts[place] if place < len(thoughts) else ""
-
-
-def _messages(request: dict[str, Any]) -> list[dict[str, str]]:
-    """What a request says, by whom: its system text, its prompt, its messages."""
-    body = request.get("body")
-    if not isinstance(body, dict):
-        return []
-    parts = [(name, body[name]) for name in ("system", "prompt") if name in body]
-    messages = body.get("messages")
-    for one in messages if isinstance(messages, list) else ():
-        if isinstance(one, dict):
-            parts.append((str(one.get("role", "")), one.get("content")))
-    return [{"role": role, "text": _words(content)} for role, content in parts]
-
-
-def _words(content: object) -> str:
-    """The text of a content, which may be a list of blocks."""
-    if isinstance(content, list):
-        return "\n\n".join(map(_words, content))
-    if isinstance(content, dict):
-        return str(content.get("text", ""))
-    return content if isinstance(content, str) else ""
 
 
 def as_curl(request: dict[str, Any]) -> str:

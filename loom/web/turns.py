@@ -216,10 +216,12 @@ class TurnShown:
     there that is drawn."""
 
     id: str
+    tree: str
     who: Who
     by: Who
     at: str
     age: str
+    has_calls: bool
     is_open: bool
     is_aside: bool
     status: str
@@ -353,10 +355,12 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
         may_extend = may_extend and (is_mine or actor.is_owner)
     return TurnShown(
         id=turn.uid,
+        tree=turn.tree.uid,
         who=cast[turn.participant.uid],
         by=cast[turn.invoked_by.uid],
         at=instant(turn.created_at),
         age=age_of(turn.created_at),
+        has_calls=bool(found.rounds.get(turn.pk)),
         is_open=is_open,
         is_aside=turn.form == "aside",
         status=turn.status,

@@ -311,3 +311,54 @@ def test_the_header_of_a_documents_window_names_its_last_changes(
     url = f"/api/workspaces/{node_writer.workspace_of(talk.agent, talk.tree).uid}/windows"
     (body,) = api(owner).get(url).json()["results"]
     assert [f"({one})" for one in body["changes"]] == said
+
+
+def test_each_round_of_a_turn_can_be_read_as_it_was_sent(
+    talk: Talk, owner: User, stranger: User, tree: Tree
+) -> None:
+    turn = talk.turn(f"→ open {talk.node} keep\n", '→ todo add "Look again"\n→ tree\n', "Done.")
+    client = Client()
+    client.force_login(owner)
+    url = f"/trees/{tree.uid}/turns/{turn.uid}/calls"
+    assert turn.node is not None
+    for address in (url, f"/trees/{tree.uid}/nodes/{turn.node.local_id}/call"):
+        page = client.get(address).content.decode()
+        assert re.findall(r"Round \d", page) == ["Round 1", "Round 2", "Round 3"]
+    first, second, _ = re.findall(r'data-src="([^"]+)"', page)
+    shown = client.get(first).content.decode()
+    assert "Since the request before" not in shown and "$HEDDLE_KEY" in shown
+    assert f"→ open {talk.node} keep" in shown  # what was answered
+    shown = client.get(second).content.decode()
+    assert re.search(r"Since the request before: \d+ % the same from the start, \d+ lines", shown)
+    added = re.findall(r"<ins>(.*?)\n?</ins>", shown)
+    assert any("---WINDOW #1" in one for one in added)
+    for wrong in (f"{url}?of=nothing", f"/trees/{tree.uid}/turns/nothing/calls"):
+        assert client.get(wrong).status_code == 404
+    client.force_login(stranger)
+    assert client.get(url).status_code == 404
+
+
+def test_windows_are_drawn_as_the_path_draws_their_texts(
+    talk: Talk, owner: User, stranger: User, tree: Tree
+) -> None:
+    code = "Some **words**.\n\n```python\ndef lamp():\n    # a note\n    return 1\n```\nThe end."
+    execute_line(talk.actor, tree, Request(f'write doc:"code" new\n{code}\n←'))
+    own = node_writer.workspace_of(talk.actor.participant, tree)
+    for line in ('open doc:"code"', 'open doc:"code" lines:5 live', f"open {talk.node} as:diff"):
+        execute_line(talk.actor, tree, Request(line))
+        execute_line(talk.actor, tree, Request("hide all"))
+    Window.objects.filter(workspace=own).update(is_visible=True)
+    client = Client()
+    client.force_login(owner)
+    url = f"/trees/{tree.uid}/windows?of={own.uid}"
+    body = client.get(url).json()
+    whole, part, difference = body["results"]
+    drawn = body["drawn"]
+    assert "<strong>words</strong>" in drawn[str(whole["number"])]
+    assert '<span class="c-key">def</span>' in drawn[str(whole["number"])]
+    # A part that begins inside of a block of code is code, and no heading.
+    assert '<span class="c-note"># a note</span>' in drawn[str(part["number"])]
+    assert "<h" not in drawn[str(part["number"])]
+    assert str(difference["number"]) not in drawn
+    client.force_login(stranger)
+    assert client.get(url).status_code == 404

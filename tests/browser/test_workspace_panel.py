@@ -289,3 +289,90 @@ def test_hits_are_marked_in_the_outline_and_branches_stay_as_lines_left_them(
     page.keyboard.press("Control+Enter")
     expect(page.locator("loom-outline .hit")).to_have_count(0)
     expect(rows).to_have_count(4)
+
+
+def test_each_round_of_a_turn_is_read_on_its_card_and_beside_its_answer(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Rounds", "Who is Marie?")
+    page = live(visit(f"/trees/{tree}", bypass_csp=True))
+    at = page.locator("article.node").get_attribute("data-id")
+    heddle.provider.script(says(f"→ open {at} keep\n"), holds("Her ", HOLD, "father."))
+    turn(heddle, tree)
+    card = page.locator(".turn")
+    expect(card.locator(".turn-said")).to_contain_text(f"[{at}]")
+    expect(card.locator(".turn-refs a")).to_have_text(f"[{at}]")
+    sent = card.locator(".turn-calls")
+    sent.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    first = sent.locator("details", has_text="Round 1").first
+    first.locator("summary").first.click()
+    said = first.locator("loom-panel > details[open] > pre")
+    expect(said).to_contain_text("Who is Marie?")
+    expect(first.get_by_text("Since the request before")).to_have_count(0)
+    # What is open stays so while the turn goes on.
+    heddle.provider.release()
+    expect(card.locator("[data-state]")).to_have_text("done")
+    expect(said).to_be_visible()
+    assert violations(page) == []
+    page.locator(".turn footer a").click()
+    expect(page.locator("article.node")).to_have_count(2)
+    call = page.locator("#panel-context .details .provenance", has_text="The call that wrote this")
+    call.locator("summary").first.click()
+    second = call.locator("details.fold", has_text="Round 2").first
+    second.locator("summary").first.click()
+    second.get_by_text("Since the request before").click()
+    expect(second.locator("ins", has_text="---WINDOW #1")).to_be_visible()
+    second.get_by_text("The same request with curl").click()
+    expect(second.locator("[data-secret]")).to_contain_text("$HEDDLE_KEY")
+    second.get_by_text("The answer", exact=True).click()
+    expect(second.locator("loom-panel")).to_contain_text("father.")
+
+
+def test_refs_of_answers_are_opened_where_they_are_read(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Refs", "A brass lamp.", "two", "three")
+    first = str(heddle.get(f"trees/{tree}/path")["nodes"][1]["id"])  # type: ignore[index]
+    heddle.line(tree, 'write doc:"Refs" new "The lamp is of brass."')
+    heddle.line(tree, 'link here to doc:"Refs" as:supports')
+    page = live(visit(f"/trees/{tree}", bypass_csp=True))
+    heddle.provider.script(says("→ tree root depth:2\n"), says("Seen."))
+    turn(heddle, tree)
+    line = page.locator(".turn-lines details")
+    line.locator("summary").click()
+    line.locator(f'a[data-go="{first}"]').first.click()
+    expect(page).to_have_url(f"{heddle.url}/trees/{tree}?node={first}")
+    page.go_back()
+    answer = page.locator(".command-answer.done")
+
+    def said(line: str) -> None:
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox", name="Search or command").fill(line)
+        page.keyboard.press("Enter")
+
+    said('→ find "brass"')
+    expect(answer.get_by_role("link", name=f"[{first}]")).to_be_visible()
+    assert violations(page) == []
+    answer.get_by_role("button", name='doc:"Refs"').first.click()
+    window = page.locator("loom-windows li[data-number]")
+    expect(window).to_contain_text("The lamp is of brass.")
+    said('→ find "brass"')
+    answer.get_by_role("link", name=f"[{first}]").click()
+    expect(page).to_have_url(f"{heddle.url}/trees/{tree}?node={first}")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_windows_colour_code_and_markdown_as_the_path_does(heddle: Heddle, visit: Open) -> None:
+    code = "Some **words**.\n\n```python\ndef lamp():\n    # a note\n    return 1\n```"
+    tree = heddle.tree("Coloured", code)
+    heddle.line(tree, f'write doc:"Coloured" new\n{code}\n←')
+    heddle.line(tree, 'open doc:"Coloured" lines:5 keep')
+    heddle.line(tree, "open here keep")
+    page = live(visit(f"/trees/{tree}", bypass_csp=True))
+    panel(page)
+    rows = page.locator("loom-windows li[data-number]")
+    expect(rows.last.locator("strong")).to_have_text("words")
+    expect(rows.last.locator(".c-key")).to_have_text(["def", "return"])
+    drawn = page.locator(".node .text").last.inner_html()
+    assert rows.last.locator(".text").inner_html() == drawn
+    expect(rows.first.locator(".c-note")).to_have_text("# a note")
+    assert violations(page) == []

@@ -52,6 +52,7 @@ PAGES = """
 /trees/{tree}/path?node={end} /trees/{tree}/path?node={end}&after={near}
 /trees/{tree}/above?node={end}&before={near} /trees/{tree}/weave?node={node}
 /trees/{tree}/buffer?node={end} /trees/{tree}/turns?node={end}
+/trees/{tree}/windows?of={agents}
 /trees/{tree}/search?q=Text /trees/{tree}/excerpts?ids={end},{near} /trees/{tree}/marks
 /trees/{tree}/cast /trees/{tree}/tags /trees/{tree}/export?node={end} /groves/{grove}/tags /palette
 /trees/{tree}/bookmarks /trees/{tree}/links/{noted} /trees/{tree}/history /trees/{tree}/nodes/{end}
@@ -63,7 +64,7 @@ PAGES = """
 WITHOUT_TREES = """
 /signin /signin/{} /invitations/{} /offline /offline.js /healthz /settings/{}
 /public/{}/images/{}/{}
-/trees/{}/nodes/{}/call
+/trees/{}/nodes/{}/call /trees/{}/turns/{}/calls
 /groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe
 """.split()
 ENDS = [*API, *PAGES, "/api/trees/{tree}/path?node={end}", "/api/trees/{tree}/nodes/{end}"]

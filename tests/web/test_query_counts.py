@@ -33,6 +33,7 @@ PARTS = {
     "drawn node": ("/nodes/{at}/drawn", 8),
     "details": ("/nodes/{at}", 14),
     "turns": ("/turns?node={at}", 7),
+    "windows": ("/windows?of={own}", 8),
     "whole text": ("/nodes/{at}/text", 4),
     "bookmarks": ("/bookmarks", 6),
     "marks": ("/marks", 4),
@@ -167,7 +168,8 @@ def test_a_part_costs_no_more_on_a_longer_path(
     owner: User, actor: Actor, tree: Tree, visitor: Visitor, length: int
 ) -> None:
     ids = grow(actor, tree, length)
-    names = {"at": ids[-1], "above": ids[-3], "linked": ids[1], "first": ids[0]}
+    own = node_writer.workspace_of(actor.participant, tree).uid
+    names = {"at": ids[-1], "above": ids[-3], "linked": ids[1], "first": ids[0], "own": own}
     parts = {
         part: (f"/trees/{tree.uid}{address.format(**names)}", most)
         for part, (address, most) in PARTS.items()

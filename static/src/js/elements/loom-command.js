@@ -10,6 +10,7 @@ import { bare } from "../tree/asking.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { speak } from "../tree/feedback.js";
+import { withRefs } from "../tree/refs.js";
 
 /** @typedef {import("../command/choices.js").Choice} Choice */
 
@@ -103,10 +104,10 @@ export class LoomCommand extends HTMLElement {
     if (!/\s|^(undo|redo|help)$/.test(line)) return;
     try {
       const answer = await this.page?.preview(line, signal);
-      this.say(answer.reply, "dry");
+      if (!signal.aborted) this.say(answer.reply, "dry");
     } catch (error) {
-      if (error instanceof Refused) this.say(error.reply, "dry");
-      else throw error;
+      if (!(error instanceof Refused)) throw error;
+      if (!signal.aborted) this.say(error.reply, "dry");
     }
   }
 
@@ -169,10 +170,21 @@ export class LoomCommand extends HTMLElement {
   /** @param {MouseEvent} event */
   clicked(event) {
     if (event.target === this.dialog) return this.dialog?.close();
-    const option = /** @type {Element} */ (event.target).closest('[role="option"]');
+    const target = /** @type {HTMLElement} */ (event.target);
+    const ref = /** @type {HTMLElement | null} */ (target.closest(".command-answer :is([data-go], [data-open-ref])"));
+    if (ref && !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.follow(ref, event);
+    const option = target.closest('[role="option"]');
     if (!option) return;
     this.choose(Number(option.id.replace("choice-", "")));
     this.enter();
+  }
+
+  /** Goes to what an answer names; a window is opened by who shows them. @param {HTMLElement} ref @param {MouseEvent} event */
+  follow(ref, event) {
+    this.dialog?.close();
+    if (!ref.dataset.go) return;
+    event.preventDefault();
+    this.page?.go(ref.dataset.go);
   }
 
   enter() {
@@ -194,6 +206,8 @@ export class LoomCommand extends HTMLElement {
 
   /** @param {string} text */
   async run(text) {
+    // Nothing that would be done is said over what is done.
+    clearTimeout(this.timer);
     this.asking?.abort();
     clearTimeout(this.timer); // what it would do is not said any more
     this.history?.add(text);
@@ -214,7 +228,7 @@ export class LoomCommand extends HTMLElement {
   say(words, how = "") {
     if (!this.said) return;
     this.said.className = `command-answer ${how}`;
-    this.said.textContent = words;
+    this.said.replaceChildren(...(how === "dry" ? [words] : withRefs(words, this.page?.store)));
     if (how === "bad" || how === "done") speak(words);
   }
 }

@@ -5,8 +5,10 @@
 import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { pageOf } from "../tree/page.js";
+import { make } from "../tree/forms.js";
 import { makeOwnPart, morph, morphOne, parsed } from "../tree/morph.js";
 import { speak } from "../tree/feedback.js";
+import { linkRefs, withRefs } from "../tree/refs.js";
 import { TurnTexts, TurnViews } from "../tree/turns.js";
 import { toast } from "./loom-toast.js";
 
@@ -208,8 +210,16 @@ export class LoomTurns extends HTMLElement {
    * came, and that it is being stopped. @param {Element} fresh */
   take(fresh) {
     this.texts.take(fresh);
+    for (const said of fresh.querySelectorAll(".row .turn-said, .turn-lines pre:not(.block)")) linkRefs(said, this.page?.store);
+    for (const said of fresh.querySelectorAll("summary .turn-said")) this.linkBeside(said);
     const button = fresh.querySelector('[data-turn-act="stop"]');
     if (button && this.stopping.has(keyOf(fresh))) button.setAttribute("disabled", "");
+  }
+
+  /** What the head of a fold names is opened beside it: a head holds nothing that is pressed. @param {Element} said */
+  linkBeside(said) {
+    const refs = withRefs(said.textContent ?? "", this.page?.store).filter((one) => one instanceof HTMLElement);
+    if (refs.length) said.closest("li")?.append(make("span", { className: "turn-refs" }, ...refs.flatMap((one) => [one, " "])));
   }
 
   /** @param {MouseEvent} event */

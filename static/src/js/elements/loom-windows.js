@@ -6,13 +6,18 @@ import { json, Newest, Refused } from "../live/api.js";
 import { composer } from "../tree/actions.js";
 import { quoted, withText } from "../tree/asking.js";
 import { make } from "../tree/forms.js";
+import { parsed } from "../tree/morph.js";
 import { pageOf } from "../tree/page.js";
+import { withRefs } from "../tree/refs.js";
 import { t } from "../t.js";
 
 /** @typedef {{number: number, kind: "node" | "result" | "stash", visible: boolean, keep: boolean, ref: string, label: string, text: string, before: string[], after: string[], as: "diff" | "prose" | null, open: boolean, current: string | null, document: string | null, revision: number | null}} Shown */
 
 /** Lines around a window, which it does not own. @param {string[]} lines */
 const around = (lines) => (lines.length ? [make("span", { className: "soft around", textContent: lines.join("\n") })] : []);
+
+/** A text as the path draws it. @param {string} markup */
+const drawnText = (markup) => make("div", { className: "text window-text" }, parsed(markup));
 
 /** What was added and removed, marked. @param {string} text */
 function difference(text) {
@@ -53,6 +58,7 @@ export class LoomWindows extends HTMLElement {
     this.page.addEventListener("event", (event) => /^(turn|node\.flagged)/.test(/** @type {CustomEvent} */ (event).detail.kind) && this.soon(), { signal });
     for (const kind of ["dragstart", "dragover", "drop", "dragend"]) this.addEventListener(kind, (event) => this.dragged(/** @type {DragEvent} */ (event)), { signal });
     this.addEventListener("keydown", (event) => this.pressed(/** @type {KeyboardEvent} */ (event)), { signal });
+    document.addEventListener("click", (event) => this.openRef(event), { signal });
     document.addEventListener("cast", () => this.fill(), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });
     this.fill();
@@ -98,30 +104,30 @@ export class LoomWindows extends HTMLElement {
     const from = this.workspace;
     const number = this.draws.ask();
     try {
-      const { results } = await json(`/api/workspaces/${from}/windows`);
-      if (from === this.workspace && !this.draws.isPast(number)) box.replaceChildren(...this.drawn(results));
+      const { results, drawn } = await json(`${this.page?.web}/windows?of=${from}`);
+      if (from === this.workspace && !this.draws.isPast(number)) box.replaceChildren(...this.drawn(results, drawn));
     } catch (error) {
       this.refuse(error);
     }
   }
 
-  /** @param {Shown[]} all */
-  drawn(all) {
+  /** @param {Shown[]} all @param {Record<string, string>} markup of texts, as the path draws them, by number */
+  drawn(all, markup) {
     const groups = [
       { words: t("Open"), rows: all.filter((one) => one.visible) },
       { words: t("Stashed"), rows: all.filter((one) => !one.visible && one.kind === "stash") },
       { words: t("Hidden"), rows: all.filter((one) => !one.visible && one.kind !== "stash") },
     ];
-    const parts = groups.filter(({ rows }) => rows.length).flatMap(({ words, rows }) => [make("h2", { textContent: words }), make("ul", { className: "list" }, ...rows.map((one) => this.row(one)))]);
+    const parts = groups.filter(({ rows }) => rows.length).flatMap(({ words, rows }) => [make("h2", { textContent: words }), make("ul", { className: "list" }, ...rows.map((one) => this.row(one, markup[one.number])))]);
     return parts.length ? parts : [make("p", { className: "soft", textContent: t("Nothing is open. Pin a text to keep it beside the path, or stash words to use them later.") })];
   }
 
-  /** @param {Shown} one */
-  row(one) {
+  /** @param {Shown} one @param {string} [markup] */
+  row(one, markup) {
     const head = make("p", { className: "window-head" }, make("code", { className: "id", textContent: `#${one.number}` }), " ", ...this.named(one), " ");
     const marks = [one.document ? t("revision {number}", { number: one.revision ?? 0 }) : "", one.keep && one.visible ? t("pinned") : "", one.label && one.kind !== "stash" ? one.label : "", one.current ? t("stale, now [{id}]", { id: one.current }) : ""];
     head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
-    const text = one.as === "diff" ? difference(one.text) : make("pre", { dir: "auto" }, ...around(one.before), ...this.linked(one.text, one.kind === "result"), ...around(one.after));
+    const text = one.as === "diff" ? difference(one.text) : this.text(one, markup);
     const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: one.text.slice(0, 80) || t("empty") }), text);
     const row = make("li", { className: one.visible ? "" : "hidden-window" }, head, this.buttons(one), ...this.changes(one), one.open ? body : make("p", { className: "soft", textContent: one.text }));
     row.dataset.number = String(one.number);
@@ -131,23 +137,22 @@ export class LoomWindows extends HTMLElement {
     return row;
   }
 
+  /** What a window shows: as the path draws it, else as it is. @param {Shown} one @param {string} [markup] */
+  text(one, markup) {
+    const words = markup ? [drawnText(markup)] : this.linked(one.text, one.kind === "result");
+    const values = { dir: "auto", ...(one.text.length > LONG ? { tabIndex: 0 } : {}) };
+    return make(markup ? "div" : "pre", values, ...around(one.before), ...words, ...around(one.after));
+  }
+
   /** What a window shows, as a link to it where there is one. @param {Shown} one */
   named(one) {
     if (one.document) return [make("a", { href: `/documents/${one.document}`, textContent: one.ref })];
     return this.linked(one.ref, one.kind !== "stash");
   }
 
-  /** The words, with a link for each text of this tree that they name, `[a7x2]`. @param {string} words @param {boolean} isNaming */
+  /** The words, with what opens each text that they name. @param {string} words @param {boolean} isNaming */
   linked(words, isNaming) {
-    const store = this.page?.store;
-    if (!isNaming || !store) return [words];
-    return words.split(/(\[[a-z0-9]{4,8}\])/).map((piece, at) => {
-      const id = piece.slice(1, -1);
-      if (at % 2 === 0 || store.slotOf(id) === null) return piece;
-      const link = make("a", { href: `?node=${id}`, textContent: piece });
-      link.dataset.go = id;
-      return link;
-    });
+    return isNaming ? withRefs(words, this.page?.store) : [words];
   }
 
   /** The last changes of the document that a window shows, read when they are asked for. @param {Shown} one */
@@ -255,6 +260,18 @@ export class LoomWindows extends HTMLElement {
     else if (what === "stash") this.stash();
     else if (take !== undefined) this.take(take);
     else if (line) this.run(line);
+  }
+
+  /** Opens what an answer names in a window of the reader's own. @param {MouseEvent} event */
+  async openRef(event) {
+    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-open-ref]"));
+    if (!button) return;
+    this.show();
+    if (this.list && this.workspace !== this.own) {
+      this.list.value = "";
+      await this.choose();
+    }
+    await this.run(`open ${button.dataset.openRef} keep`);
   }
 
   /** Runs a line in the workspace that is shown. @param {string} line */

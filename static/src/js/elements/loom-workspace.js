@@ -6,6 +6,7 @@ import { json, Newest, Refused } from "../live/api.js";
 import { quoted } from "../tree/asking.js";
 import { make, openForm } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
+import { withRefs } from "../tree/refs.js";
 import { TurnViews } from "../tree/turns.js";
 import { language, t, tn } from "../t.js";
 import { names } from "./loom-context.js";
@@ -115,7 +116,7 @@ export class LoomWorkspace extends HTMLElement {
     this.fill("sizes", ORDER.map((name) => size(name, status.sections[name] ?? 0, status.tokens)), "");
     this.fill("tasks", body.tasks.map((one) => this.task(one)), t("No tasks."));
     this.fill("augments", body.augments.map((one) => this.augment(one)), t("There are no augments. A document of this kind can be loaded into the prompt of a model."));
-    this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto", textContent: text })), t("Nothing new."));
+    this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto" }, ...withRefs(text, this.page?.store))), t("Nothing new."));
     this.fill("steps", [...steps].reverse().map(step), t("Nothing was done yet."));
     this.fill("arrangements", kept.map((one) => this.arrangement(one)), t("Keep what is open under a name, to open it again here or in another tree."));
   }

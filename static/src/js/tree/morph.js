@@ -64,6 +64,8 @@ function isSame(old, now) {
   if (old.matches("time")) return old.getAttribute("datetime") === now.getAttribute("datetime");
   // What leads out of the grove is drawn for its reader alone, and fetched by itself.
   if (old.matches("[data-portals-out]")) return !now.childElementCount;
+  // What a panel shows, it fetches by itself.
+  if (old.matches("loom-panel")) return old.getAttribute("data-src") === now.getAttribute("data-src");
   return old.matches(".portal-in, .node > .text");
 }
 
