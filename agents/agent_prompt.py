@@ -1,6 +1,6 @@
 """What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -9,13 +9,12 @@ from typing import Any, Literal
 
 from django.utils import timezone
 
-from agents.agent_view import actions, near, twigs
 from agents.context import agent_request, sections
 from agents.context.agent_request import GO_ON, Sent
-from agents.context.truncation import Counted, count
 from agents.context.values import (
     Augment,
     Aware,
+    Counted,
     LineReply,
     Pane,
     Request,
@@ -23,26 +22,27 @@ from agents.context.values import (
     Stop,
     Syntax,
     View,
+    count,
 )
-from agents.images import said, sees
+from agents.prompt_inputs import actions, is_there, near, said, sees, sent_of, twigs
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, registry
 from loom.commands.view import LISTS
 from loom.events import streams
 from loom.models import Node, Participant, Step, Tree, Turn, Workspace
-from loom.queries import lookup, tasks, window_contents, windows
-from loom.queries.augments import loaded_in
+from loom.queries import lookup, window_contents, windows, workspaces
+from loom.queries.event_log import notifications_of
 from loom.queries.lookup import path_of, withheld_from_models
-from loom.queries.news import notifications_of
-from loom.queries.node_rows import GONE, NodeRow, rows_of
+from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.trees import size_of
+from loom.queries.windows import loaded_in
 from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
 from loom.rules import budgets
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import budget_of as budget_in
-from loom.rules.grove_settings import number_of
 from loom.rules.identity import STORED
+from loom.rules.options import budget_of as budget_in
+from loom.rules.options import number_of
 from loom.rules.permissions import GENERATE, LOOM, in_order
 from loom.rules.windows import refs_named
 
@@ -85,6 +85,8 @@ class Place:
     def home(self) -> Tree:
         """The tree that the agent looks at: that of its position, where it may be seen."""
         position = self.workspace.position
+        if position.tree_id == self.tree.pk:
+            return self.tree
         if access.may_reach(self.actor, position.tree_id, here=self.tree):
             return Tree.objects.get(pk=position.tree_id)
         return self.tree
@@ -236,22 +238,6 @@ def _stops(place: Place) -> tuple[Stop, ...]:
     return tuple(_stop(row, own) for row in sent_of(place.read) if row.id != asked)
 
 
-def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
-    """The nodes of a path that are sent to models: what hangs below a pruned one is as hidden
-    as that is."""
-    seen = takewhile(_is_there, path)
-    return [row for row in seen if is_sent(row)]
-
-
-def _is_there(row: NodeRow) -> bool:
-    return not row.pruned
-
-
-def is_sent(row: NodeRow) -> bool:
-    """Whether a node of a path is sent to models at all."""
-    return row.kind == "text" and row.text != "" and not row.flags & GONE
-
-
 KEPT = 8192  # nodes that a process keeps as they are sent
 LONG = 8192  # characters of a text, above which it is not kept
 
@@ -317,7 +303,7 @@ def _outline(place: Place) -> dict[str, Any]:
 def _path(place: Place) -> dict[str, Any]:
     is_home = place.home.pk == place.tree.pk
     rows = place.read if is_home else place.path
-    seen = [row for row in takewhile(_is_there, rows) if row.depth]
+    seen = [row for row in takewhile(is_there, rows) if row.depth]
     is_prose = is_home and place.tree.mode == "buffer"
     last = place.number("path_nodes")
     return {"near": near(place.home, seen, place.now, last=last, prose=is_prose)}
@@ -340,8 +326,8 @@ def _windows(place: Place) -> dict[str, Any]:
 
 @sections.todos.collector
 def _todos(place: Place) -> dict[str, Any]:
-    rows = tasks.current(place.workspace)
-    return {"tasks": tuple(line for task in rows for line in tasks.lines_of(task))}
+    rows = workspaces.current_tasks(place.workspace)
+    return {"tasks": tuple(line for task in rows for line in workspaces.task_lines(task))}
 
 
 @sections.memory.collector

@@ -11,7 +11,6 @@ import httpx
 from django.utils import timezone
 
 from agents.context.overlap import Seam
-from agents.event_loop import in_reading, in_thread
 from agents.persistence import (
     Ending,
     Held,
@@ -25,6 +24,7 @@ from agents.persistence import (
 )
 from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait_before_next
 from agents.providers.exchange import Failure, Limits
+from agents.providers.transport import in_reading, in_thread
 from agents.reply import Cutter
 from agents.subject_prompt import language
 from loom.commands import money

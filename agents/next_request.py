@@ -10,7 +10,7 @@ from typing import Any, Literal
 from agents.agent_prompt import next_place, teaching_of
 from agents.context.agent_request import BRIEF_OVER
 from agents.context.sections import instructions
-from agents.context.truncation import Portion, TooLong, count, count_small
+from agents.context.values import Portion, TooLong, count, count_small
 from agents.subject_prompt import addressed, assembled_for, limit_of, order_of, too_long
 from loom import access
 from loom.access import Actor

@@ -9,12 +9,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from agents.event_loop import in_thread, the_loop
 from agents.providers.attempt import Ask
 from agents.providers.exchange import RETRYABLE, Broken, Failure
 from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, models_of
 from agents.providers.registry import provider_of
-from agents.providers.transport import CheckedTransport
+from agents.providers.transport import CheckedTransport, in_thread, the_loop
 from agents.providers.web_search import Question, Where, found_by
 from agents.subject_prompt import whom
 from loom.commands import participants, web_search

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.utils import timezone
 
-from agents import images
-from agents.agent_prompt import Place, assembled, demand_turn, place_of, sent_of
+from agents import prompt_inputs
+from agents.agent_prompt import Place, assembled, demand_turn, place_of
 from agents.context.agent_request import Message
 from agents.context.agent_request import Sent as AgentSent
 from agents.context.overlap import Seam
@@ -22,12 +22,12 @@ from agents.context.subject_request import (
     arrange,
     way_of,
 )
-from agents.context.truncation import Portion, TooLong, count, count_small
+from agents.context.values import Portion, TooLong, count, count_small
+from agents.prompt_inputs import asker_of, pieces_of, sent_of, steering_of, summarised
 from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language
-from agents.subject_path import asker_of, pieces_of, steering_of, summarised
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
@@ -42,9 +42,9 @@ from loom.queries.lookup import withheld_from_models
 from loom.queries.workspaces import budget_of, truncation_in
 from loom.rules import identity
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import number_of
 from loom.rules.identity import STORED
-from loom.rules.images import described, hashes_in
+from loom.rules.node_text import described, hashes_in
+from loom.rules.options import number_of
 from loom.rules.provider_kinds import PROBED, samplers_of
 
 
@@ -188,7 +188,7 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
     allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
     reader = access.acting_as(asker, participant)
-    sees = (reader, generation.tree) if images.sees(participant) else None
+    sees = (reader, generation.tree) if prompt_inputs.sees(participant) else None
     made = Order(provider, reading, ask, hashed, left_out=left, allow=allow, sees=sees)
     try:
         return _order(made, reading)
@@ -307,7 +307,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         key=key_of(agent),
         auth=agent.auth,
     )
-    ask = _seeing(ask, (actor, tree) if images.sees(agent) else None)
+    ask = _seeing(ask, (actor, tree) if prompt_inputs.sees(agent) else None)
     nothing = Reading("dialogue", "chat", ())
     made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
     until = until_of(turn)
@@ -374,7 +374,7 @@ def _seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
     if sees is None or not any(hashes_in(one["content"]) for one in ask.messages or ()):
         return ask
     texts = [one["content"] for one in ask.messages or () if one["role"] == "user"]
-    if found := images.pictures(*sees, texts):
+    if found := prompt_inputs.pictures(*sees, texts):
         return replace(ask, images=found)
     said = tuple({**one, "content": described(one["content"])} for one in ask.messages or ())
     blocks = tuple(replace(one, texts=tuple(map(described, one.texts))) for one in ask.blocks)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from agents.agent_prompt import demand_turn
-from agents.context.truncation import TooLong
+from agents.context.values import TooLong
 from agents.providers.exchange import Broken
 from agents.reply import Reply, asks_again, read_reply
 from agents.subject_prompt import language, prepared_round, too_long

@@ -124,7 +124,7 @@ class Scene:
         """Flow (b). Fails where the event or the text does not come."""
         from asgiref.sync import sync_to_async
 
-        from loom.live.hub import hub
+        from loom.live.consumers import hub
         from tests.live.conftest import Line, bearer
 
         headers = await sync_to_async(bearer)(self.reader)

@@ -18,7 +18,7 @@ django_application = handler()
 
 # Models can only be imported after the line above.
 from loom.api.waiting import holding  # noqa: E402
-from loom.live import consumers, hub  # noqa: E402
+from loom.live import consumers  # noqa: E402
 
 # What was created at the start stays for good: the collector does not have to walk through it at
 # every full collection (a path of 2,000 nodes over the API: 34 ms with, 26 without, measured). The
@@ -34,7 +34,7 @@ async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 _router: Any = ProtocolTypeRouter(
-    {"http": http, "websocket": consumers.routes, "lifespan": hub.lifespan}
+    {"http": http, "websocket": consumers.routes, "lifespan": consumers.lifespan}
 )
 # Takes the address and scheme of the browser from X-Forwarded-*, where a named proxy sends it.
 proxied: Any = ProxyHeadersMiddleware(_router, trusted_hosts=list(settings.PROXIES))

@@ -143,3 +143,19 @@ def read() -> Env:
         receipt_days=_days("HEDDLE_RECEIPT_DAYS", 30),
         ended_session_days=_days("HEDDLE_ENDED_SESSION_DAYS", 1),
     )
+
+
+ENGLISH = ("en", "English")
+
+
+def languages(*folders: Path) -> list[tuple[str, str]]:
+    """Code and name of each language with a `django.mo` in one of the folders."""
+    from django.conf.locale import LANG_INFO
+
+    codes = {
+        catalogue.parent.parent.name.replace("_", "-").lower()
+        for folder in folders
+        for catalogue in folder.glob("*/LC_MESSAGES/django.mo")
+    }
+    names = {code: str(LANG_INFO.get(code, {}).get("name_local", code)) for code in codes}
+    return [ENGLISH, *sorted((code, name) for code, name in names.items() if code != "en")]

@@ -108,6 +108,9 @@ class Fresh(WhiteNoiseMiddleware):  # type: ignore[misc]
         self._seen: dict[str, tuple[str, int, int]] = {}
         super().__init__(*args, **kwargs)
 
+    def add_files_from_finders(self) -> None:
+        """Does nothing: each file is found when it is requested first."""
+
     def __call__(self, request: Any) -> Any:
         """Serves the file as it is, or passes the request on."""
         url = request.path_info

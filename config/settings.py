@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import dj_database_url
 from csp.constants import NONCE
 
-from config import env, languages
+from config import env
 
 ENV = env.read()
 BASE_DIR = env.ROOT
@@ -64,7 +64,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"web": "loom.web.keys"},
+            "libraries": {"web": "loom.web.display"},
         },
     }
 ]
@@ -169,7 +169,7 @@ LANGUAGE_CODE = "en"
 USE_I18N = True
 # Files that the operator puts beside the data come before those of the program.
 LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
-LANGUAGES = languages.found(*LOCALE_PATHS)
+LANGUAGES = env.languages(*LOCALE_PATHS)
 # Draws what an event changed on a page; sockets send it to all who asked for it.
 DRAWING = "loom.web.live_parts.parts_for"
 

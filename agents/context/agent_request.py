@@ -15,19 +15,25 @@ from agents.context.sections import (
     stated,
 )
 from agents.context.subject_request import JOINT
-from agents.context.truncation import (
+from agents.context.values import (
     GAP,
     KEPT_AT_THE_END,
+    STEP,
+    Augment,
+    Aware,
     Counted,
     Fitted,
+    LineReply,
+    Own,
     Part,
     Portion,
+    Round,
+    Stop,
     fit,
     total,
 )
-from agents.context.values import STEP, Augment, Aware, LineReply, Own, Round, Stop
 from loom.grammar.lines import parts_of
-from loom.rules.framing import escaped, frames_escaped, plain
+from loom.rules.node_text import escaped, frames_escaped, plain
 
 HEADER = 8  # tokens of a header
 MOST = 240  # characters of a sentence

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from agents.context.values import Action, Near, Pane, Syntax, Twig, View
-from loom.rules.framing import frames_escaped, plain
+from loom.rules.node_text import frames_escaped, plain
 from loom.rules.windows import numbered
 
 Renderer = Callable[[View], str]

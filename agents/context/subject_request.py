@@ -5,17 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, Literal
 
-from agents.context.truncation import (
-    GAP,
-    KEPT_AT_THE_END,
-    Counted,
-    Fitted,
-    Part,
-    Portion,
-    count,
-    fit,
-)
-from loom.rules.lore import Entry, Found, chosen
+from agents.context.values import GAP, KEPT_AT_THE_END, Counted, Fitted, Part, Portion, count, fit
+from loom.rules.documents import FoundLore, LoreEntry, chosen_lore
 from loom.rules.provider_kinds import RESERVE, WAYS
 
 BEGINS: Final = "(the text begins)"
@@ -119,7 +110,7 @@ class Steering:
     memory: str = ""
     note: str = ""
     depth: int = 3
-    lore: tuple[Entry, ...] = ()
+    lore: tuple[LoreEntry, ...] = ()
     scan: int = 2_000
     budget: int = 1_000
 
@@ -200,10 +191,10 @@ def arrange(reading: Reading) -> Sent:
 # -- memory, lore and author's note
 
 
-def _lore(reading: Reading) -> Found:
+def _lore(reading: Reading) -> FoundLore:
     steering = reading.steering
     if not steering.lore:
-        return Found()
+        return FoundLore()
     texts: list[str] = []
     length = 0
     for piece in reversed(reading.path):
@@ -212,7 +203,7 @@ def _lore(reading: Reading) -> Found:
         texts.insert(0, piece.text)
         length += len(piece.text) + len(_between(reading))
     end = _between(reading).join(texts)[-steering.scan :]
-    return chosen(steering.lore, end, steering.budget, reading.counted)
+    return chosen_lore(steering.lore, end, steering.budget, reading.counted)
 
 
 def _between(reading: Reading) -> str:
@@ -224,13 +215,13 @@ def _note(reading: Reading) -> str:
     return reading.steering.note if reading.steering.note.strip() else ""
 
 
-def _added(reading: Reading, lore: Iterable[Entry]) -> list[str]:
+def _added(reading: Reading, lore: Iterable[LoreEntry]) -> list[str]:
     """Memory and lore, in their order; what is blank is left out."""
     texts = [reading.steering.memory, *(one.text for one in lore)]
     return [text for text in texts if text.strip()]
 
 
-def _begins(reading: Reading, lore: Iterable[Entry]) -> str:
+def _begins(reading: Reading, lore: Iterable[LoreEntry]) -> str:
     """What a buffer begins with, before the first text of the path."""
     added = _added(reading, lore) if reading.mode == "buffer" else []
     return "".join(f"{text}{JOINT}" for text in added)
@@ -273,7 +264,7 @@ def noted_parts(parts: Sequence[Part], note: str, depth: int) -> tuple[Part, ...
     return (*parts[:place], Part("user", note), *parts[place:])
 
 
-def _portions(reading: Reading, lore: Found, fitted: Fitted) -> tuple[Portion, ...]:
+def _portions(reading: Reading, lore: FoundLore, fitted: Fitted) -> tuple[Portion, ...]:
     """The sections of the request, those that are empty left out."""
     is_buffer = reading.mode == "buffer"
     instructions = JOINT.join(_instructions(reading))
@@ -307,7 +298,7 @@ def _asking(reading: Reading) -> int:
     return reading.counted("".join([ASKS, *shown]))
 
 
-def _subject_system(reading: Reading, lore: Iterable[Entry]) -> str:
+def _subject_system(reading: Reading, lore: Iterable[LoreEntry]) -> str:
     """Persona, tree context, instruction sources, memory and lore; in a buffer the tree context
     alone."""
     if reading.mode == "buffer":

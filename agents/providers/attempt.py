@@ -22,7 +22,7 @@ from agents.providers.exchange import (
     exchange,
     of_status,
 )
-from loom.rules.images import described, parted
+from loom.rules.node_text import described, images_parted
 
 _LONE = re.compile("[\x00\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
@@ -189,7 +189,7 @@ class Picture:
 class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
     `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
-    which the answer is held; `samplers` by the names of loom.rules.samplers. `blocks` are
+    which the answer is held; `samplers` by the names of loom.rules.provider_kinds. `blocks` are
     the messages but the system's once more, for providers that take them apart; `goes_on`:
     with the last message, the model's own. `images`, by hash, go where a text of the user names
     them; every other text says in words what they show."""
@@ -301,7 +301,7 @@ def parts_of(
     """A text as parts, with the images in it that are `wanted`, which are taken from there."""
     return [
         {"type": "text", "text": said} if kind == "words" else part(said, ask.images[said])
-        for kind, said in parted(text, wanted)
+        for kind, said in images_parted(text, wanted)
     ]
 
 

@@ -27,9 +27,8 @@ from agents.providers.attempt import (
 from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
 from agents.providers.openai import sampler_fields
 from agents.providers.registry import Provider
-from loom.rules.images import reference
-from loom.rules.provider_kinds import PROBED
-from loom.rules.samplers import BY_NAME
+from loom.rules.node_text import image_reference
+from loom.rules.provider_kinds import PROBED, SAMPLERS_BY_NAME
 from loom.transfer.images import square
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
@@ -185,7 +184,7 @@ COLOURS = ("green", "red")  # blind ones that guess say blue or white, and not b
 
 async def _images(probe: Probe) -> bool:
     """Whether a model sees: it names the colours of two images."""
-    words = f"Which colour has this image? Answer with one word. {reference(SHA, '')}"
+    words = f"Which colour has this image? Answer with one word. {image_reference(SHA, '')}"
     messages = ({"role": "user", "content": words},)
     for colour in COLOURS:
         images = {SHA: Picture("image/png", b64encode(square(colour)).decode())}
@@ -207,14 +206,16 @@ def _sampler(name: str) -> Callable[[Probe], Awaitable[bool]]:
     async def check(probe: Probe) -> bool:
         if probe.provider.name == "anthropic" and name not in ("top_p", "top_k"):
             return False
-        good = {"1": -100} if name == "logit_bias" else BY_NAME[name].probe
+        good = {"1": -100} if name == "logit_bias" else SAMPLERS_BY_NAME[name].probe
         asked = replace(probe.ask, messages=_STORY)
         if not _answered(await probe.send(asked, as_it_is=True, **sampler_fields({name: good}))):
             return False
         refused = (await probe.send(asked, as_it_is=True, **{name: "heddle"})).failure
         if refused is not None:
             return refused.kind == "invalid"
-        return name in BY_NAME and await _changes(probe, name, BY_NAME[name].probe)
+        return name in SAMPLERS_BY_NAME and await _changes(
+            probe, name, SAMPLERS_BY_NAME[name].probe
+        )
 
     return check
 

@@ -17,7 +17,7 @@ from loom.api.schema import operation
 from loom.commands import people
 from loom.models import ApiKey, User, UserSession
 from loom.queries.trees import browsers_of, grove_bodies
-from loom.rules import preferences
+from loom.rules import options
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
 
@@ -140,18 +140,18 @@ class Settings(BaseModel):
     codes that may be chosen."""
 
     name: str
-    theme: preferences.Theme
+    theme: options.Theme
     language: str
-    prose: preferences.Prose
-    size: preferences.Size
-    width: preferences.Width
-    leading: preferences.Leading
-    align: preferences.Align
-    nodes: preferences.Nodes
-    paste: preferences.Paste
+    prose: options.Prose
+    size: options.Size
+    width: options.Width
+    leading: options.Leading
+    align: options.Align
+    nodes: options.Nodes
+    paste: options.Paste
     styled: bool
     temperature: float | None
-    edits: preferences.Edits
+    edits: options.Edits
     verbose: bool
     keys: dict[str, str]
     languages: list[str]

@@ -19,11 +19,11 @@ from pydantic_core import ErrorDetails, from_json, to_json
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from loom.commands import groves, participants, people, saved, tags
+from loom.commands import groves, marks, participants, people, saved
 from loom.commands import trees as tree_commands
-from loom.rules import preferences
+from loom.rules import options
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import SETTINGS
+from loom.rules.options import SETTINGS
 from loom.rules.permissions import Role, Scope
 from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
@@ -279,18 +279,18 @@ class SettingsChanged(Part):
     """What changes of the caller's own settings; values as `GET settings` gives them."""
 
     name: str = Field("", max_length=people.MAX_SHOWN)
-    theme: preferences.Theme = "system"
+    theme: options.Theme = "system"
     language: str = Field("", max_length=20)
-    prose: preferences.Prose = "serif"
-    size: preferences.Size = "medium"
-    width: preferences.Width = "medium"
-    leading: preferences.Leading = "medium"
-    align: preferences.Align = "start"
-    nodes: preferences.Nodes = "full"
-    paste: preferences.Paste = "plain"
+    prose: options.Prose = "serif"
+    size: options.Size = "medium"
+    width: options.Width = "medium"
+    leading: options.Leading = "medium"
+    align: options.Align = "start"
+    nodes: options.Nodes = "full"
+    paste: options.Paste = "plain"
     styled: bool = True
     temperature: float | None = Field(None, ge=0, le=2)
-    edits: preferences.Edits = "ask"
+    edits: options.Edits = "ask"
     verbose: bool = False
     keys: dict[str, str] = {}
 
@@ -299,7 +299,7 @@ class TagChanged(Body):
     """A tag, and its new name or colour (empty: no colour); what is left out stays."""
 
     tag: str = Field(min_length=1, max_length=200)
-    name: str = Field("", max_length=tags.MAX_NAME)
+    name: str = Field("", max_length=marks.MAX_TAG_NAME)
     colour: str | None = Field(None, max_length=40)
 
 

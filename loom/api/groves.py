@@ -33,8 +33,8 @@ from loom.api.nodes import (
 from loom.api.schema import operation
 from loom.commands import groves as invites
 from loom.commands import groves as verbs
+from loom.commands import marks as tag_commands
 from loom.commands import saved as saving
-from loom.commands import tags as tag_commands
 from loom.commands import web_search as searching
 from loom.events import streams
 from loom.models import SearchService
@@ -42,8 +42,8 @@ from loom.queries.event_log import MAX_EVENTS
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.queries.trees import grove_bodies, grove_body, tags_in
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import schema, values_of
 from loom.rules.identity import instant
+from loom.rules.options import settings_schema, values_of
 from loom.rules.provider_kinds import SEARCH_SERVICES
 
 CURSOR = (
@@ -118,7 +118,7 @@ def settings(request: Request, uid: str) -> Response:
         access.demand_role(actor, "owner")
         sent = read(request, bodies.GroveSettings).sent
         found = verbs.change_grove(actor, settings=sent)
-    return Response({"values": values_of(found.settings), "schema": schema()})
+    return Response({"values": values_of(found.settings), "schema": settings_schema()})
 
 
 class SearchServiceBody(BaseModel):

@@ -27,9 +27,9 @@ from loom.rules.errors import Code, CommandError, not_found
 from loom.rules.identity import instant
 from loom.transfer import importing
 from loom.transfer.files import MAX_FILE
-from loom.transfer.formats import NAMES
 from loom.transfer.importing import MAX_PARTS, ask_stop, folder, searched
 from loom.transfer.readers.documents import SPLITS
+from loom.transfer.uploads import FORMAT_NAMES
 
 SENT: dict[str, Any] = {
     "multipart/form-data": {
@@ -44,7 +44,7 @@ SENT: dict[str, Any] = {
             "grove": {"type": "string", "description": "Without it the caller's first."},
             "format": {
                 "type": "string",
-                "enum": ["", *NAMES],
+                "enum": ["", *FORMAT_NAMES],
                 "description": "Without it found out by the file's content.",
             },
             "split": {
@@ -132,7 +132,7 @@ def upload(request: Request) -> Response:
     user = user_of(request)
     sent = _form(request)
     files = _files_of(sent)
-    wanted = _one_of(sent, "format", NAMES)
+    wanted = _one_of(sent, "format", FORMAT_NAMES)
     options = {"split": _one_of(sent, "split", SPLITS), "choose": _one_of(sent, "choose", ("all",))}
     grove = _grove(user, str(sent.get("grove", "")))
     actor = access.get_actor(user, grove)

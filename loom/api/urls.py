@@ -1,23 +1,24 @@
 """Addresses of the API, all under /api/, without a slash at the end."""
 
+from csp.decorators import csp_update
+from django.http import HttpRequest, HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
 from django.urls.converters import IntConverter, StringConverter
+from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.renderers import JSONRenderer
 
 from loom.api import (
     account,
     commands,
-    docs,
     documents,
     errors,
     groves,
-    images,
     imports,
     nodes,
     participants,
     transfer,
     trees,
-    turns,
-    usage,
     workspaces,
 )
 
@@ -45,6 +46,21 @@ class Count(IntConverter):
 
 register_converter(Sha256, "sha256")
 register_converter(Count, "count")
+
+# The schema, and the page that shows it: Swagger UI from the sidecar, no outside host.
+# JSON, unless something else is asked for.
+_schema = SpectacularAPIView.as_view(
+    renderer_classes=[JSONRenderer, OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer]
+)
+_page = SpectacularSwaggerSplitView.as_view(url_name="schema")
+
+
+# Swagger UI sets styles from its script; this page holds nothing of anybody's.
+@csp_update({"style-src": ["'unsafe-inline'"], "img-src": ["data:"]})
+def page(request: HttpRequest) -> HttpResponseBase:
+    """The documentation of the API."""
+    return _page(request)
+
 
 _api: list[URLPattern | URLResolver] = [
     path("me", account.me),
@@ -74,10 +90,10 @@ _api: list[URLPattern | URLResolver] = [
     path("trees/<id:uid>/settings", trees.settings),
     path("trees/<id:uid>/public-links", trees.public_links),
     path("trees/<id:uid>/commands", commands.in_tree),
-    path("trees/<id:uid>/turns", turns.in_tree),
-    path("turns/<id:uid>", turns.turn),
-    path("turns/<id:uid>/extend", turns.extend),
-    path("turns/<id:uid>/stop", turns.stop),
+    path("trees/<id:uid>/turns", commands.turns_in_tree),
+    path("turns/<id:uid>", commands.turn),
+    path("turns/<id:uid>/extend", commands.extend),
+    path("turns/<id:uid>/stop", commands.stop),
     path("commands", commands.every),
     path("workspaces", workspaces.workspaces),
     path("workspaces/<id:uid>", workspaces.workspace),
@@ -111,20 +127,20 @@ _api: list[URLPattern | URLResolver] = [
     path("trees/<id:uid>/skeleton", nodes.columns),
     path("trees/<id:uid>/events", nodes.events),
     path("trees/<id:uid>/verify", nodes.verification),
-    path("trees/<id:uid>/usage", usage.of_tree),
-    path("trees/<id:uid>/estimate", usage.estimate),
-    path("groves/<id:uid>/usage", usage.of_grove),
+    path("trees/<id:uid>/usage", participants.usage_of_tree),
+    path("trees/<id:uid>/estimate", participants.estimate),
+    path("groves/<id:uid>/usage", participants.usage_of_grove),
     path("import", imports.upload),
     path("imports/<id:uid>", imports.state),
     path("imports/<id:uid>/stop", imports.stop),
     path("imports/<id:uid>/parts", imports.parts),
     path("imports/<id:uid>/choose", imports.choose),
-    path("trees/<id:uid>/images", images.add),
-    path("images/<sha256:sha256>", images.image),
+    path("trees/<id:uid>/images", transfer.add_image),
+    path("images/<sha256:sha256>", transfer.image),
     path("trees/<id:uid>/export", transfer.export),
     path("trees/<id:uid>/export/preview", transfer.preview),
-    path("schema/", docs.schema, name="schema"),
-    path("docs/", docs.page),
+    path("schema/", _schema, name="schema"),
+    path("docs/", page),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [path("api/", include(_api))]

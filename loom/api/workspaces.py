@@ -23,14 +23,13 @@ from loom.events import streams
 from loom.models import Node, Step
 from loom.models import Workspace as Stored
 from loom.queries import lookup
-from loom.queries.augments import augments_body
 from loom.queries.links import written
 from loom.queries.node_bodies import messages_of
 from loom.queries.outline import outline_of
-from loom.queries.tasks import tasks_of
 from loom.queries.verify import verify_view
 from loom.queries.window_contents import windows_of
-from loom.queries.workspaces import draft_body, drafts_of, status_of, workspace_body
+from loom.queries.windows import augments_body
+from loom.queries.workspaces import draft_body, drafts_of, status_of, tasks_of, workspace_body
 from loom.rules.errors import not_found
 from loom.rules.identity import instant, looks_like_id
 

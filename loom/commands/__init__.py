@@ -11,16 +11,14 @@ ROOMS = (
     "continuing",
     "nodes",
     "annotations",
-    "suggestions",
     "links",
     "marks",
     "documents",
     "undo",
     "keeping",
     "memory",
-    "todos",
     "augments",
-    "thinking",
+    "todos",
     "command_reference",
 )
 
@@ -32,7 +30,6 @@ ACTIONS = (
     "participants",
     "saved",
     "summaries",
-    "tags",
     "trees",
     "turn_lifecycle",
 )

@@ -12,7 +12,8 @@ from loom.commands.registry import Args, Written, command
 from loom.commands.registry import every as commands
 from loom.events.streams import Writer
 from loom.models import Document, Revision
-from loom.queries.augments import (
+from loom.queries.documents import title_key
+from loom.queries.windows import (
     MOST,
     Augment,
     Loaded,
@@ -22,10 +23,9 @@ from loom.queries.augments import (
     in_order,
     loaded_in,
 )
-from loom.queries.documents import title_key
 from loom.rules import documents
 from loom.rules.errors import CommandError, not_found
-from loom.rules.framing import count
+from loom.rules.node_text import count
 from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")

@@ -116,7 +116,7 @@ class Attempt:
         return given.replace(block, named(block)) if block in given else self.canonical
 
 
-Op = dict[str, Any]  # one operation of an inverse, see loom.commands.inverse
+Op = dict[str, Any]  # one operation of an inverse, see loom.commands.undo
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,9 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands.context import Context
-from loom.commands.node_writer import demand_text, stored
+from loom.commands.node_writer import append_draft, demand_text, end_draft, stored
 from loom.events import streams
 from loom.models import Draft, Mention, Node, Stream, Tree, Workspace
-from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
 from loom.rules.permissions import WRITE
@@ -71,7 +69,7 @@ def save(actor: Actor, workspace: Workspace, slot: Node, kept: Kept) -> Draft | 
                 hint="look at it and keep one of the two",
             )
         if not kept.text:
-            _end(writer, found)
+            end_draft(writer, found)
             return None
         return _keep(writer, workspace, slot, kept, found)
 
@@ -98,7 +96,7 @@ def _keep(
     draft.text, draft.at = kept.text, _after(draft.at, now) if found else now
     if found is None or now - draft.told_at >= EVENT_EVERY:
         draft.told_at = now
-        _tell(writer, draft, ended=False)
+        append_draft(writer, draft, ended=False)
     draft.save()
     return draft
 
@@ -106,34 +104,6 @@ def _keep(
 def _after(before: datetime, now: datetime) -> datetime:
     """Now, but never the instant that already names an earlier state."""
     return max(now, before + timedelta(microseconds=1))
-
-
-def _end(writer: streams.Writer, draft: Draft | None) -> None:
-    if draft is not None:
-        _tell(writer, draft, ended=True)
-        draft.delete()
-
-
-def _tell(writer: streams.Writer, draft: Draft, *, ended: bool) -> None:
-    body = {"slot": draft.slot.local_id, "kind": draft.kind, "ended": ended}
-    writer.append("draft.saved", body if ended else {**body, "at": instant(draft.at)})
-    writer.flush()
-
-
-_SAME = Prepared(
-    lambda: Draft.objects.select_related("slot").filter(
-        workspace=Given("workspace"), slot=Given("slot"), kind=Given("kind"), text=Given("text")
-    )
-)
-
-
-def settle(context: Context, node: Node, kind: str, text: str) -> None:
-    """Ends the actor's own draft at the node's slot, where its text has become a node: in
-    the same transaction, so that a crash leaves it neither lost nor doubled."""
-    at = {"workspace": context.workspace.pk, "slot": node.slot_id}
-    draft = _SAME.first(**at, kind=kind, text=text)
-    if draft is not None:
-        _end(streams.lock(context.workspace, actor=context.actor.participant.uid), draft)
 
 
 def demand_free(actor: Actor, node: Node) -> None:

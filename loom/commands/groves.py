@@ -13,7 +13,7 @@ from loom.commands.execute import execute
 from loom.commands.registry import Args, Change, Secret, action
 from loom.events.streams import Writer, access_changed
 from loom.models import Grove, Invitation, Membership, Participant, User
-from loom.rules import grove_settings, names
+from loom.rules import names, options
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, instant
 from loom.rules.permissions import ROLES, Role
@@ -79,7 +79,7 @@ class GroveChanges(Args):
 @action("change_grove", stream="grove", role="owner")
 def _change_grove(change: Change, args: GroveChanges) -> Grove:
     """Renames a grove or changes its settings, such as the money of a day."""
-    grove_settings.demand(args.settings)
+    options.demand_settings(args.settings)
     _demand_summariser(change, args.settings.get("summary_model") or "")
     grove = Grove.objects.get(pk=change.actor.grove.pk)
     before = (grove.name, grove.settings)

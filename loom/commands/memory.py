@@ -27,7 +27,7 @@ from loom.queries.window_contents import Shown, contents_of, staleness
 from loom.queries.windows import WITHHELD
 from loom.rules import identity
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import number_of
+from loom.rules.options import number_of
 from loom.rules.permissions import LOOM
 
 # -- stash and recall

@@ -33,7 +33,7 @@ from loom.queries.outline import (
 )
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
-from loom.rules.framing import count
+from loom.rules.node_text import count
 from loom.rules.permissions import LOOM
 from loom.rules.windows import MOST_WITH
 

@@ -21,6 +21,7 @@ from loom.grammar.tokens import ParseError
 from loom.models import (
     ORDER,
     ORDINAL_BITS,
+    Draft,
     Generation,
     Image,
     Item,
@@ -37,8 +38,9 @@ from loom.queries import lookup, trees
 from loom.queries.node_bodies import event_body, without_text
 from loom.rules import identity
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import number_of
-from loom.rules.images import hashes_in
+from loom.rules.identity import instant
+from loom.rules.node_text import hashes_in
+from loom.rules.options import number_of
 from loom.rules.windows import Span
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
@@ -420,3 +422,36 @@ def demand_text_node(node: Node, participle: str) -> None:
             else f"[{node.local_id}] is a {node.kind}, and only text is {participle}.",
             hint="choose a text node",
         )
+
+
+# -- a draft that has become a node
+
+
+def end_draft(writer: streams.Writer, draft: Draft | None) -> None:
+    """Deletes a draft and appends its event, if there is one."""
+    if draft is not None:
+        append_draft(writer, draft, ended=True)
+        draft.delete()
+
+
+def append_draft(writer: streams.Writer, draft: Draft, *, ended: bool) -> None:
+    """Appends the event of a draft to the stream of its workspace."""
+    body = {"slot": draft.slot.local_id, "kind": draft.kind, "ended": ended}
+    writer.append("draft.saved", body if ended else {**body, "at": instant(draft.at)})
+    writer.flush()
+
+
+_SAME_DRAFT = Prepared(
+    lambda: Draft.objects.select_related("slot").filter(
+        workspace=Given("workspace"), slot=Given("slot"), kind=Given("kind"), text=Given("text")
+    )
+)
+
+
+def settle_draft(context: Context, node: Node, kind: str, text: str) -> None:
+    """Ends the actor's own draft at the node's slot, where its text has become a node: in
+    the same transaction, so that a crash leaves it neither lost nor doubled."""
+    at = {"workspace": context.workspace.pk, "slot": node.slot_id}
+    draft = _SAME_DRAFT.first(**at, kind=kind, text=text)
+    if draft is not None:
+        end_draft(streams.lock(context.workspace, actor=context.actor.participant.uid), draft)

@@ -14,6 +14,7 @@ from loom.commands.node_writer import (
     demand_text_node,
     demand_visible,
     flag,
+    settle_draft,
 )
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.view import counted
@@ -64,7 +65,7 @@ def respond(context: Context, args: Respond) -> Reply:
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     title_from(context, made.text)
     context.move(made)
-    draft_commands.settle(context, parent, "buffer", args.content)
+    settle_draft(context, parent, "buffer", args.content)
     return Reply(
         f"✓ created [{made.local_id}] as continuation from [{parent.local_id}]\n"
         f"  switched to [{made.local_id}]",
@@ -150,7 +151,7 @@ def _edited(context: Context, target: Target, text: str, span: Span, *, way: str
         raise CommandError(
             "REJECTED", "The new text is the same as the old.", hint="change the text"
         )
-    draft_commands.settle(context, node, "edit", text)
+    settle_draft(context, node, "edit", text)
     if node.kind == "annotation":
         if way == "fork":
             raise CommandError(

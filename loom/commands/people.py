@@ -20,7 +20,7 @@ from django.utils import timezone
 from loom.events.streams import access_changed
 from loom.models import ApiKey, Membership, SigninLink, User, UserSession
 from loom.models.base import new_uid
-from loom.rules import preferences
+from loom.rules import options
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
 from loom.rules.names import checked, look_alike
@@ -268,8 +268,8 @@ def prefer(user: User, given: dict[str, Any]) -> None:
     """Keeps what the user likes, of rules/preferences.py; all that is not given stays."""
     with transaction.atomic():
         fresh = User.objects.select_for_update().get(pk=user.pk)
-        before = preferences.read(fresh.preferences)
-        user.preferences = preferences.changed(before, given).stored
+        before = options.read_preferences(fresh.preferences)
+        user.preferences = options.changed_preferences(before, given).stored
         user.save(update_fields=["preferences"])
 
 
@@ -284,8 +284,8 @@ def show_as(user: User, *, name: str | None = None, theme: str | None = None) ->
             )
         user.display_name = checked(name, most=MAX_SHOWN) if name.strip() else ""
     if theme is not None:
-        if theme not in preferences.THEMES:
-            hint = f"one of {', '.join(preferences.THEMES)}"
+        if theme not in options.THEMES:
+            hint = f"one of {', '.join(options.THEMES)}"
             raise CommandError("INVALID_SYNTAX", f"theme cannot be {theme!r}.", hint=hint)
         user.theme = theme
     user.save(update_fields=["display_name", "theme"])

@@ -27,13 +27,13 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.queries import lookup, tasks
+from loom.queries import lookup, workspaces
 from loom.queries.node_bodies import with_quoted
 from loom.queries.windows import brief, opened_by
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
+from loom.rules.node_text import take_out_quotations
 from loom.rules.permissions import WRITE
-from loom.rules.quoting import take_out
 from loom.rules.windows import OF_WORKSPACE, demand_settings
 
 
@@ -91,7 +91,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     workspace = attempt.workspace
     attempt.is_held = _is_held(attempt, context)
     position = _move(attempt, workspace, context)
-    message, quoted = take_out(reply.text, [(one.id, one.text) for one in reply.quotes])
+    message, quoted = take_out_quotations(reply.text, [(one.id, one.text) for one in reply.quotes])
     if context.steps:
         last = context.steps[-1]
         last.message, last.quoted = message, quoted or None
@@ -181,7 +181,7 @@ def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> Non
         task.save()
     for kind, rows in (("added", added), ("changed", changed)):
         if rows:
-            bodies = [tasks.brief(one) for one in rows]
+            bodies = [workspaces.task_brief(one) for one in rows]
             _write_view_event(attempt, workspace, f"task.{kind}", {"tasks": bodies})
 
 

@@ -1,12 +1,19 @@
-"""The list of tasks of a workspace: `todo` (docs/model.md §5.1 and §9)."""
+"""The list of tasks of a workspace: `todo` (docs/model.md §5.1 and §9); and `think` and
+`budget`, what a model writes down for itself and what a turn may still use."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from loom.commands.context import Context, Reply
+from loom.commands import node_writer
+from loom.commands.context import Context, Reply, touched
+from loom.commands.node_writer import NewNode, demand_text
+from loom.commands.nodes import made_nodes
 from loom.commands.registry import Args, RefField, Written, command
 from loom.models import Task
-from loom.queries import tasks
+from loom.queries import workspaces
+from loom.queries.workspaces import budget_of, spent_of, turns
+from loom.rules import budgets
+from loom.rules.budgets import Spent
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import LOOM
 
@@ -43,8 +50,8 @@ class List(Args):
 @command("todo", group="Keep", klass="look", permissions={LOOM})
 def todo(context: Context, args: List) -> Reply:
     """Lists your tasks, the archived ones last."""
-    rows = tasks.listed(context.workspace)
-    lines = [line for task in rows for line in tasks.lines_of(task)]
+    rows = workspaces.listed_tasks(context.workspace)
+    lines = [line for task in rows for line in workspaces.task_lines(task)]
     return Reply("\n".join(lines) or 'there are no tasks; → todo add "…" adds one')
 
 
@@ -61,14 +68,14 @@ def todo_add(context: Context, args: Add) -> Reply:
     """Adds tasks at the end of your list, or at a place in it."""
     for text in args.texts:
         _demand_text(text, "task")
-    rows = tasks.current(context.workspace)
+    rows = workspaces.current_tasks(context.workspace)
     if len(rows) + len(args.texts) > MOST_TASKS:
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"At most {MOST_TASKS} tasks can be open.",
             hint="→ todo archive t1 puts one away",
         )
-    number = tasks.last_number(context.workspace)
+    number = workspaces.last_task_number(context.workspace)
     made = [
         Task(workspace=context.workspace, number=number + at, text=text, made_at=context.now)
         for at, text in enumerate(args.texts, start=1)
@@ -107,7 +114,9 @@ def todo_change(context: Context, args: Change) -> Reply:
             task.state = after(task, args.to)
     context.tasks += rows
     if args.to == "toggle":
-        return Reply("✓ " + " · ".join(f"t{task.number} {tasks.mark_of(task)}" for task in rows))
+        return Reply(
+            "✓ " + " · ".join(f"t{task.number} {workspaces.task_mark(task)}" for task in rows)
+        )
     return Reply(f"✓ {WORDS[args.to]} {_numbered(rows)}")
 
 
@@ -124,10 +133,10 @@ def todo_note(context: Context, args: Note) -> Reply:
     """Adds a note to a task, in any state."""
     _demand_text(args.text, "note")
     task = _get(context, args.task)
-    if len(task.notes) >= tasks.MOST_NOTES:
+    if len(task.notes) >= workspaces.MOST_NOTES:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"A task has at most {tasks.MOST_NOTES} notes.",
+            f"A task has at most {workspaces.MOST_NOTES} notes.",
             hint='add a task of its own: → todo add "…"',
         )
     task.notes = [*task.notes, args.text]
@@ -144,7 +153,7 @@ class Clear(Args):
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def todo_clear(context: Context, args: Clear) -> Reply:
     """Removes all tasks from your list."""
-    rows = sorted(tasks.rows_of(context.workspace), key=lambda task: task.number)
+    rows = sorted(workspaces.task_rows(context.workspace), key=lambda task: task.number)
     if not rows:
         raise CommandError("REJECTED", "There are no tasks.", hint='→ todo add "…" adds one')
     for task in rows:
@@ -154,7 +163,7 @@ def todo_clear(context: Context, args: Clear) -> Reply:
 
 
 def _get(context: Context, ref: RefField) -> Task:
-    found = tasks.rows_of(context.workspace).filter(number=int(ref.id))[:1]
+    found = workspaces.task_rows(context.workspace).filter(number=int(ref.id))[:1]
     if not found:
         raise not_found(f"t{ref.id}", "→ todo list lists your tasks")
     return found[0]
@@ -171,3 +180,67 @@ def _demand_text(text: str, what: str) -> None:
 
 def _numbered(rows: Sequence[Task]) -> str:
     return " ".join(f"t{task.number}" for task in rows)
+
+
+MOST_STEPS = 500
+
+
+class Think(Args):
+    """What is thought."""
+
+    content: Annotated[str, Written("content")]
+
+
+@command("think", group="Mind", klass="silent", permissions={LOOM}, stream="tree")
+def think(context: Context, args: Think) -> Reply:
+    """Stores a thought below your position; it is never sent to a model."""
+    demand_text(args.content)
+    new = NewNode(args.content, kind="thought", parent=context.here)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    return Reply(
+        f"✓ thought [{made.local_id}]",
+        refs=(made.local_id,),
+        items=touched(made),
+        inverse=made_nodes(made),
+    )
+
+
+class Budget(Args):
+    """Nothing: it shows all."""
+
+
+@command("budget", group="Meta", klass="look", permissions={LOOM})
+def budget(context: Context, args: Budget) -> Reply:
+    """Shows what this turn has used and what it may use."""
+    turn = turns().filter(uid=context.turn).first() if context.turn else None
+    if turn is None:
+        each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in budgets.PRESETS.items())
+        return Reply("This line is part of no turn. Turns may use:\n" + "\n".join(each))
+    allowed, spent = budget_of(turn), spent_of(turn, context.now)
+    rounds = f"rounds {spent.rounds}/{allowed.rounds} · tokens {spent.tokens:,}/{allowed.tokens:,}"
+    return Reply(f"{budgets.shown(allowed, spent)}\n{rounds}")
+
+
+class Extend(Args):
+    """How many more steps, and what for."""
+
+    extend: Annotated[str, Written("word", lead="extend")]
+    steps: Annotated[
+        int, Written("option", key="steps", value="int", minimum=1, maximum=MOST_STEPS)
+    ] = 20
+    why: Annotated[str, Written("option", key="why", value="quoted")] = ""
+
+
+@command("budget", group="Meta", klass="look ✓", permissions={LOOM}, stream="workspace")
+def budget_extend(context: Context, args: Extend) -> Reply:
+    """Asks your inviter for more steps in this turn; meanwhile it continues with what it has."""
+    turn = turns().filter(uid=context.turn).first() if context.turn else None
+    if turn is None:
+        raise CommandError(
+            "REJECTED",
+            "This line is not part of a turn, so there is nothing to extend.",
+            hint="Extend a running turn from its card in the page.",
+        )
+    turn.extension = {"steps": args.steps, "why": args.why}
+    turn.save(update_fields=["extension"])
+    return Reply(f"✓ asked {turn.invoked_by.name} for {args.steps} more steps")

@@ -24,7 +24,7 @@ from loom.queries.trees import tree_body
 from loom.queries.windows import WITHHELD
 from loom.rules import identity
 from loom.rules.errors import CommandError
-from loom.rules.framing import escaped
+from loom.rules.node_text import escaped
 from loom.rules.permissions import LOOM
 
 

@@ -9,8 +9,8 @@ from loom.grammar.refs import Ref
 from loom.models import Node, Participant, Window, Workspace
 from loom.queries import lookup, windows
 from loom.queries.documents import text_of
+from loom.queries.event_log import EVICTED
 from loom.queries.links import Seen, links_of
-from loom.queries.news import EVICTED
 from loom.queries.window_contents import contents_of
 from loom.queries.windows import (
     Source,
@@ -25,7 +25,7 @@ from loom.queries.windows import (
 from loom.queries.workspaces import budget_of, turns
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
-from loom.rules.grove_settings import number_of
+from loom.rules.options import number_of
 from loom.rules.permissions import READ_DOCUMENTS
 from loom.rules.windows import (
     LARGE,

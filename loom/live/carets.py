@@ -7,7 +7,7 @@ from typing import Any
 
 from pycrdt import Decoder, write_var_uint
 
-from loom.live.handshake import Guest
+from loom.live.reads import Guest
 from loom.rules.shared_text import HostileError
 
 EXPIRES_S = 40.0  # clients of Yjs say every 15 s that they are still there

@@ -1,18 +1,151 @@
-"""`/ws/…`: the consumer of one WebSocket, from its handshake to its end, and the routes to it."""
+"""`/ws/…`: the consumer of one WebSocket, from its handshake to its end, and the routes to it;
+and the hub of this process, with its feeds by stream and the watch over all sockets."""
 
 import asyncio
+import logging
+import secrets
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.routing import URLRouter
 from django.urls import re_path
 
-from loom.live import frames
-from loom.live.handshake import Guest, Unwelcome, welcome
-from loom.live.hub import hub
+from loom.live import frames, reads
+from loom.live.feed import Feed, Socket, Wire
+from loom.live.reads import Guest, Threads, Unwelcome, welcome
 from loom.live.rooms import Member, rooms
-from loom.live.socket import Socket
+
+log = logging.getLogger("heddle.live")
+
+WATCH_S = 1.0  # a lost bell or a changed role is noticed after so long at the latest
+LINGER_S = 5.0  # a feed without sockets waits so long for one to come back
+
+
+class Hub:
+    """Feeds are opened on first use and closed when nobody has listened for a while."""
+
+    def __init__(self) -> None:
+        self.process = secrets.token_hex(8)
+        self._threads = Threads()
+        self._feeds: dict[str, Feed] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._watch: asyncio.Task[None] | None = None
+        self._rechecks: set[asyncio.Task[None]] = set()
+
+    async def join(self, guest: Guest, wire: Wire) -> Socket:
+        """A socket at the guest's feed, for an accepted connection; `Socket.run` serves it."""
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._watching())
+        feed = await self._feed(guest)
+        socket = Socket(guest, feed, wire)
+        feed.sockets.add(socket)
+        try:
+            # Rights may have changed since the handshake.
+            await feed.recheck()
+        except BaseException:
+            feed.leave(socket)
+            raise
+        return socket
+
+    async def _feed(self, guest: Guest) -> Feed:
+        async with self._opening.setdefault(guest.stream, asyncio.Lock()):
+            feed = self._feeds.get(guest.stream)
+            if feed is None:
+                feed = Feed(guest, process=self.process, threads=self._threads)
+                feed.on_access = self._recheck_soon
+                try:
+                    await feed.open()
+                except BaseException:
+                    feed.close()
+                    raise
+                self._feeds[guest.stream] = feed
+            feed.idle_since = None
+            return feed
+
+    def _recheck_soon(self, feed: Feed) -> None:
+        task = asyncio.get_running_loop().create_task(feed.recheck())
+        self._rechecks.add(task)
+        task.add_done_callback(self._rechecks.discard)
+
+    async def _watching(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_S)
+            try:
+                await self.look()
+            except Exception:  # the database may be away; sockets stay open
+                log.warning("could not look after the sockets", exc_info=True)
+
+    async def look(self) -> None:
+        """Checks for lost bells and pieces of text, changed roles, slow sockets and feeds without
+        sockets."""
+        now = asyncio.get_running_loop().time()
+        for feed in list(self._feeds.values()):
+            feed.tick(now)
+            self._let_go(feed, now)
+        feeds = [feed for feed in self._feeds.values() if feed.sockets]
+        if not feeds:
+            return
+        heads = await self._threads.read(reads.heads, [feed.stream for feed in feeds])
+        for feed in feeds:
+            feed.ring_bell(heads.get(feed.stream, 0))
+        trees = {feed.tree_uid: feed for feed in feeds if feed.tree_uid}
+        for tree, uid, chunk in await self._threads.read(reads.reached, list(trees)):
+            trees[tree].reached(uid, chunk)
+        passes = {socket.guest.ticket for feed in feeds for socket in feed.sockets}
+        verdicts = await self._threads.read(reads.verdicts_of, passes)
+        for feed in feeds:
+            feed.judge(verdicts)
+
+    def _let_go(self, feed: Feed, now: float) -> None:
+        if feed.sockets:
+            feed.idle_since = None
+        elif feed.idle_since is None:
+            feed.idle_since = now
+        elif now - feed.idle_since > LINGER_S and not self._opening[feed.stream].locked():
+            feed.close()
+            del self._feeds[feed.stream], self._opening[feed.stream]
+
+    async def close(self) -> None:
+        """Closes every socket with 1012, so that clients come back at once."""
+        tasks = [self._watch] if self._watch else []
+        for task in tasks:
+            task.cancel()
+        for feed in self._feeds.values():
+            for socket in feed.sockets:
+                socket.close(1012)
+            feed.close()
+        await asyncio.gather(*tasks, *self._rechecks, return_exceptions=True)
+        self._feeds.clear()
+        self._watch = None
+        threads, self._threads = self._threads, Threads()
+        await threads.close()
+
+
+_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
+
+
+def hub() -> Hub:
+    """The hub of the running loop: one in each process, as a process has one loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _hubs:
+        _hubs[loop] = Hub()
+    return _hubs[loop]
+
+
+async def lifespan(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Start and stop of the process: at its end every socket is closed with 1012."""
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            await rooms().close()
+            await hub().close()
+            await asyncio.sleep(0)
+            await send({"type": "lifespan.shutdown.complete"})
+            return
 
 
 class LiveConsumer(AsyncWebsocketConsumer):

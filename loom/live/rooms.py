@@ -18,9 +18,8 @@ from loom.commands import document_log
 from loom.events import streams
 from loom.live import reads
 from loom.live.carets import Awareness, entries_of
-from loom.live.handshake import Guest, Unwelcome
-from loom.live.reads import Threads
-from loom.live.socket import Pace
+from loom.live.frames import Pace
+from loom.live.reads import Guest, Threads, Unwelcome
 from loom.models import Document
 from loom.queries.documents import heads, updates_after
 from loom.rules.shared_text import EMPTY, MOST_UPDATE, HostileError, SharedText, joined

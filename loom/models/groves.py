@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from loom.models.base import PublicIdentity
+from loom.rules.options import Preferences, read_preferences
 from loom.rules.permissions import Scope
-from loom.rules.preferences import Preferences, read
 from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
 
@@ -27,7 +27,7 @@ class User(AbstractUser):
     @property
     def likes(self) -> Preferences:
         """How this person wants the page."""
-        return read(self.preferences)
+        return read_preferences(self.preferences)
 
     @property
     def reader(self) -> str:

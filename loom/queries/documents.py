@@ -37,9 +37,8 @@ from loom.queries import lookup
 from loom.queries.links import Seen
 from loom.queries.lookup import withheld
 from loom.rules import documents, identity
-from loom.rules.documents import Section, unpacked
+from loom.rules.documents import FENCE, LoreEntry, Section, entry_of, unpacked
 from loom.rules.errors import not_found
-from loom.rules.lore import FENCE, Entry, entry_of
 from loom.rules.permissions import READ_DOCUMENTS
 from loom.rules.shared_text import SharedText
 
@@ -192,7 +191,7 @@ def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Shown
 MOST_LORE = 500  # documents of a tree that are looked through for keys
 
 
-def lore_of(actor: Actor, tree: Tree) -> tuple[Entry, ...]:
+def lore_of(actor: Actor, tree: Tree) -> tuple[LoreEntry, ...]:
     """The entries of lore of a tree: the documents that are linked to it or to a node of it, that
     the actor may read, and whose front matter names keys. One query."""
     if READ_DOCUMENTS not in actor.permissions:

@@ -22,7 +22,7 @@ from loom.queries.node_rows import (
     row_of,
 )
 from loom.rules.identity import home_of
-from loom.rules.quoting import put_back
+from loom.rules.node_text import put_back_quotations
 
 # Facts about nodes besides their own columns, read for a whole batch at once.
 
@@ -319,7 +319,9 @@ def with_quoted(stored: Iterable[tuple[int, str, Quoted]]) -> dict[int, str]:
     keys = {one[1] for _, _, quoted in every for one in quoted or ()}
     rows = Node.objects.filter(pk__in=keys).values_list("pk", "text") if keys else ()
     texts = dict(rows)
-    return {key: put_back(message, quoted or (), texts) for key, message, quoted in every}
+    return {
+        key: put_back_quotations(message, quoted or (), texts) for key, message, quoted in every
+    }
 
 
 def messages_of(steps: Iterable[Step]) -> dict[int, str]:

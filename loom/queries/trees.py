@@ -1,6 +1,8 @@
-"""Groves and trees as a whole: their bodies and sizes, marks, and the skeleton without texts."""
+"""Groves and trees as a whole: their bodies and sizes, marks, the skeleton without texts, and a
+tree as a public link shows it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.contrib.sessions.models import Session
@@ -11,6 +13,7 @@ from loom.access import Actor
 from loom.models import (
     ORDINAL_BITS,
     Grove,
+    Image,
     Mark,
     Membership,
     Node,
@@ -22,9 +25,23 @@ from loom.models import (
     Workspace,
 )
 from loom.queries import lookup
-from loom.queries.node_rows import EXCLUDED, PRUNED, VERSION_PRUNED, fetch, flag_bits, walked
+from loom.queries.lookup import hides, path_ids, selected_versions
+from loom.queries.node_context import Margin, Spot, margins_of
+from loom.queries.node_rows import (
+    EXCLUDED,
+    PRUNED,
+    VERSION_PRUNED,
+    NodeRow,
+    fetch,
+    flag_bits,
+    rows_of,
+    walked,
+)
+from loom.queries.outline import outline
 from loom.rules import identity
+from loom.rules.errors import not_found
 from loom.rules.identity import instant, place_of
+from loom.rules.node_text import hashes_in
 
 
 def browsers_of(user: User) -> "QuerySet[UserSession]":
@@ -374,3 +391,90 @@ def page(actor: Actor, tree: Tree, *, after: int = 0, limit: int = MAX_ROWS) -> 
             for _, local_id, kind, parent, slot, author, flags, length in shown
         ],
     }
+
+
+# -- one tree for a reader who is not a member of its grove: only its texts. Annotations, marks,
+# links, summaries, and what is pruned or in a sandbox are left out.
+
+
+PAGE = 60
+MOST_BELOW = 50
+MOST_LINES = 400
+DEEP = 60
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The end of a path: `rows` (without the root) with their margins, and what is below."""
+
+    node: NodeRow
+    rows: list[NodeRow]
+    margins: dict[int, Margin]
+    has_above: bool
+    below: list[NodeRow]
+    has_more: bool
+
+
+def public_path(actor: Actor, tree: Tree, local_id: str) -> Reading:
+    """The path to a selected text that is not hidden; "" means the first fork.
+
+    NOT_FOUND for everything else, whether it exists or not.
+    """
+    node = _found(tree, local_id) if local_id else _first_fork(tree)
+    if hides(node):
+        raise not_found(f"[{local_id}]", "Open the link without it.")
+    ids = [key for _, key in path_ids(actor, tree, None, node, most=PAGE + 1)]
+    slots = [one.pk for one in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
+    standing = selected_versions(slots, None)
+    rows = rows_of([*ids, *(standing[slot][0] for slot in slots[:MOST_BELOW])])
+    rows, below = rows[: len(ids)], rows[len(ids) :]
+    shown = [row for row in rows if row.depth][-PAGE:]
+    return Reading(
+        node=rows[-1],
+        rows=shown,
+        margins=margins_of(tree, [Spot(row.id, row.slot_id) for row in shown]),
+        has_above=node.depth > len(shown),
+        below=[row for row in below if not row.sandbox],
+        has_more=len(slots) > MOST_BELOW,
+    )
+
+
+def _found(tree: Tree, local_id: str) -> Node:
+    node = lookup.find_node(tree, local_id)
+    if node is None or node.kind != "text":
+        raise not_found(f"[{local_id}]", "Open the link without it.")
+    return lookup.selected_version(node.slot_id, None) or node
+
+
+def public_image(actor: Actor, tree: Tree, local_id: str, sha256: str) -> Image:
+    """The image, if the text with that id can be read here and names it; NOT_FOUND otherwise."""
+    refused = not_found("This image")
+    node = lookup.find_node(tree, local_id)
+    if node is None or node.kind != "text" or hides(node) or sha256 not in hashes_in(node.text):
+        raise refused
+    if lookup.selected_version(node.slot_id, None) != node:
+        raise refused
+    row = Image.objects.filter(tree=tree, sha256=sha256).first()
+    if row is None:
+        raise refused
+    return row
+
+
+def _first_fork(tree: Tree) -> Node:
+    """As far down as there is only one way to go."""
+    node = lookup.first_fork(lookup.root_of(tree), most=DEEP, sandboxes=False)
+    return lookup.selected_version(node.slot_id, None) or node
+
+
+def public_lines(actor: Actor, tree: Tree) -> tuple[list[tuple[int, NodeRow]], bool]:
+    """The outline as (level, row), at most 400 lines, and whether there are more."""
+    made = outline(actor, tree, None, lookup.root_of(tree), depth=DEEP, limit=MOST_LINES)
+    lines: list[tuple[int, NodeRow]] = []
+    hidden_below: int | None = None
+    for line in made.lines[1:]:
+        if hidden_below is not None and line.level > hidden_below:
+            continue
+        hidden_below = line.level if line.row.sandbox else None
+        if not line.row.sandbox:
+            lines.append((line.level, line.row))
+    return lines, made.is_cut

@@ -18,7 +18,7 @@ from loom.models import Document, Generation, Grove, Node, Participant, Purse, T
 from loom.queries.lookup import path_ids, path_of
 from loom.queries.node_rows import fetch, listed
 from loom.rules import prices as table
-from loom.rules.grove_settings import value_of
+from loom.rules.options import value_of
 from loom.rules.prices import NANO, Prices
 from loom.rules.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
 

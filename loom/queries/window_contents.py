@@ -36,8 +36,8 @@ from loom.queries.windows import (
     with_lines,
 )
 from loom.rules import identity
-from loom.rules.framing import count
 from loom.rules.identity import instant
+from loom.rules.node_text import count
 from loom.rules.permissions import CROSS_TREE
 from loom.rules.windows import Lines, Row, difference_named, owned, rows_of, total_of
 

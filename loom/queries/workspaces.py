@@ -1,11 +1,11 @@
-"""Workspaces and turns as the API shows them: position, versions, drafts, rounds."""
+"""Workspaces and turns as the API shows them: position, versions, drafts, rounds, tasks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Max, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
@@ -18,24 +18,24 @@ from loom.models import (
     Node,
     Participant,
     Step,
+    Task,
     Tree,
     Turn,
     VersionChoice,
     Workspace,
 )
-from loom.queries import lookup, tasks
-from loom.queries.augments import augments_body, loaded_in
-from loom.queries.news import notifications_of
+from loom.models.base import Given, Prepared
+from loom.queries import lookup
+from loom.queries.event_log import notifications_of
 from loom.queries.outline import outline_of, outline_text
-from loom.queries.tasks import tasks_of
 from loom.queries.trees import position_of
 from loom.queries.window_contents import contents_of, windows_of
-from loom.queries.windows import depths_of, settings_of, visible
+from loom.queries.windows import augments_body, depths_of, loaded_in, settings_of, visible
 from loom.rules import budgets, identity
 from loom.rules.budgets import Budget, Spent
-from loom.rules.framing import count
-from loom.rules.grove_settings import budget_of as budget_in
 from loom.rules.identity import instant
+from loom.rules.node_text import count
+from loom.rules.options import budget_of as budget_in
 
 # A person's drafts in a tree, as the API shows them.
 
@@ -88,7 +88,7 @@ def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     """The last step seen, how many there are, and how many tokens the view takes, as far as the
     actor may see it: in all and by section; the turn that goes on, and what it has used."""
     windows = contents_of(actor, workspace, visible(workspace))
-    todos = [line for task in tasks.current(workspace) for line in tasks.lines_of(task)]
+    todos = [line for task in current_tasks(workspace) for line in task_lines(task)]
     sections = {
         "AUGMENTS": sum(count(one.text) for one in loaded_in(workspace).texts),
         "OUTLINE": count(outline_text(actor, workspace)),
@@ -296,3 +296,84 @@ def turn_body(turn: Turn) -> dict[str, Any]:
 
 def _rounds(turn: Turn) -> QuerySet[Generation]:
     return Generation.objects.filter(turn=turn, round__gt=0).order_by("round", "id")
+
+
+# -- tasks: the list of a workspace, and what lines, requests and the API show of it
+
+
+MOST_NOTES = 50
+MOST_ARCHIVED = 100  # that are listed, the newest ones
+TASK_MARKS = {"unchecked": "[ ]", "checked": "[x]", "archived": "[-]"}
+
+
+def task_rows(workspace: Workspace) -> QuerySet[Task]:
+    """The tasks that were not removed, in no order."""
+    return Task.objects.filter(workspace=workspace, is_removed=False).order_by()
+
+
+def current_tasks(workspace: Workspace) -> list[Task]:
+    """The tasks that are neither archived nor removed, in their order. There are few of them, so
+    that the database need not sort them."""
+    if not workspace.pk:  # it is not stored yet
+        return []
+    found = _CURRENT_TASKS.all(of=workspace.pk)
+    return sorted(found, key=lambda task: (task.place, task.number))
+
+
+_CURRENT_TASKS = Prepared(
+    lambda: Task.objects.filter(
+        workspace=Given("of"), is_removed=False, state__in=("unchecked", "checked")
+    ).order_by()
+)
+
+
+def listed_tasks(workspace: Workspace) -> list[Task]:
+    """The same, and the newest archived ones after them."""
+    archived = task_rows(workspace).filter(state="archived").order_by("-number")
+    return [*current_tasks(workspace), *archived[:MOST_ARCHIVED]]
+
+
+def last_task_number(workspace: Workspace) -> int:
+    """The highest number that a task of the workspace has had; numbers are never used again."""
+    rows = Task.objects.filter(workspace=workspace.pk)
+    return rows.aggregate(last=Max("number"))["last"] or 0
+
+
+def task_mark(task: Task) -> str:
+    """`[ ]`, `[x]` or `[-]`."""
+    return TASK_MARKS[task.state]
+
+
+def task_lines(task: Task) -> list[str]:
+    """`t7 [ ] text`, and a line for each note."""
+    return [
+        f"t{task.number} {task_mark(task)} {task.text}",
+        *(f"  note: {one}" for one in task.notes),
+    ]
+
+
+def task_brief(task: Task) -> dict[str, Any]:
+    """A task as events name it: its texts are in its row."""
+    return {
+        "number": task.number,
+        "state": task.state,
+        "place": task.place,
+        "removed": task.is_removed,
+    }
+
+
+def tasks_of(workspace: Workspace) -> list[dict[str, Any]]:
+    """The bodies of the tasks, in their order, and of the newest archived ones."""
+    rows = Task.objects.filter(workspace=workspace.pk, is_removed=False, state="archived")
+    archived = rows.order_by("-number")[:MOST_ARCHIVED]
+    return [_task_body(one) for one in (*current_tasks(workspace), *archived)]
+
+
+def _task_body(task: Task) -> dict[str, Any]:
+    return {
+        **task_brief(task),
+        "ref": f"t{task.number}",
+        "text": task.text,
+        "notes": task.notes,
+        "made_at": instant(task.made_at),
+    }

@@ -13,7 +13,7 @@ from loom.queries.node_rows import NodeRow, in_chunks, rows_of
 from loom.queries.provenance import response_of
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
-from loom.rules.images import TYPES
+from loom.rules.node_text import IMAGE_TYPES
 from loom.transfer import heddle_writer, text_export
 from loom.transfer.book_writers import Zipped
 from loom.transfer.images import bytes_of
@@ -22,7 +22,7 @@ from loom.transfer.selection import Selection, Wanted, batched, notes_of
 EVIDENCE = ("supports", "refutes", "evidence")
 SHOWN = 1024 * 1024  # characters of an answer that Markdown shows
 _REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "cf-ray")
-_ENDINGS = dict(TYPES.values())
+_ENDINGS = dict(IMAGE_TYPES.values())
 _README = """# {title}
 
 A tree of Heddle, exported on {day} UTC.

@@ -12,13 +12,12 @@ from loom.models import Link, Node, Tree, Workspace
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import looks_like_id
-from loom.rules.images import SIGN, hashes_in
+from loom.rules.node_text import IMAGE_SIGN, hashes_in
 from loom.transfer import (
     archive_writer,
     book_writers,
     chat_writers,
     heddle_writer,
-    html_writer,
     loom_writers,
     text_export,
 )
@@ -123,7 +122,7 @@ _TABLE = (
         "html",
         _HTML,
         "both",
-        html_writer.html,
+        text_export.html,
         f"{_BOOK} times images description",
         _READABLE,
     ),
@@ -396,7 +395,7 @@ def _counts(wanted: Wanted, selection: Selection) -> Counter[str]:
 
 
 def _images(keys: list[int]) -> Iterator[str]:
-    rows = Node.objects.filter(pk__in=keys, text__contains=SIGN)
+    rows = Node.objects.filter(pk__in=keys, text__contains=IMAGE_SIGN)
     for text in rows.values_list("text", flat=True).iterator(chunk_size=100):
         yield from hashes_in(text)
 

@@ -22,7 +22,7 @@ from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant, looks_like_id
 from loom.transfer.files import Event, TooMuch, skip, value_of
-from loom.transfer.heddle_shapes import (
+from loom.transfer.heddle_writer import (
     VERSION,
     CallPart,
     LinkPart,

@@ -1,20 +1,146 @@
-"""Writing Heddle's own JSON, one node per line, read from the database a thousand at a time."""
+"""Heddle's own JSON: the fields of its parts, and how they are written, one node per line, read
+from the database a thousand at a time. docs/formats.md describes it for people.
+
+Flat, so that depth is no limit, and self-contained: authors by name, nodes by local id.
+"""
 
 import base64
 import json
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from django.db.models import Q, QuerySet
+from pydantic import BaseModel, ConfigDict, Field
 
 from loom.access import Actor, may_read_call
 from loom.models import Call, Link, Mark, Node, NodeSource, Participant, Tree
 from loom.queries.links import written
 from loom.queries.node_rows import in_chunks
 from loom.rules.identity import home_of, instant, place_of
-from loom.transfer.heddle_shapes import FLAGS, VERSION, TreePart
 from loom.transfer.records import MAX_TEXT_BYTES
+
+VERSION = 1
+FLAGS = ("pruned", "version_pruned", "excluded", "sandbox")
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Uid = Annotated[str, Field(max_length=32)]
+Name = Annotated[str, Field(max_length=80)]
+Item = Annotated[str, Field(max_length=80)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+
+
+class TreePart(_Part):
+    """The tree itself."""
+
+    title: Annotated[str, Field(max_length=300)] = ""
+    mode: Literal["dialogue", "buffer"]
+    description: str = ""
+    system_context: str = ""
+    summary: str = ""
+    truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] = "truncateMiddle"
+    memory: str = ""
+    author_note: str = ""
+    note_depth: Annotated[int, Field(ge=1, le=100)] = 3
+    lore_scan: Annotated[int, Field(ge=1, le=100_000)] = 2000
+    lore_budget: Annotated[int, Field(ge=0, le=100_000)] = 1000
+    imported: dict[str, Any] | None = None
+
+
+class ParticipantPart(_Part):
+    """An author in the tree."""
+
+    name: Name
+    kind: Literal["human", "model"]
+
+
+class Source(_Part):
+    """A source of a node: a local id, `tree`, or an address in another tree."""
+
+    item: Item
+    role: Annotated[str, Field(max_length=12)]
+    version_seen: Annotated[str, Field(max_length=64)] = ""
+
+
+class Proof(_Part):
+    """The hashed values that are not among the node's other fields."""
+
+    author: Annotated[str, Field(max_length=64)]
+    call: Uid | None = None
+    configuration: Hash | None = None
+    parent: Hash | None = None
+
+
+class NodePart(_Part):
+    """One version of one slot. `content` only if it is not one block with `text`."""
+
+    id: str
+    slot: str | None = None
+    parent: str | None = None
+    kind: Literal["text", "annotation", "thought", "claim"] = "text"
+    form: Annotated[str, Field(max_length=10)] = ""
+    text: str = ""
+    content: list[dict[str, Any]] | None = None
+    author: Name = ""
+    created_at: str = ""
+    edited_from: str | None = None
+    finish: Annotated[str, Field(max_length=80)] = "complete"
+    generation: Uid | None = None
+    summary: str = ""
+    flags: list[Literal["pruned", "version_pruned", "excluded", "sandbox"]] = []
+    resolved_at: str | None = None
+    sources: list[Source] = []
+    imported: dict[str, Any] | None = None
+    proof: Proof | None = None
+    hash: Hash | None = None
+
+
+class CallPart(_Part):
+    """One exchange with a provider, sealed. `response` is the base64 of the gzip of the body
+    bytes, whose hex SHA-256 is `sha256`; `request` is without keys."""
+
+    id: Annotated[str, Field(max_length=32, pattern=r"^[a-z0-9]+$")]
+    by: Name
+    purpose: Annotated[str, Field(max_length=12)] = "continue"
+    provider: Annotated[str, Field(max_length=40)]
+    configuration: Annotated[str, Field(max_length=64)] = ""
+    request: dict[str, Any]
+    response: str
+    bytes: Literal["exact", "reassembled"]
+    status: Annotated[int, Field(ge=0, le=999)] | None = None
+    headers: dict[str, str] = {}
+    sha256: Hash
+    usage: dict[str, Any] = {}
+    note: str = ""
+    strategy: Annotated[str, Field(max_length=16)] = ""
+    started_at: str
+    first_at: str | None = None
+    sealed_at: str
+
+
+class MarkPart(_Part):
+    """A mark on a node (its local id) or on the tree (`tree`)."""
+
+    kind: Literal["bookmark", "tag", "read"]
+    label: Annotated[str, Field(max_length=200)] = ""
+    item: Item
+    by: Name = ""
+    at: str = ""
+
+
+class LinkPart(_Part):
+    """A link from an item of this tree to another."""
+
+    type: Annotated[str, Field(max_length=40)] = "related"
+    source: Item
+    target: Item
+    note: Annotated[str, Field(max_length=2000)] = ""
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    by: Name = ""
+    at: str = ""
+
 
 Body = dict[str, Any]
 MOST = 2 * MAX_TEXT_BYTES - 4096  # characters of one call, so that it can be imported again

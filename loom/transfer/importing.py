@@ -20,11 +20,10 @@ from loom.events import streams
 from loom.events.streams import enqueue
 from loom.models import Import, ImportPart, Tree
 from loom.rules.errors import CommandError
-from loom.transfer import archive_images, heddle_reader, images, tree_builder, uploads
+from loom.transfer import heddle_reader, images, tree_builder, uploads
 from loom.transfer.authors import Authors
-from loom.transfer.inputs import Part
+from loom.transfer.inputs import Format, Part
 from loom.transfer.readers import documents
-from loom.transfer.recognition import Format
 from loom.transfer.records import Head, Mark, Record, Report, Spool, unreadable
 from loom.transfer.tree_builder import Growing
 
@@ -215,7 +214,7 @@ def _ended(row: Import, report: Report, upload: uploads.Upload) -> Callable[[], 
     def record() -> None:
         tree = Import.objects.select_related("tree__grove").get(pk=row.pk).tree
         if upload.images and tree is not None:
-            archive_images.keep_all(upload.images, _actor(row), tree, report)
+            images.keep_all(upload.images, _actor(row), tree, report)
         Import.objects.filter(pk=row.pk).update(
             status="done", done=row.total, report=report.body(), error=None, leased_until=None
         )
@@ -348,7 +347,7 @@ def _write(
     *,
     beat: Beat,
     done: Callable[[], None],
-    shelf: archive_images.Shelf | None,
+    shelf: images.Shelf | None,
 ) -> None:
     tree, actor = _hidden_tree(row, head, beat), _actor(row)
     authors = Authors(row.grove, row.participant)
@@ -360,7 +359,7 @@ def _write(
         for one in records:
             head.settle(one)
             if one.images:
-                archive_images.put_into(one, actor, tree, shelf, report)
+                images.put_into(one, actor, tree, shelf, report)
             if head.current != "" and head.current in (one.source, one.number):
                 growing.current = one.number
             marks += tree_builder.marks_of(one)

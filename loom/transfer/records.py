@@ -34,7 +34,7 @@ class Record:
     `slot` (-1: one of its own) and `edited_from` (-1: none) are numbers of earlier records.
 
     `author` "" is the importer. `images` are named by the message but not by its text yet, see
-    archive_images.named_in. `at` is RFC 3339, "" if unknown. `source` and `answer` are the
+    images.named_in. `at` is RFC 3339, "" if unknown. `source` and `answer` are the
     other program's names of the node and of the model's answer it came from. The rest is what only
     our own files have; `hash` "": computed here.
     """

@@ -17,7 +17,7 @@ from loom.queries.lookup import path_ids
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import identity
 from loom.rules.identity import place_of
-from loom.rules.images import SIGN, described
+from loom.rules.node_text import IMAGE_SIGN, described
 
 NODES_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 1_000_000
@@ -116,7 +116,10 @@ class Selection:
             found = [(step, rows[step.slot]) for step in page if step.slot in rows]
             if not self.wanted.images:
                 found = [
-                    (step, row._replace(text=described(row.text)) if SIGN in row.text else row)
+                    (
+                        step,
+                        row._replace(text=described(row.text)) if IMAGE_SIGN in row.text else row,
+                    )
                     for step, row in found
                 ]
             yield found

@@ -1,13 +1,32 @@
-"""A path or a whole tree as text or Markdown."""
+"""A path or a whole tree as text, Markdown, or one HTML page.
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+The page is read and walked without a server. Nothing in it is requested from anywhere, and no text
+of the tree is ever markup: it forbids every script and style but its own by their hashes.
+"""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nh3
+from django.utils import timezone
+from django.utils.html import escape
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
 
 from loom.access import Actor
-from loom.models import ORDER, Node, Tree, Workspace
+from loom.models import ORDER, Image, Node, Tree, Workspace
 from loom.queries.lookup import path_ids, selected_versions
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.rules.images import SIGN, described
+from loom.rules.errors import CommandError
+from loom.rules.node_text import IMAGE_SIGN, described, images_replaced
+from loom.transfer.images import data_url
+from loom.transfer.selection import Selection, Step, Wanted, notes_of, select
 
 PAGE = 1000
 
@@ -50,7 +69,7 @@ def _pages(
 
 def _told(row: NodeRow) -> NodeRow:
     """The row with its images described: their addresses mean nothing elsewhere."""
-    return row._replace(text=described(row.text)) if SIGN in row.text else row
+    return row._replace(text=described(row.text)) if IMAGE_SIGN in row.text else row
 
 
 # A whole tree as text or Markdown: every visible branch, one after the other.
@@ -143,3 +162,152 @@ def _way(tree: Tree) -> Iterator[_Step]:
         slots = below.get(step.slot, [])
         found = [_Step(one, step.slot, at, len(slots)) for at, one in enumerate(slots, 1)]
         ahead.extend(reversed(found))
+
+
+# -- the HTML page
+
+
+MAX_RENDERED = 40_000  # longer texts are shown plain
+_TAGS = set("p br hr strong em s code pre blockquote ul ol li h3 h4 h5 h6 a".split())
+
+
+class _Renderer(RendererHTML):
+    """Renders an image as its description: the page requests nothing."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        source = str(tokens[idx].attrs.get("src", ""))
+        if source.startswith("image:"):
+            return escape(f"![{tokens[idx].content}]({source})")
+        return escape(f"[image: {tokens[idx].content}]")
+
+
+_MARKDOWN = MarkdownIt(
+    "commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer
+).enable("strikethrough")
+_LOWER = {f"<{end}h{level}>": f"<{end}h{level + 2}>" for end in ("", "/") for level in (4, 3, 2, 1)}
+
+
+def html(wanted: Wanted) -> Iterator[bytes]:
+    """The page: each text as an article that names the one above it, each before what is below."""
+    selection = select(replace(wanted, images=True))
+    tree = selection.tree
+    title = escape(tree.title or "Untitled tree")
+    position = selection.position()
+    here = escape(selection.local_id(position) if position else "")
+    about = f"<p>{escape(tree.description)}</p>\n" if tree.description else ""
+    yield (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{_policy()}'
+        '<meta name="viewport" content="width=device-width">\n'
+        '<meta name="referrer" content="no-referrer">\n<meta name="generator" content="Heddle">\n'
+        f"<title>{title}</title>\n<style>{_part('walk.css')}</style>\n</head>\n"
+        f'<body class="{escape(tree.mode)}" data-here="{here}">\n<header>\n<h1>{title}</h1>\n'
+        f'{about}<p class="soft">Exported on {timezone.now():%Y-%m-%d} UTC</p>\n</header>\n<main>\n'
+    ).encode()
+    names: dict[int, str] = {}
+    for page in selection.pages():
+        notes = notes_of(tree, [step.slot for step, _ in page]) if wanted.notes else {}
+        for step, row in page:
+            if step.depth or row.text:  # nobody needs to see an empty root
+                names[step.slot] = row.local_id
+                yield _article(selection, step, row, names.get(step.above, "")).encode()
+            yield _notes(wanted, notes.get(step.slot, [])).encode()
+    yield (
+        "</main>\n"
+        '<footer><p id="help" hidden>← and → show what else was written at the marked place; '
+        "n and p go to the next and previous such place.</p></footer>\n"
+        f'<p id="said" role="status" class="soft"></p>\n<script>{_part("walk.js")}</script>\n'
+        "</body>\n</html>\n"
+    ).encode()
+
+
+def _policy() -> str:
+    allowed = f"script-src '{_hash('walk.js')}'; style-src '{_hash('walk.css')}'; img-src data:"
+    return (
+        '<meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'\">\n"
+    )
+
+
+@cache
+def _part(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+@cache
+def _hash(name: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(_part(name).encode()).digest()).decode()
+
+
+def _article(selection: Selection, step: Step, row: NodeRow, above: str) -> str:
+    is_model = row.author_kind == "model"
+    return (
+        f'<article id="{row.local_id}" data-above="{above}" class="{row.author_kind}">'
+        f"<header>{_by(selection.wanted, row, is_model)}{_ways(step, above)}</header>"
+        f"{_text(selection, row)}</article>" + ("\n" if selection.tree.mode == "dialogue" else "")
+    )
+
+
+def _by(wanted: Wanted, row: NodeRow, is_model: bool) -> str:
+    if wanted.tree.mode == "buffer":
+        return ""
+    name = row.author_name if wanted.authors else ("Model" if is_model else "Person")
+    at = f'<time datetime="{row.at}">{row.at[:16].replace("T", " ")}</time>'
+    return f'<span class="by">{escape(name)}</span>{at if wanted.authors else ""}'
+
+
+def _ways(step: Step, above: str) -> str:
+    if step.of < 2:
+        return ""
+    told = f"{step.place} of {step.of}"
+    if above:
+        told += f' below <a href="#{above}">{above}</a>'
+    return f'<span class="ways">{told}</span>'
+
+
+def _text(selection: Selection, row: NodeRow) -> str:
+    tree = selection.tree
+    if tree.mode == "buffer":
+        return f'<span class="text plain">{_pictured(tree, escape(row.text))}</span>'
+    if len(row.text) > MAX_RENDERED:
+        return f'<div class="text plain">{_pictured(tree, escape(row.text))}</div>'
+    return f'<div class="text">{_pictured(tree, rendered(row.text))}</div>'
+
+
+def _pictured(tree: Tree, escaped: str) -> str:
+    """The HTML with the tree's images inside it; one that is not there is described."""
+    return images_replaced(escaped, lambda alt, sha256: _image(tree, alt, sha256))
+
+
+def _image(tree: Tree, alt: str, sha256: str) -> str:
+    row = Image.objects.filter(tree=tree, sha256=sha256).first()
+    try:
+        return f'<img src="{data_url(row)}" alt="{alt}">' if row else f"[image: {alt}]"
+    except CommandError:
+        return f"[image: {alt}]"
+
+
+def rendered(text: str) -> str:
+    """Markdown as HTML: no raw HTML, no images, and links that open only if somebody asks."""
+    made = _MARKDOWN.render(text)
+    for tag, lower in _LOWER.items():
+        made = made.replace(tag, lower)
+    return nh3.clean(
+        made,
+        tags=_TAGS,
+        attributes={"a": {"href", "title"}, "ol": {"start"}},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def _notes(wanted: Wanted, notes: list[tuple[int, NodeRow]]) -> str:
+    return "".join(
+        f'<aside class="note level-{level}"><b>{_label(wanted, row)}</b>'
+        f"{escape(row.text)}</aside>\n"
+        for level, row in notes
+    )
+
+
+def _label(wanted: Wanted, row: NodeRow) -> str:
+    form = row.form or "note"
+    return escape(f"{form} · {row.author_name}" if wanted.authors else form)

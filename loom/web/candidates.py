@@ -25,8 +25,8 @@ from loom.queries.node_rows import NodeRow, writers_of
 from loom.queries.path_page import Asked, Candidate, Way, candidates_of, rests_of
 from loom.rules.errors import CommandError
 from loom.rules.identity import Pieces
-from loom.rules.samplers import written
-from loom.web.avatars import Who
+from loom.rules.provider_kinds import samplers_written
+from loom.web.display import Who
 from loom.web.node_parts import age_of, broken_reason, painted
 from loom.web.requests import PersonRequest, person, text_of
 
@@ -319,7 +319,7 @@ def again(one: Candidate | Generation, name: str, point: str = "") -> str:
     name = name.replace("\\", "\\\\").replace('"', '\\"')
     tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
     temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
-    settings = f" settings:{quoted(written(one.settings))}" if one.settings else ""
+    settings = f" settings:{quoted(samplers_written(one.settings))}" if one.settings else ""
     below = f" from {point}" if point else ""
     return f'continue{below} n:1{tokens}{temperature}{settings} using agent:"{name}"'
 

@@ -30,7 +30,7 @@ from loom.rules.errors import CommandError
 from loom.rules.identity import instant
 from loom.rules.permissions import WRITE_DOCUMENTS
 from loom.web import markdown
-from loom.web.avatars import Who, cast_of
+from loom.web.display import Who, cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, text_of, word_of

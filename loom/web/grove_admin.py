@@ -14,18 +14,18 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from loom import access
 from loom.access import Actor
-from loom.commands import groves, participants, tags, web_search
+from loom.commands import groves, marks, participants, web_search
 from loom.models import Grove, Invitation, Mark, Membership, Participant, SearchService
 from loom.queries import usage
 from loom.queries.trees import tags_in
 from loom.queries.usage import limit_of, today
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import SETTINGS
 from loom.rules.names import TAG_COLOURS
+from loom.rules.options import SETTINGS
 from loom.rules.permissions import ROLES, WRITE
 from loom.rules.prices import NANO, dollars
 from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
-from loom.web.avatars import cast_of
+from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
 
@@ -93,7 +93,7 @@ def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
         else:
             given = web_search.NewService(
                 kind=word_of(request, "kind"),
-                base_url=word_of(request, "base_url"),
+                base_url=_search_address(request, grove),
                 api_key=word_of(request, "api_key") or None,
                 allow_private="allow_private" in request.POST,
                 price_usd=number_of(request, "price") if word_of(request, "price") else 0,
@@ -103,6 +103,13 @@ def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
     except CommandError as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
     return HttpResponseRedirect(f"/groves/{grove.uid}/settings#web-search")
+
+
+def _search_address(request: PersonRequest, grove: Grove) -> str:
+    """The address that the form gives. That of the service before is none of another kind's."""
+    given, kind = word_of(request, "base_url"), word_of(request, "kind")
+    before = SearchService.objects.filter(grove=grove).exclude(kind=kind).first()
+    return "" if before is not None and given == before.base_url else given
 
 
 def _tags(grove: Grove) -> list[str]:
@@ -157,9 +164,11 @@ def tags_page(request: PersonRequest, uid: str) -> HttpResponse:
 def _tag_changed(request: PersonRequest, actor: Actor) -> str:
     tag, name = text_of(request, "tag"), word_of(request, "name")
     if request.POST.get("remove"):
-        tags.remove_tag(actor, tag)
+        marks.remove_tag(actor, tag)
         return gettext("The tag #%(tag)s has been removed everywhere.") % {"tag": tag}
-    tags.change_tag(actor, tag, name="" if name == tag else name, colour=word_of(request, "colour"))
+    marks.change_tag(
+        actor, tag, name="" if name == tag else name, colour=word_of(request, "colour")
+    )
     return gettext("Saved.")
 
 

@@ -19,12 +19,12 @@ from loom.commands import trees as tree_commands
 from loom.events.streams import present
 from loom.models import ORDINAL_BITS, Mark, Node, Stream, Tree
 from loom.queries import trees as tag_queries
-from loom.queries.news import counts_of
+from loom.queries.event_log import counts_of
 from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
 from loom.rules.errors import CommandError
-from loom.rules.images import beginning
+from loom.rules.node_text import beginning
 from loom.rules.permissions import WRITE
-from loom.web.avatars import Who, cast_of
+from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, text_of
 from loom.web.search import around

@@ -20,14 +20,14 @@ from loom.commands import drafts
 from loom.events import streams
 from loom.models import Event, Step, Tree, Turn, Workspace
 from loom.models.generations import OPEN_TURN
-from loom.queries import event_log, news
+from loom.queries import event_log
 from loom.queries.node_rows import NodeRow
 from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import instant
 from loom.web import markdown
-from loom.web.avatars import Who, cast_of
 from loom.web.candidates import quoted
+from loom.web.display import Who, cast_of
 from loom.web.node_parts import MAX_SHOWN, age_of
 from loom.web.requests import PersonRequest, known_node, person
 
@@ -156,7 +156,7 @@ def news_shown(
     actor: Actor, tree: Tree, workspace: Workspace | None, cast: dict[str, Who]
 ) -> NewsShown | None:
     """What others did since the reader was here; None where that is nothing."""
-    found = news.news_of(actor, tree, workspace)
+    found = event_log.news_of(actor, tree, workspace)
     if found is None:
         return None
     people: dict[str, list[str]] = {}
@@ -170,7 +170,7 @@ def news_shown(
             for who, said in people.items()
         ),
         sentences=tuple(one for event in shown if (one := sentence_of(event, cast))),
-        is_more=found.total >= news.MOST,
+        is_more=found.total >= event_log.MOST,
     )
 
 
@@ -206,7 +206,7 @@ def seen(request: PersonRequest, uid: str) -> HttpResponse:
 @person
 def mentions(request: PersonRequest) -> HttpResponse:
     """Where the reader was named in annotations, the newest first."""
-    found = list(news.mentions_of(request.user)[:MAX_MENTIONS])
+    found = list(event_log.mentions_of(request.user)[:MAX_MENTIONS])
     unseen = sum(one.seen_at is None for one in found)
     return render(request, "pages/mentions.html", {"mentions": found, "unseen": unseen})
 
@@ -215,7 +215,7 @@ def mentions(request: PersonRequest) -> HttpResponse:
 @person
 def unseen_mentions(request: PersonRequest) -> HttpResponse:
     """How often the reader was named in trees that they have not looked at since."""
-    many = news.mentions_of(request.user, unseen=True).count()
+    many = event_log.mentions_of(request.user, unseen=True).count()
     return render(request, "parts/mentions.html", {"unseen": many, "is_drawn": True})
 
 

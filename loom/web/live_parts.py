@@ -22,8 +22,8 @@ from loom.queries.node_context import Around, Spot
 from loom.queries.node_rows import fetch
 from loom.queries.path_page import Candidate, candidates_of
 from loom.rules.errors import not_found
-from loom.web.avatars import Who, cast_from, cast_of
 from loom.web.candidates import MAX_CARDS, Hanging, woven
+from loom.web.display import Who, cast_from, cast_of
 from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
 from loom.web.requests import PersonRequest, known_node, person
 from loom.web.turns import drawable

@@ -26,12 +26,11 @@ from loom.access import Actor
 from loom.models import Tree
 from loom.queries.node_context import Around, Kept, Margin, Spot, margins_of
 from loom.queries.node_rows import NodeRow, pieces_of, with_origins, writers_of
-from loom.rules import preferences
+from loom.rules import options
 from loom.rules.identity import Pieces, digest
-from loom.rules.merging import difference
+from loom.rules.node_text import difference
 from loom.web import markdown
-from loom.web.avatars import Who, tag_colour
-from loom.web.keys import combo
+from loom.web.display import Who, combo, tag_colour
 
 log = logging.getLogger("heddle.web")
 
@@ -293,7 +292,7 @@ class Reader:
 
 def reader_of(actor: Actor) -> Reader:
     """Whoever asks, as a reader."""
-    return Reader(actor.participant.uid, actor.user.likes.keys)
+    return Reader(actor.participant.uid, options.keys_of(actor.user.preferences))
 
 
 _PERSONAL = re.compile(
@@ -311,7 +310,7 @@ def personal(drawn: str, reader: Reader, portals: str = "") -> SafeString:
             you = escape(gettext("You"))
             return f'data-by="{found["by"]}">{you}<' if found["by"] == reader.uid else found[0]
         if found["key"] is not None:
-            return combo(preferences.bound(reader.keys)[found["key"]])
+            return combo(options.bound_keys(reader.keys)[found["key"]])
         if found["out"] is not None:
             return found["out"] + portals
         age = age_of(datetime.fromisoformat(found["at"]))

@@ -37,10 +37,10 @@ from loom.queries.windows import WITHHELD
 from loom.queries.workspaces import turns
 from loom.rules.errors import not_found
 from loom.rules.identity import instant
-from loom.rules.samplers import written
+from loom.rules.provider_kinds import samplers_written
 from loom.web import markdown
-from loom.web.avatars import cast_of
 from loom.web.candidates import again
+from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_of
 from loom.web.requests import PersonRequest, known_node, person
@@ -212,7 +212,8 @@ def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
     own = {"temperature": generation.temperature, "tokens": generation.tokens}
     said = {name: value for name, value in own.items() if value is not None}
     return {
-        "settings_said": written({**said, **generation.settings}) or gettext("the model's own"),
+        "settings_said": samplers_written({**said, **generation.settings})
+        or gettext("the model's own"),
         "settings_line": again(generation, generation.participant.name, node.local_id),
     }
 

@@ -21,14 +21,14 @@ from loom.access import Actor
 from loom.commands import groves
 from loom.commands import trees as tree_commands
 from loom.models import Tree
-from loom.queries import public
+from loom.queries import trees
 from loom.queries.node_context import Margin
 from loom.queries.node_rows import NodeRow
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, looks_like_id
 from loom.transfer.images import served
 from loom.web import markdown
-from loom.web.avatars import COLOURS
+from loom.web.display import COLOURS
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, age_of
 from loom.web.requests import PersonRequest, anybody, number_of, person, word_of
@@ -64,8 +64,8 @@ def page(request: HttpRequest, secret: str) -> HttpResponse:
     named = request.GET.get("node", "").lower()
     if named and not looks_like_id(named):
         raise not_found(f"[{named[:20]}]", "Open the link without it.")
-    found = public.reading(actor, link.tree, named)
-    lines, is_cut = public.lines_of(actor, link.tree)
+    found = trees.public_path(actor, link.tree, named)
+    lines, is_cut = trees.public_lines(actor, link.tree)
     colours = _colours([*(row for _, row in lines), *found.rows, *found.below])
     context = {
         "tree": link.tree,
@@ -135,7 +135,7 @@ def image(request: HttpRequest, secret: str, local_id: str, sha256: str) -> Http
     """An image for anybody who has the link, if a text names it that the link shows."""
     _demand_room(request)
     actor, link = access.get_public_tree(secret)
-    return served(public.image_of(actor, link.tree, local_id.lower(), sha256))
+    return served(trees.public_image(actor, link.tree, local_id.lower(), sha256))
 
 
 def _words(row: NodeRow) -> str:

@@ -22,6 +22,7 @@ from loom.queries.node_context import Spot
 from loom.queries.path_page import MOST_STEPS, Way, first_text
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import looks_like_id
+from loom.rules.options import language_of
 
 
 def text_of(request: HttpRequest, name: str) -> str:
@@ -103,7 +104,7 @@ def person(view: PersonView[P]) -> OpenView[P]:
 def _activate_language(request: HttpRequest) -> None:
     """Activates the language that the person chose, if it still has a catalogue. Django resets the
     language after the request."""
-    chosen = request.user.likes.language if isinstance(request.user, User) else ""
+    chosen = language_of(request.user.preferences) if isinstance(request.user, User) else ""
     if chosen and chosen in dict(settings.LANGUAGES):
         translation.activate(chosen)
         request.LANGUAGE_CODE = chosen

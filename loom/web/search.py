@@ -19,8 +19,8 @@ from loom.queries.path_page import PathText, texts_of_path
 from loom.queries.search import Hit, find_in_tree
 from loom.queries.trees import marks_of
 from loom.rules.identity import Pieces, looks_like_id
-from loom.rules.images import beginning
-from loom.web.avatars import cast_of
+from loom.rules.node_text import beginning
+from loom.web.display import cast_of
 from loom.web.requests import PersonRequest, person, place_at
 
 MAX_HITS = 20

@@ -40,7 +40,7 @@ from loom.queries.workspaces import turns as all_turns
 from loom.rules import budgets
 from loom.rules.identity import instant
 from loom.rules.permissions import GENERATE, WRITE
-from loom.web.avatars import Who, cast_of
+from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, place_at
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from pytest_django import Settings
 
-from agents import persistence, worker
+from agents import persistence, tasks
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree
@@ -28,7 +28,7 @@ def provider(settings: Settings) -> Iterator[ScriptedProvider]:
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Attempts follow each other at once."""
-    monkeypatch.setattr(worker, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(tasks, "BACKOFF_S", 0.0)
 
 
 @pytest.fixture

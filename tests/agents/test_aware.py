@@ -5,10 +5,20 @@ from dataclasses import replace
 import pytest
 
 from agents.context.agent_request import assemble, results, threshold_of
-from agents.context.truncation import TooLong, count
-from agents.context.values import Aware, LineReply, Near, Request, Round, Stop, Syntax, View
+from agents.context.values import (
+    Aware,
+    LineReply,
+    Near,
+    Request,
+    Round,
+    Stop,
+    Syntax,
+    TooLong,
+    View,
+    count,
+)
 from loom.grammar.lines import parts_of
-from loom.rules.framing import escaped
+from loom.rules.node_text import escaped
 
 VIEW = View(
     revision=118,

@@ -14,7 +14,7 @@ from loom.commands.execute import Request, execute_line
 from loom.commands.groves import change_grove
 from loom.models import Call, Event, Generation, Grove, Participant, Step, Tree, User
 from loom.rules.errors import CommandError
-from loom.rules.grove_settings import SETTINGS
+from loom.rules.options import SETTINGS
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says

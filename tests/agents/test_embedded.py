@@ -3,7 +3,7 @@
 import pytest
 from pytest_django import Settings
 
-from agents.event_loop import the_loop
+from agents.providers.transport import the_loop
 from loom.access import Actor
 from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute_line

@@ -7,17 +7,17 @@ from email.utils import formatdate
 
 import pytest
 
-from agents import worker
-from agents.event_loop import the_loop
+from agents import tasks
 from agents.providers.attempt import wait_before_next
 from agents.providers.exchange import Failure, Limits, of_status
+from agents.providers.transport import the_loop
 from loom.access import Actor, get_visit
 from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Tree
 from loom.queries.node_rows import pieces_of, rows_of
 from loom.queries.path_page import way_of
-from loom.web.avatars import cast_of
 from loom.web.candidates import Card, cards_of, weave_of
+from loom.web.display import cast_of
 from loom.web.node_parts import broken_reason
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.providers.scripted import ScriptedProvider
@@ -77,7 +77,7 @@ def test_every_failure_is_told_at_the_node(
     next_step: str,
     helps: bool,
 ) -> None:
-    monkeypatch.setattr(worker, "LIMITS", Limits(first_s=1.0 if reason == "timeout" else 30))
+    monkeypatch.setattr(tasks, "LIMITS", Limits(first_s=1.0 if reason == "timeout" else 30))
     provider.default = script
     row = run(ask("continue n:1 tokens:9")[0])
     assert row.error is not None and row.error["reason"] == reason

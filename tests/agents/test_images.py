@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
-from agents import images as sending
+from agents import prompt_inputs as sending
 from agents.providers.attempt import Ask
 from agents.providers.probing import COLOURS, Probe, _images
 from agents.providers.registry import Provider, provider_of
@@ -15,7 +15,7 @@ from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute_line
 from loom.commands.node_writer import make_tree
 from loom.models import Call, Grove, Image, Participant, Tree, User
-from loom.rules.images import reference
+from loom.rules.node_text import image_reference
 from loom.transfer import images
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
@@ -43,7 +43,7 @@ def seeing(model: Participant, *more: str, shape: str = "openai") -> None:
 def shown(actor: Actor, tree: Tree) -> str:
     """A text with an image; the hash of it."""
     sha256 = images.keep(actor, tree, square()).sha256
-    execute_line(actor, tree, Request(f"respond root\nLook: {reference(sha256, 'a cat')}!"))
+    execute_line(actor, tree, Request(f"respond root\nLook: {image_reference(sha256, 'a cat')}!"))
     return sha256
 
 
@@ -97,11 +97,11 @@ def test_an_image_goes_once_and_a_models_own_words_hold_none(
     shown: str,
 ) -> None:
     seeing(model)
-    provider.script(says(reference(shown, "as you showed")))
+    provider.script(says(image_reference(shown, "as you showed")))
     first = run(ask()[0])
     assert first.node is not None
     execute_line(
-        actor, tree, Request(f"respond {first.node.local_id}\nAgain: {reference(shown, '')}")
+        actor, tree, Request(f"respond {first.node.local_id}\nAgain: {image_reference(shown, '')}")
     )
     run(ask()[0])
     sent = provider.seen[1].json["messages"]
@@ -131,7 +131,7 @@ def test_an_image_of_another_grove_is_never_sent(
 ) -> None:
     stranger = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
     sha256 = images.keep(stranger, make_tree(stranger, title="X"), square("blue")).sha256
-    execute_line(actor, tree, Request(f"respond root\nShow {reference(sha256, 'it')}"))
+    execute_line(actor, tree, Request(f"respond root\nShow {image_reference(sha256, 'it')}"))
     assert not Image.objects.filter(tree=tree).exists()
     seeing(model)
     run(ask()[0])
@@ -151,14 +151,14 @@ def test_a_large_image_is_made_smaller_and_only_the_last_ones_go(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = images.keep(actor, tree, square(side=3000)).sha256
-    sent = sending.pictures(actor, tree, [reference(large, "")])[large]
+    sent = sending.pictures(actor, tree, [image_reference(large, "")])[large]
     with Pillow.open(io.BytesIO(base64.b64decode(sent.data))) as image:
         assert (sent.media_type, image.size) == ("image/jpeg", (1568, 1568))
-    monkeypatch.setattr(sending, "MOST", 2)
+    monkeypatch.setattr(sending, "MOST_IMAGES", 2)
     every = [images.keep(actor, tree, square(c)).sha256 for c in ("red", "green", "blue")]
-    texts = [reference(one, "") for one in (large, *every)]
+    texts = [image_reference(one, "") for one in (large, *every)]
     assert set(sending.pictures(actor, tree, texts)) == set(every[1:])
-    monkeypatch.setattr(sending, "MOST_AT_ONCE", 10)
+    monkeypatch.setattr(sending, "MOST_IMAGE_BYTES_AT_ONCE", 10)
     assert sending.pictures(actor, tree, texts) == {}
 
 

@@ -3,9 +3,9 @@
 import pytest
 from django.utils import timezone
 
-from agents import sweeper, worker
-from agents.event_loop import the_loop
+from agents import tasks
 from agents.persistence import begin_lane
+from agents.providers.transport import the_loop
 from loom.commands import generation_lifecycle
 from loom.models import Event, Generation, Tree
 from tests.agents.conftest import Running, Say, a_moment, again, run
@@ -93,7 +93,7 @@ def test_what_is_stopped_before_it_began_never_begins(ask: Say, provider: Script
 
 
 def interrupt_all(why: str) -> None:
-    the_loop().loop.call_soon_threadsafe(worker._interrupt_all, why)
+    the_loop().loop.call_soon_threadsafe(tasks._interrupt_all, why)
 
 
 def test_a_worker_that_is_told_to_stop_keeps_what_came(
@@ -136,9 +136,9 @@ def test_text_of_a_lost_worker_lands_as_interrupted(ask: Say, provider: Scripted
     asked = ask()[0]
     generation_lifecycle.take(asked.uid, lease="dead", seconds=60)
     generation_lifecycle.progress(asked.uid, lease="dead", text="She was", chunk=3, seconds=60)
-    assert sweeper.sweep() == 0
+    assert tasks.sweep() == 0
     expire(asked)
-    assert sweeper.sweep() == 1
+    assert tasks.sweep() == 1
     row = again(asked)
     assert (row.status, row.finish) == ("interrupted", "interrupted:worker lost")
     assert row.node is not None
@@ -161,7 +161,7 @@ def test_a_lost_worker_that_had_nothing_is_followed_by_another(
     sent.clear()
     generation_lifecycle.take(asked.uid, lease="dead", seconds=60)
     expire(asked)
-    assert sweeper.sweep() == 1
+    assert tasks.sweep() == 1
     assert sent == [asked.lane]
     assert run(asked).status == "done"
 
@@ -183,9 +183,9 @@ def test_what_a_broker_forgot_is_sent_again(
 ) -> None:
     asked = ask("continue n:2")[0]
     sent.clear()
-    assert sweeper.sweep() == 0
-    monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
-    assert sweeper.sweep() == 2
+    assert tasks.sweep() == 0
+    monkeypatch.setattr(tasks, "FORGOTTEN_S", 0)
+    assert tasks.sweep() == 2
     assert sent == [asked.lane]
 
 

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from agents.next_request import Wish, next_request
 from loom.access import Actor
 from loom.commands import node_writer, step_records
 from loom.commands.context import touched
@@ -17,7 +18,7 @@ from loom.commands.drafts import Kept, save
 from loom.commands.execute import Request, execute_line
 from loom.commands.groves import change_grove
 from loom.commands.trees import change_tree
-from loom.models import Generation, Participant, Step, Tree, User
+from loom.models import Generation, Node, Participant, Step, Tree, User
 from loom.rules.errors import CommandError
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
@@ -337,3 +338,14 @@ def test_what_an_agent_is_taught_is_shown_before_any_call(
     assert api(actor.user).get(f"{address}?mode=prose").status_code == 400
     own = f"/api/participants/{actor.participant.uid}/instructions"
     assert api(actor.user).get(own).json()["code"] == "REJECTED"
+
+
+def test_what_is_held_already_is_not_read_again(
+    actor: Actor, tree: Tree, agent: Participant, opening: str
+) -> None:
+    node = Node.objects.get(tree=tree, local_id=opening)
+    with CaptureQueriesContext(connection) as sent:
+        next_request(actor, tree, Wish(agent, node, "turn"))
+    read = [one["sql"] for one in sent]
+    assert not [one for one in read if 'FROM "loom_tree"' in one]  # the caller has it
+    assert not [one for one in read if 'FROM "loom_task"' in one]  # no workspace is stored yet

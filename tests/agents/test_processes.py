@@ -29,7 +29,7 @@ def test_the_worker_loads_no_native_model() -> None:
     assert (
         loaded_by(
             "from config.celery import app\nimport django\ndjango.setup()\n"
-            "app.loader.import_default_modules()\nimport agents.worker"
+            "app.loader.import_default_modules()\nimport agents.tasks"
         )
         == []
     )

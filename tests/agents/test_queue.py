@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from agents import sweeper, worker
+from agents import tasks
 from agents.persistence import begin_lane
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
@@ -158,10 +158,10 @@ def test_a_lane_goes_on_after_its_worker_was_killed(
     assert len(begin_lane(generation_lifecycle.lane_of(model))) == 1
     assert begin_lane(generation_lifecycle.lane_of(model)) == []
     Generation.objects.filter(status="running").update(leased_until="2020-01-01T00:00:00Z")
-    monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
+    monkeypatch.setattr(tasks, "FORGOTTEN_S", 0)
     sent: list[str] = []
     monkeypatch.setattr("loom.events.streams.hand_over", sent.append)
-    sweeper.sweep()
+    tasks.sweep()
     assert sent == [generation_lifecycle.lane_of(model)]
     provider.default = tokens(1)
     run(asked[0])
@@ -182,7 +182,7 @@ def handed() -> Iterator[Callable[[], list[str]]]:
 @pytest.fixture
 def _a_worker(handed: Callable[[], list[str]]) -> Iterator[None]:
     """A worker that begins what is handed over, in this process."""
-    listening = worker.begin_what_is_handed_over()
+    listening = tasks.begin_what_is_handed_over()
     yield
     listening.cancel()
 
@@ -222,16 +222,16 @@ def test_a_broker_that_is_away_loses_nothing(
         away.setattr(settings, "REDIS_URL", "redis://127.0.0.1:1/0")
         asked = ask()[0]
     assert (asked.status, handed()) == ("queued", [])
-    monkeypatch.setattr(sweeper, "FORGOTTEN_S", 0)
-    sweeper.sweep()
+    monkeypatch.setattr(tasks, "FORGOTTEN_S", 0)
+    tasks.sweep()
     assert handed() == [asked.lane]
 
 
 def test_a_worker_that_ends_begins_nothing_more(
     ask: Say, handed: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listening = worker.begin_what_is_handed_over()
-    monkeypatch.setattr(worker, "_ending", ["worker stopped"])
+    listening = tasks.begin_what_is_handed_over()
+    monkeypatch.setattr(tasks, "_ending", ["worker stopped"])
     asked = ask()[0]
     listening.result(15)
     assert (again(asked).status, handed()) == ("queued", [asked.lane])

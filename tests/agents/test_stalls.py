@@ -9,9 +9,9 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from agents import persistence, sweeper
+from agents import persistence, tasks
 from agents.persistence import EVERY_S, LEASE_S, STALL_S, Watch, begin_lane
-from agents.sweeper import sweep
+from agents.tasks import sweep
 from loom.commands import generation_lifecycle
 from loom.models import Generation
 from tests.agents.conftest import Running, Say, again
@@ -146,11 +146,11 @@ def test_a_database_that_is_held_ends_no_running_generation(
         for module in (persistence, persistence, persistence):
             monkeypatch.setattr(module, "LEASE_S", 2)
         monkeypatch.setattr(persistence, "STALL_S", 0.5)
-        monkeypatch.setattr(sweeper, "EVERY_S", 0.5)
+        monkeypatch.setattr(tasks, "EVERY_S", 0.5)
     provider.script(holds("It was ", HOLD, "night."))
     row = ask()[0]
     running = Running(row)
-    sweeping = sweeper.Sweeper()
+    sweeping = tasks.Sweeper()
     sweeping.start()
     while not again(row).shown:
         time.sleep(0.05)

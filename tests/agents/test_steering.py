@@ -15,20 +15,20 @@ from agents.context.subject_request import (
     noted_parts,
     paragraph_starts,
 )
-from agents.context.truncation import Part, TooLong
+from agents.context.values import Part, TooLong
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute_line
 from loom.commands.trees import change_tree
 from loom.models import Tree, User
+from loom.rules.documents import LoreEntry, chosen_lore, divided, entry_of, keys_of, occurs
 from loom.rules.errors import CommandError
-from loom.rules.lore import Entry, chosen, divided, entry_of, keys_of, occurs
 
 TEXT = st.text(alphabet=st.sampled_from("ab .\n\r\té語\u2028"), max_size=60)
 HOUSE = ("The house stood empty.\n", "She had not been there.\n\n", "The gate was new.")
 
 
-def entry(uid: str, *keys: str, text: str = "Lore.", order: int = 100) -> Entry:
-    return Entry(uid, uid, keys, text, order)
+def entry(uid: str, *keys: str, text: str = "Lore.", order: int = 100) -> LoreEntry:
+    return LoreEntry(uid, uid, keys, text, order)
 
 
 def buffer(*texts: str, **more: object) -> Sent:
@@ -166,7 +166,7 @@ def test_keys_are_names_with_commas(field: str, keys: tuple[str, ...]) -> None:
 def test_front_matter_is_divided_from_the_text() -> None:
     document = "---\ntitle: Thomas\nkeys:\n  - Thomas\n  - Tom\norder: 5\n---\nHer brother.\n"
     assert divided(document)[1] == "Her brother.\n"
-    assert entry_of("d1", "Thomas", document) == Entry(
+    assert entry_of("d1", "Thomas", document) == LoreEntry(
         "d1", "Thomas", ("Thomas", "Tom"), "Her brother.", 5
     )
     for none in ("Her brother.", "---\nkeys: a\nno end", "---\nkeys: a\n---\n \n", "---\n---\nx"):
@@ -213,13 +213,15 @@ ENTRIES = st.lists(
 
 
 @given(ENTRIES, st.sampled_from(["", "a cat", "a cat and a dog"]), st.integers(0, 120))
-def test_lore_keeps_its_order_and_its_budget(entries: list[Entry], end: str, budget: int) -> None:
-    found = chosen(entries, end, budget, len)
+def test_lore_keeps_its_order_and_its_budget(
+    entries: list[LoreEntry], end: str, budget: int
+) -> None:
+    found = chosen_lore(entries, end, budget, len)
     assert sum(len(one.text) for one in found.taken) <= budget
     assert [one.order for one in found.taken] == sorted(one.order for one in found.taken)
     with_key = [one for one in entries if any(occurs(key, end) for key in one.keys)]
     assert len(found.entered) + len(found.left) == len(with_key)
-    assert chosen(reversed(entries), end, budget, len).taken == found.taken
+    assert chosen_lore(reversed(entries), end, budget, len).taken == found.taken
 
 
 # -- stored, changed, undone

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.context.subject_request import ASKS, EXAMPLES, Piece, Reading, Sent, arrange, way_of
-from agents.context.truncation import TooLong
+from agents.context.values import TooLong
 
 Line = tuple[str, str]
 

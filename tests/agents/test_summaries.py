@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from agents.agent_prompt import next_place
-from agents.agent_view import twigs
+from agents.prompt_inputs import twigs
 from agents.providers.registry import provider_of
 from agents.subject_prompt import assembled_for
 from agents.tasks import summarise as task

@@ -11,7 +11,7 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.queries.node_bodies import message_of
 from loom.queries.workspaces import said_in
-from loom.web.avatars import cast_of
+from loom.web.display import cast_of
 from loom.web.turns import shown as turns_shown
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider

@@ -13,7 +13,7 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.queries import lookup
 from loom.rules.errors import CommandError
-from loom.web.avatars import cast_of
+from loom.web.display import cast_of
 from loom.web.turns import shown as turns_shown
 from tests.agents.acting import asked, outcomes, step, went
 from tests.providers.scripted import ScriptedProvider

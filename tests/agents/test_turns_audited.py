@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from agents.subject_path import asker_of, pieces_of
+from agents.prompt_inputs import asker_of, pieces_of
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents import sweeper, turn_lines
+from agents import tasks, turn_lines
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import generation_lifecycle, turn_lifecycle
@@ -75,7 +75,7 @@ def test_a_turn_whose_worker_is_lost_between_two_states_goes_on_with_nothing_dou
         went(turn)
     except WorkerLostError:
         forget_leases()
-    assert sweeper.sweep() >= 0
+    assert tasks.sweep() >= 0
     turn = went(turn)
     assert turn.status == "done"
     assert turn.node is not None and turn.node.text == "Two."
@@ -118,7 +118,7 @@ def test_a_round_that_a_lost_worker_left_in_its_text_is_clearly_interrupted(
     said = Generation.objects.get(turn=turn)
     generation_lifecycle.take(said.uid, lease="gone", seconds=-1)
     Generation.objects.filter(pk=said.pk).update(text='Half.\n→ annotate here "a', chunk=1)
-    sweeper.sweep()
+    tasks.sweep()
     turn = went(turn)
     assert (turn.status, turn.finish) == ("interrupted", "interrupted:worker lost")
     assert turn.node is not None
@@ -154,7 +154,7 @@ def test_a_turn_that_is_stopped_while_it_writes_keeps_what_came_and_runs_no_line
     running = Running(Generation.objects.get(turn=turn))
     provider.wait_for(1)
     while not Generation.objects.get(turn=turn).text:
-        sweeper.sweep()
+        tasks.sweep()
     turn_lifecycle.ask_stop(rows().get(pk=turn.pk))
     running.ended()
     turn = went(turn)

@@ -15,7 +15,7 @@ from loom.models import Call, Generation, Participant, Step, Tree, Turn
 from loom.queries.node_bodies import messages_of
 from loom.queries.workspaces import lines_of, said_in
 from loom.queries.workspaces import turns as all_turns
-from loom.web.avatars import cast_of
+from loom.web.display import cast_of
 from loom.web.turns import shown as turns_shown
 from tests.agents.acting import asked, went
 from tests.agents.test_turn_stored import LONG, stored, write

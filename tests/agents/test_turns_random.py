@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents import worker
+from agents import tasks
 from agents.providers.exchange import Limits
 from agents.turns import run_turn
 from loom.access import Actor
@@ -101,7 +101,7 @@ LINES = (
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that falls silent is soon given up."""
     quick = replace(Limits(), first_s=0.4, idle_s=0.4)
-    monkeypatch.setattr(worker, "LIMITS", quick)
+    monkeypatch.setattr(tasks, "LIMITS", quick)
 
 
 @pytest.fixture(params=["openai", "anthropic"])

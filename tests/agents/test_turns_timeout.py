@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from agents import generations, sweeper
+from agents import generations, tasks
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -43,7 +43,7 @@ def test_a_turn_without_progress_frees_its_slot_and_keeps_what_it_has(
     turn = _half_way(actor, tree, agent)
     _two_minutes_later()
     if who == "the sweeper":
-        assert sweeper.sweep() == 1
+        assert tasks.sweep() == 1
     point = turn.invoked_at.local_id
     asked(actor, tree, agent, node=point)
     turn = went(turn)
@@ -58,7 +58,7 @@ def test_a_turn_that_moves_holds_its_slot(
 ) -> None:
     turn = _half_way(actor, tree, agent)
     Turn.objects.update(moved_at=timezone.now() - turn_lifecycle.STALLED + timedelta(seconds=30))
-    sweeper.sweep()
+    tasks.sweep()
     with pytest.raises(CommandError, match="is working at"):
         asked(actor, tree, agent, node=turn.invoked_at.local_id)
 
@@ -69,7 +69,7 @@ def test_a_turn_that_waits_for_a_model_is_not_still(
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
     _two_minutes_later()
-    sweeper.sweep()
+    tasks.sweep()
     assert rows().get(pk=turn.pk).status == "generating"
 
 
@@ -80,7 +80,7 @@ def test_a_turn_that_cannot_even_be_finished_ends_without_an_answer(
     turn = _half_way(actor, tree, agent)
     for _ in range(2):
         _two_minutes_later()
-        sweeper.sweep()
+        tasks.sweep()
     turn = rows().get(pk=turn.pk)
     assert (turn.status, turn.node) == ("interrupted", None)
 

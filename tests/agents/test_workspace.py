@@ -11,7 +11,7 @@ from loom.access import Actor
 from loom.commands import node_writer, step_records
 from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree, User, Window
-from loom.rules.framing import count
+from loom.rules.node_text import count
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.test_windows import Talk
 from tests.providers.scripted import ScriptedProvider
@@ -362,3 +362,44 @@ def test_windows_are_drawn_as_the_path_draws_their_texts(
     assert str(difference["number"]) not in drawn
     client.force_login(stranger)
     assert client.get(url).status_code == 404
+
+
+def test_a_turn_goes_all_its_steps(
+    talk: Talk, notes: str, actor: Actor, owner: User, api: Callable[..., APIClient]
+) -> None:
+    """Invited, it opens windows, links evidence, thinks, writes, ticks off a task, and answers."""
+    line = f'respond {talk.node} "A letter: I was with your father."'
+    letter = execute_line(actor, talk.tree, Request(line)).body["refs"][0]
+    talk.agent.permissions = [*talk.agent.permissions, "doc_read", "doc_write"]
+    talk.agent.save()
+    turn = talk.turn(
+        f'→ open {notes} §motive keep\n→ open {letter}\n→ todo add "Find the motive"\n',
+        f"→ link {letter} to {talk.node} as:evidence confidence:0.9\n"
+        "→ think\nThe letter says where she was.\n←\n"
+        f'→ write {notes} replace:"She left." with:"She left with her father."\n'
+        f"→ view {notes} full\n",
+        "→ todo done t1\nShe left with her father.",
+    )
+    assert [code for _, code in outcomes(turn)] == ["ok"] * 8, outcomes(turn)
+    client = api(owner)
+    shown = client.get(f"/api/turns/{turn.uid}").json()
+    assert (shown["status"], shown["usage"]["steps"], shown["usage"]["rounds"]) == ("done", 8, 3)
+    assert "She left with her father." in section(talk.sent(), "RESULTS")
+    windows = section(talk.sent(-2), "WINDOWS")
+    assert "She left." in windows and "I was with your father." in windows
+    steps = client.get(f"/api/steps?turn={turn.uid}").json()["results"]
+    assert [one["place"] for one in steps] == [
+        *("1.1", "1.2", "1.3", "2.1", "2.2", "2.3", "2.4", "3.1")
+    ]
+    # What it thought is kept, what it cited leads from its answer's tree, and its task is done.
+    thought = next(one for one in steps if one["canonical"].startswith("→ think"))
+    assert thought["outcome"] == "ok"
+    listed = execute_line(actor, talk.tree, Request(f"list {letter} links")).reply
+    assert f"──[evidence]──→ [{talk.node}]" in listed
+    view = node_writer.workspace_of(talk.agent, talk.tree).uid
+    tasks = client.get(f"/api/workspaces/{view}/tasks").json()["results"]
+    assert [(one["text"], one["state"]) for one in tasks] == [("Find the motive", "checked")]
+    assert turn.node is not None and turn.node.text == "She left with her father."
+    # Afterwards what was opened for the turn is hidden, and what it keeps is there.
+    open_now = client.get(f"/api/workspaces/{view}/windows").json()["results"]
+    assert [one["ref"] for one in open_now if one["visible"]] == ['doc:"notes" §motive lines 1–2']

@@ -7,7 +7,7 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
-from agents.event_loop import the_loop
+from agents.providers.transport import the_loop
 from loom.events.streams import group_of, name_of
 from loom.models import Tree
 

@@ -11,7 +11,7 @@ from loom.queries.outline import outline_text
 from loom.queries.windows import depth_in, parents_of
 from loom.queries.workspaces import workspace_body
 from loom.rules.errors import CommandError
-from loom.rules.framing import count
+from loom.rules.node_text import count
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands import groves, saved, tags
+from loom.commands import groves, marks, saved
 from loom.models import Event, Grove, Mark, Tree, User
 from loom.queries.search import find_in_grove, find_in_tree
 from loom.queries.trees import tags_in
@@ -35,7 +35,7 @@ def test_a_tag_is_renamed_in_all_trees_and_keeps_its_colour(
     say(f"tag {node} #river #Bank")
     say(f"tag tree:{buffer.uid} #river", into=buffer)
     groves.change_grove(actor, settings={"tag_colours": {"river": "teal"}})
-    assert tags.change_tag(actor, "#RIVER", name="  the  stream ") == "the stream"
+    assert marks.change_tag(actor, "#RIVER", name="  the  stream ") == "the stream"
     assert labels(tree) == ["Bank", "the stream"]
     assert labels(buffer) == ["the stream"]
     assert tags_in(actor) == [
@@ -52,11 +52,11 @@ def test_a_name_that_another_tag_has_makes_one_tag_of_the_two(
     both, one = write("both"), write("one")
     say(f"tag {both} #river #Stream")
     say(f"tag {one} #river")
-    assert tags.change_tag(actor, "river", name="stream") == "Stream"
+    assert marks.change_tag(actor, "river", name="stream") == "Stream"
     assert labels(tree) == ["Stream", "Stream"]
     demand_replay(tree)
     say(f"untag {one} #stream")
-    tags.change_tag(actor, "Stream", name="brook")
+    marks.change_tag(actor, "Stream", name="brook")
     say("undo")
     assert labels(tree) == ["brook", "brook"]
     demand_replay(tree)
@@ -68,14 +68,14 @@ def test_a_removed_tag_leaves_what_had_it(
     node = write("one")
     say(f"tag {node} #river")
     with pytest.raises(CommandError) as refused:
-        tags.remove_tag(get_actor(writer, tree.grove), "river")
+        marks.remove_tag(get_actor(writer, tree.grove), "river")
     assert refused.value.code == "PERMISSION_DENIED"
-    assert tags.remove_tag(actor, "river") == 1
+    assert marks.remove_tag(actor, "river") == 1
     assert labels(tree) == []
     assert "one" in say(f"view {node} full").body["reply"]
     demand_replay(tree)
     with pytest.raises(CommandError) as refused:
-        tags.remove_tag(actor, "river")
+        marks.remove_tag(actor, "river")
     assert refused.value.code == "NOT_FOUND"
 
 
@@ -88,11 +88,11 @@ def test_only_colours_of_the_list_are_taken(
         with pytest.raises(CommandError):
             groves.change_grove(actor, settings={"tag_colours": given})
     with pytest.raises(CommandError) as refused:
-        tags.change_tag(actor, "river", colour=colour)
+        marks.change_tag(actor, "river", colour=colour)
     assert "is not a colour" in refused.value.message
-    tags.change_tag(actor, "river", colour="teal")
+    marks.change_tag(actor, "river", colour="teal")
     assert tags_in(actor)[0]["colour"] == "teal"
-    tags.change_tag(actor, "river", colour="")
+    marks.change_tag(actor, "river", colour="")
     assert tags_in(actor)[0]["colour"] == ""
 
 
@@ -102,7 +102,7 @@ def test_a_name_that_no_line_could_write_is_refused(
 ) -> None:
     say(f"tag {write('one')} #river")
     with pytest.raises(CommandError):
-        tags.change_tag(actor, "river", name=name)
+        marks.change_tag(actor, "river", name=name)
     assert labels(tree) == ["river"]
 
 
@@ -111,7 +111,7 @@ def test_tags_of_another_grove_stay_as_they_are(two_groves: TwoGroves) -> None:
     for side in (left, right):
         side.run(two_groves.both, f"tag tree:{side.tree.uid} #shared")
     actor = get_actor(two_groves.only_left, left.grove)
-    tags.change_tag(actor, "shared", name="ours")
+    marks.change_tag(actor, "shared", name="ours")
     assert labels(right.tree) == ["shared"]
     assert [one["name"] for one in tags_in(actor)] == ["ours"]
 

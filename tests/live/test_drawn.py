@@ -17,7 +17,7 @@ from loom.models import Event, Generation, Participant, Step, StepItem, Tree, Tu
 from loom.queries.node_context import Spot
 from loom.rules.identity import of_node
 from loom.web import live_parts
-from loom.web.avatars import cast_from
+from loom.web.display import cast_from
 from loom.web.node_parts import drawn_of
 from loom.web.requests import known_node
 from tests.conftest import join, make_user

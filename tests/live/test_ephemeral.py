@@ -9,10 +9,9 @@ import pytest
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.events import streams
-from loom.live import frames, socket
-from loom.live.handshake import Guest
-from loom.live.hub import Hub
-from loom.live.reads import Pass
+from loom.live import feed, frames
+from loom.live.consumers import Hub
+from loom.live.reads import Guest, Pass
 from loom.models import Event, Generation, Node, Participant, Tree, User, Workspace
 from tests.live.conftest import Line, Opener, bearer, in_db, write
 
@@ -201,7 +200,7 @@ async def test_a_socket_that_does_not_read_is_closed_as_too_slow(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frames, "MAX_EVENTS", 8)
-    monkeypatch.setattr(socket, "SLOW_S", 0.0)
+    monkeypatch.setattr(feed, "SLOW_S", 0.0)
     quick = await connect(tree, await in_db(bearer)(owner))
     await quick.until("heartbeat")
     hub, wire = Hub(), Wire()
@@ -278,7 +277,7 @@ async def test_only_a_tree_has_presence(connect: Opener, actor: Actor, owner: Us
 async def test_a_heartbeat_carries_the_head(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(socket, "HEARTBEAT_S", 0.0)
+    monkeypatch.setattr(feed, "HEARTBEAT_S", 0.0)
     line: Line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
     head = await write(actor, tree)

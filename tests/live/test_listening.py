@@ -10,7 +10,7 @@ from loom.commands import node_writer
 from loom.events import streams
 from loom.live import frames
 from loom.live import reads as live_reads
-from loom.live.hub import hub
+from loom.live.consumers import hub
 from loom.models import ApiKey, Grove, Membership, Tree, User
 from tests.live.conftest import Opener, bearer, cookie, in_db, write
 
@@ -165,7 +165,7 @@ async def test_a_removed_member_hears_nothing_written_after(
 async def test_a_removed_member_is_shown_the_door_when_it_is_announced(
     connect: Opener, tree: Tree, grove: Grove, reader: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.live.hub.WATCH_S", 3600.0)
+    monkeypatch.setattr("loom.live.consumers.WATCH_S", 3600.0)
     line = await connect(tree, await in_db(bearer)(reader))
     await line.until("heartbeat")
     await in_db(Membership.objects.filter(user=reader).delete)()
@@ -271,7 +271,7 @@ async def test_at_shutdown_clients_are_asked_to_come_again(
 async def test_a_feed_without_sockets_is_let_go(
     connect: Opener, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.live.hub.LINGER_S", -1.0)
+    monkeypatch.setattr("loom.live.consumers.LINGER_S", -1.0)
     line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
     await line.cut()

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loom.live import frames
-from loom.live.frames import TTL_S, Entry, Here, Partial, Reader, Ring
-from loom.live.socket import Pace
+from loom.live.frames import TTL_S, Entry, Here, Pace, Partial, Reader, Ring
 from loom.rules.errors import CommandError
 
 

@@ -18,11 +18,12 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from rest_framework.test import APIClient
 
-from config import health
+from config import urls
 from loom.access import Actor, get_actor
 from loom.commands.execute import Request, execute_line
 from loom.commands.money import open_sealed
-from loom.management import archives, shell
+from loom.management import shell
+from loom.management.commands import backup
 from loom.models import Event, Grove, Membership, Node, Participant, SigninLink, Tree, User
 from tests.triggers import triggers_aside
 
@@ -185,13 +186,13 @@ def test_a_full_disk_is_reported(
     db: None, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     client = APIClient()
-    monkeypatch.setattr(health, "_worker", lambda: None)
+    monkeypatch.setattr(urls, "_worker", lambda: None)
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()["disk"]) == (200, "ok")
-    monkeypatch.setattr(health, "LEAST_FREE_BYTES", 2**62)
+    monkeypatch.setattr(urls, "LEAST_FREE_BYTES", 2**62)
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()["ok"], answer.json()["disk"]) == (503, False, "full")
-    monkeypatch.setattr(health, "LEAST_FREE_BYTES", 0)
+    monkeypatch.setattr(urls, "LEAST_FREE_BYTES", 0)
     settings.DATA_DIR = tmp_path / "not there"
     assert client.get("/healthz").json()["disk"] == "full"
 
@@ -288,7 +289,7 @@ def test_a_backup_on_a_full_disk_is_refused_and_leaves_the_old_one(
         raise sqlite3.OperationalError("database or disk is full")
 
     (tmp_path / "old.backup").write_text("whole")
-    monkeypatch.setattr(archives, "dump", full)
+    monkeypatch.setattr(backup, "dump", full)
     with pytest.raises(CommandError, match="can't be written: database or disk is full"):
         said("backup", str(tmp_path / "old.backup"))
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("old.backup", "whole")]

@@ -10,7 +10,7 @@ from loom.commands import drafts, node_writer
 from loom.commands.annotations import names_in
 from loom.commands.execute import Request, execute_line
 from loom.models import Mention, Stream, Tree, User, Workspace
-from loom.queries.news import counts_of, mentions_of, news_of
+from loom.queries.event_log import counts_of, mentions_of, news_of
 from tests.two_groves import TwoGroves
 
 

@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from agents import sweeper
+from agents import tasks
 from bench.storage import prose
 from loom.access import Actor
 from loom.commands import step_records
@@ -146,7 +146,7 @@ def test_undo_tells_a_long_line_without_its_text(actor: Actor, tree: Tree) -> No
 def test_old_receipts_and_ended_sessions_are_deleted(
     actor: Actor, tree: Tree, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeper, "BATCH", 2)
+    monkeypatch.setattr(tasks, "BATCH", 2)
     settings.RECEIPT_DAYS, settings.ENDED_SESSION_DAYS = 30, 1
     now = timezone.now()
     for number in range(6):
@@ -155,10 +155,10 @@ def test_old_receipts_and_ended_sessions_are_deleted(
         Receipt.objects.filter(key=str(number)).update(at=now - age)
         ended = now - timedelta(hours=25 if number < 5 else 23)
         Session.objects.create(session_key=f"key-{number}", session_data="", expire_date=ended)
-    assert sweeper.delete_old() == 10
+    assert tasks.delete_old() == 10
     assert Receipt.objects.get().key == "5"
     assert Session.objects.get().session_key == "key-5"
-    assert sweeper.delete_old() == 0
+    assert tasks.delete_old() == 0
     # Who sends a key again after that time writes anew.
     assert "repeated" not in _respond(actor, tree, "a", key="0")
 

@@ -3,20 +3,22 @@
 import pytest
 
 from loom.rules.errors import CommandError
-from loom.rules.preferences import Preferences, changed, read
+from loom.rules.options import Preferences, changed_preferences, read_preferences
 
 
 def test_only_what_differs_is_stored_and_it_reads_back() -> None:
-    likes = changed(Preferences(), {"prose": "sans", "temperature": 0.7, "verbose": True})
+    likes = changed_preferences(
+        Preferences(), {"prose": "sans", "temperature": 0.7, "verbose": True}
+    )
     assert likes.stored == {"prose": "sans", "temperature": 0.7, "verbose": True}
-    assert read(likes.stored) == likes
+    assert read_preferences(likes.stored) == likes
 
 
 @pytest.mark.parametrize(
     "stored", [None, [], {"prose": "gothic"}, {"new": 1}, {"temperature": True}, {"keys": {"x": 1}}]
 )
 def test_what_is_not_known_is_left_out(stored: object) -> None:
-    assert read(stored) == Preferences()
+    assert read_preferences(stored) == Preferences()
 
 
 @pytest.mark.parametrize(
@@ -33,9 +35,11 @@ def test_what_is_not_known_is_left_out(stored: object) -> None:
 )
 def test_what_cannot_be_liked_is_refused(given: dict[str, object]) -> None:
     with pytest.raises(CommandError):
-        changed(Preferences(), given)
+        changed_preferences(Preferences(), given)
 
 
 def test_changing_one_thing_leaves_the_others() -> None:
-    likes = changed(changed(Preferences(), {"size": "large"}), {"keys": {"edit": "E"}})
+    likes = changed_preferences(
+        changed_preferences(Preferences(), {"size": "large"}), {"keys": {"edit": "E"}}
+    )
     assert (likes.size, likes.keys) == ("large", {"edit": "E"})

@@ -3,8 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.framing import escaped
-from loom.rules.quoting import GONE, SHORTEST, put_back, take_out
+from loom.rules.node_text import (
+    GONE,
+    SHORTEST_QUOTED,
+    escaped,
+    put_back_quotations,
+    take_out_quotations,
+)
 
 LONG = "".join(f"Sentence {number} of a long text.\n" for number in range(400))
 WORDS = st.text(st.sampled_from("ab \n→[]-"), max_size=700)
@@ -12,12 +17,12 @@ WORDS = st.text(st.sampled_from("ab \n→[]-"), max_size=700)
 
 def again(reply: str, texts: dict[int, str]) -> str:
     """The reply, taken apart and put together."""
-    rest, quotations = take_out(reply, list(texts.items()))
-    return put_back(rest, [list(one) for one in quotations], texts)
+    rest, quotations = take_out_quotations(reply, list(texts.items()))
+    return put_back_quotations(rest, [list(one) for one in quotations], texts)
 
 
 def test_a_whole_text_is_named() -> None:
-    rest, (one,) = take_out(f'[a7x2] Ada\n"{LONG}"\n1 note', [(7, LONG)])
+    rest, (one,) = take_out_quotations(f'[a7x2] Ada\n"{LONG}"\n1 note', [(7, LONG)])
     assert rest == '[a7x2] Ada\n""\n1 note'
     assert (one.at, one.node, one.start, one.length) == (12, 7, 0, len(LONG))
 
@@ -25,7 +30,7 @@ def test_a_whole_text_is_named() -> None:
 def test_parts_of_texts_and_several_texts_are_named() -> None:
     other = LONG.replace("Sentence", "Word")
     reply = f"from the middle:\n{LONG[3000:6000]}\nand\n{other}\nend"
-    rest, quotations = take_out(reply, [(1, LONG), (2, other)])
+    rest, quotations = take_out_quotations(reply, [(1, LONG), (2, other)])
     assert len(rest) < 60 and {one.node for one in quotations} == {1, 2}
     assert again(reply, {1: LONG, 2: other}) == reply
 
@@ -34,20 +39,23 @@ def test_an_escaped_text_is_named() -> None:
     text = LONG + "---RESULT #3---\n" + LONG
     assert escaped(text) != text
     reply = f"head\n{escaped(text)}\nfoot"
-    rest, quotations = take_out(reply, [(1, text)])
+    rest, quotations = take_out_quotations(reply, [(1, text)])
     assert len(rest) < 40 and len(quotations) == 2
     assert again(reply, {1: text}) == reply
 
 
 def test_short_texts_stay() -> None:
-    text = "a" * (SHORTEST - 1)
-    assert take_out(f"x {text} {'b' * 300}", [(1, text)]) == (f"x {text} {'b' * 300}", ())
+    text = "a" * (SHORTEST_QUOTED - 1)
+    assert take_out_quotations(f"x {text} {'b' * 300}", [(1, text)]) == (
+        f"x {text} {'b' * 300}",
+        (),
+    )
 
 
 def test_a_text_that_is_gone_or_another_is_said_to_be() -> None:
-    rest, quotations = take_out(f"head {LONG} foot", [(1, LONG)])
-    assert put_back(rest, quotations, {}) == f"head {GONE} foot"
-    assert put_back(rest, quotations, {1: LONG.upper()}) == f"head {GONE} foot"
+    rest, quotations = take_out_quotations(f"head {LONG} foot", [(1, LONG)])
+    assert put_back_quotations(rest, quotations, {}) == f"head {GONE} foot"
+    assert put_back_quotations(rest, quotations, {1: LONG.upper()}) == f"head {GONE} foot"
 
 
 @given(st.lists(WORDS, max_size=3), st.lists(st.integers(0, 2), max_size=5), WORDS)

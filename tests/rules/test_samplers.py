@@ -5,8 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loom.rules.errors import CommandError
-from loom.rules.provider_kinds import samplers_of
-from loom.rules.samplers import BY_NAME, checked, read, written
+from loom.rules.provider_kinds import (
+    SAMPLERS_BY_NAME,
+    checked_samplers,
+    read_samplers,
+    samplers_of,
+    samplers_written,
+)
 
 NUMBERS = st.fixed_dictionaries(
     {},
@@ -14,7 +19,7 @@ NUMBERS = st.fixed_dictionaries(
         one.name: st.integers(int(one.lowest), int(one.highest))
         if one.is_whole
         else st.floats(one.lowest, one.highest)
-        for one in BY_NAME.values()
+        for one in SAMPLERS_BY_NAME.values()
     },
 )
 OTHERS = st.fixed_dictionaries(
@@ -33,8 +38,8 @@ OTHERS = st.fixed_dictionaries(
 def test_what_is_written_is_read_again(
     numbers: dict[str, object], others: dict[str, object]
 ) -> None:
-    settings = checked({**numbers, **others})
-    assert read(written(settings)) == settings
+    settings = checked_samplers({**numbers, **others})
+    assert read_samplers(samplers_written(settings)) == settings
 
 
 @pytest.mark.parametrize(
@@ -47,7 +52,7 @@ def test_what_is_written_is_read_again(
 )
 def test_what_no_request_could_carry_is_refused_with_a_sentence(given: str) -> None:
     with pytest.raises(CommandError) as refused:
-        read(given)
+        read_samplers(given)
     assert refused.value.code == "INVALID_SYNTAX" and refused.value.hint
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loom.transfer.recognition import Format
+from loom.transfer.inputs import Format
 from loom.transfer.records import Head, Record, Report, Spool
 from loom.transfer.uploads import Upload
 

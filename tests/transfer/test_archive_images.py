@@ -10,9 +10,9 @@ import pytest
 from PIL import Image as Pillow
 
 from loom.models import Image
-from loom.rules.images import hashes_in
-from loom.transfer import archive_images, images, importing
-from loom.transfer.archive_images import named_in
+from loom.rules.node_text import hashes_in
+from loom.transfer import images, importing
+from loom.transfer.images import named_in
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.test_chats import chatgpt, message
 
@@ -150,7 +150,7 @@ def test_an_import_that_fails_leaves_no_image(
     def broken(*_: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(archive_images, "reference", broken)
+    monkeypatch.setattr(images, "image_reference", broken)
     row = bring(packed(**FILES["chatgpt"]))
     assert row.status == "failed" and not Image.objects.exists()
     assert not [one for one in images.files() if one[1].read_bytes() == RED]

@@ -16,7 +16,7 @@ from django.core.management import call_command
 from PIL import Image as Pillow
 from rest_framework.test import APIClient
 
-from agents.subject_path import _piece
+from agents.prompt_inputs import _piece
 from loom import tasks
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
@@ -25,7 +25,7 @@ from loom.commands.execute import Request, execute_line
 from loom.management.commands import restore
 from loom.models import Grove, Image, Tree, User
 from loom.queries.node_rows import rows_of
-from loom.rules import images as rules
+from loom.rules import node_text as rules
 from loom.transfer import images, importing
 from loom.transfer.exporting import FORMATS
 from loom.web import markdown
@@ -51,11 +51,11 @@ def sent(client: APIClient, tree: Tree, raw: bytes, name: str = "a.png", **more:
 def written(actor: Actor, tree: Tree, raw: bytes, alt: str = "a cat") -> tuple[str, str]:
     """The hash of an image of the tree, and the id of a text that names it."""
     sha256 = images.keep(actor, tree, raw).sha256
-    line = f"respond root\nLook: {rules.reference(sha256, alt)}!"
+    line = f"respond root\nLook: {rules.image_reference(sha256, alt)}!"
     return sha256, execute_line(actor, tree, Request(line)).body["refs"][0]
 
 
-@pytest.mark.parametrize("kind", rules.TYPES)
+@pytest.mark.parametrize("kind", rules.IMAGE_TYPES)
 def test_an_image_is_kept_and_read_as_it_was(
     kind: str, api: Client, writer: User, reader: User, tree: Tree
 ) -> None:
@@ -64,11 +64,11 @@ def test_an_image_is_kept_and_read_as_it_was(
     assert answer.status_code == 201, answer.content
     body = answer.json()
     assert (body["width"], body["height"], body["size"]) == (3, 2, len(raw))
-    assert body["media_type"] == rules.TYPES[kind][0], "by its content, not by its name"
+    assert body["media_type"] == rules.IMAGE_TYPES[kind][0], "by its content, not by its name"
     assert body["text"] == f"![A (red) cat](image:{body['sha256']})"
     shown = api(reader).get(f"/api/images/{body['sha256']}")
     assert shown.status_code == 200 and shown.content == raw
-    assert shown["Content-Type"] == rules.TYPES[kind][0]
+    assert shown["Content-Type"] == rules.IMAGE_TYPES[kind][0]
     assert shown["X-Content-Type-Options"] == "nosniff"
     assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert shown["Cross-Origin-Resource-Policy"] == "same-origin"
@@ -109,7 +109,7 @@ def test_what_is_too_large_is_refused_before_it_is_decoded(
     claims = bomb[:12] + head + struct.pack(">I", zlib.crc32(head)) + bomb[33:]
     answer = sent(api(writer), tree, claims)
     assert answer.status_code == 413 and "25,000,000 pixels" in answer.json()["message"]
-    monkeypatch.setattr("loom.api.images.MOST_BYTES", 10)
+    monkeypatch.setattr("loom.api.transfer.MOST_IMAGE_BYTES", 10)
     assert sent(api(writer), tree, picture()).status_code == 413
     assert api(writer).post(f"/api/trees/{tree.uid}/images", {}, format="json").status_code == 400
 
@@ -134,7 +134,7 @@ def test_an_archived_tree_takes_no_image(
 
 def test_a_page_shows_it_and_nothing_of_other_places() -> None:
     sha256 = "ab" * 32
-    shown = markdown.rendered(rules.reference(sha256, 'a "cat" <b>'))
+    shown = markdown.rendered(rules.image_reference(sha256, 'a "cat" <b>'))
     assert f'src="/api/images/{sha256}"' in shown and "<b>" not in shown
     for other in ("http://e.org/a.png", "image:../secret", "image:" + "AB" * 32, "/api/me"):
         assert "<img" not in markdown.rendered(f"![x]({other})")
@@ -205,7 +205,7 @@ def test_an_image_goes_with_its_last_tree(
     raw = picture()
     sha256, _ = written(actor, tree, raw)
     other = node_writer.make_tree(actor, title="Other")
-    execute_line(actor, other, Request(f"respond root\n{rules.reference(sha256, '')}"))
+    execute_line(actor, other, Request(f"respond root\n{rules.image_reference(sha256, '')}"))
     for one, is_left in ((tree, True), (other, False)):
         tree_commands.change_tree(actor, one, {"archived": True})
         tree_commands.erase(actor, one, one.title)

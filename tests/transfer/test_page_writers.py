@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Node, Participant, Tree
-from loom.transfer import archive_writer, book_writers, html_writer
+from loom.transfer import archive_writer, book_writers, text_export
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.planting import Plant, call_in, paths, plant, plants, wanted
 
@@ -50,7 +50,7 @@ class Reader(HTMLParser):
 
 
 def page(*given: Any, **more: Any) -> str:
-    return b"".join(html_writer.html(wanted(*given, **more))).decode()
+    return b"".join(text_export.html(wanted(*given, **more))).decode()
 
 
 @pytest.mark.parametrize("mode", ["dialogue", "buffer"])

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.rules.errors import CommandError
-from loom.transfer.formats import NAMES
-from loom.transfer.recognition import Format
+from loom.transfer.inputs import Format
+from loom.transfer.uploads import FORMAT_NAMES
 from tests.transfer import (
     test_archive_images,
     test_chats,
@@ -241,7 +241,7 @@ def read(raw: bytes) -> None:
 
 def test_every_format_has_a_file_here() -> None:
     found = {form.name for name in FILES for form in _formats(raw_of(FILES[name]))}
-    assert found >= set(NAMES)
+    assert found >= set(FORMAT_NAMES)
 
 
 def _formats(raw: bytes) -> list[Format]:

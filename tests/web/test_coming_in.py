@@ -89,7 +89,7 @@ def test_an_attempt_counts_before_its_password_is_checked(
         if len(checked) < 40:
             visitor().post("/signin", {"username": "owner", "password": "wrong"})
 
-    monkeypatch.setattr("loom.web.sign_in.authenticate", late)
+    monkeypatch.setattr("loom.web.accounts.authenticate", late)
     visitor().post("/signin", {"username": "owner", "password": "wrong"})
     assert len(checked) == people.MOST
 

@@ -18,7 +18,7 @@ from loom.models import Grove, Participant, Tree, User
 from loom.queries.lookup import find_node
 from loom.queries.path_page import Way, way_of
 from loom.web import node_parts
-from loom.web.avatars import Who, cast_of
+from loom.web.display import Who, cast_of
 from loom.web.requests import stretch_of
 from tests.conftest import join, make_user
 from tests.web.conftest import Visitor
@@ -60,7 +60,7 @@ PAGES = {
     "grove": ("/groves/{grove}", 16),
     "its tags": ("/groves/{grove}/tags", 7),
     "mentions": ("/mentions", 3),
-    "its settings": ("/groves/{grove}/settings", 6),
+    "its settings": ("/groves/{grove}/settings", 7),
     "its members": ("/groves/{grove}/people", 7),
     "its money": ("/groves/{grove}/money", 13),
     "its participants": ("/groves/{grove}/participants", 6),

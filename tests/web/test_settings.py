@@ -6,7 +6,7 @@ import re
 from django.test import Client
 
 from loom.models import Tree, User
-from loom.rules import preferences
+from loom.rules import options
 from tests.web.conftest import Visitor
 
 
@@ -26,18 +26,18 @@ def table(client: Client, tree: Tree) -> dict[str, str]:
 
 
 def test_every_action_stands_in_the_table_once(owner: User, tree: Tree, visitor: Visitor) -> None:
-    assert table(visitor(owner), tree) == preferences.bound({})
+    assert table(visitor(owner), tree) == options.bound_keys({})
 
 
 def test_a_key_of_ones_own_is_used_shown_and_put_back(
     owner: User, reader: User, tree: Tree, visitor: Visitor
 ) -> None:
     client = visitor(owner)
-    assert client.post("/settings/keys", {**preferences.bound({}), "edit": "E"}).status_code == 302
+    assert client.post("/settings/keys", {**options.bound_keys({}), "edit": "E"}).status_code == 302
     assert table(client, tree)["edit"] == "E"
     assert 'name="edit" value="E"' in text(client, "/settings/keys")
     assert table(visitor(reader), tree)["edit"] == "e"
-    client.post("/settings/keys", {**preferences.bound({}), "reset": "1"})
+    client.post("/settings/keys", {**options.bound_keys({}), "reset": "1"})
     assert table(client, tree)["edit"] == "e"
 
 
@@ -45,7 +45,7 @@ def test_two_actions_with_one_key_are_refused_and_nothing_changes(
     owner: User, tree: Tree, visitor: Visitor
 ) -> None:
     client = visitor(owner)
-    client.post("/settings/keys", {**preferences.bound({}), "edit": "x"})
+    client.post("/settings/keys", {**options.bound_keys({}), "edit": "x"})
     assert "x is used twice: for edit and prune" in text(client, "/settings/keys")
     assert table(client, tree)["edit"] == "e"
 

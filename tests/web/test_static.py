@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from config.handler import Fresh
-from loom.web import avatars
+from loom.web import display
 from tests.house.sources import ROOT
 
 FINDER: Any = finders.get_finder
@@ -98,7 +98,7 @@ def _light(colour: str) -> float:
 
 def test_twenty_authors_have_colours_that_can_be_told_apart_and_read() -> None:
     colours = _colours()
-    assert len(colours) == avatars.COLOURS == 20
+    assert len(colours) == display.COLOURS == 20
     assert len({name for name, _ in colours}) == 20
     for theme, grounds in enumerate((("#fbf9f5", "#f4f1ea"), ("#17181b", "#24262b"))):
         own = [pair[theme] for pair in colours]

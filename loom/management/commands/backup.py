@@ -1,24 +1,93 @@
 """`manage.py backup FILE`: the database, the images and the secret in one file, while people
-write."""
+write.
+
+The file is a tar of `heddle.json` (what and when), `database`, `secret`, and each image as
+`images/SHA-256`. How the database is dumped and loaded is here too, for `restore`.
+"""
 
 import io
 import json
 import os
 import sqlite3
+import subprocess
 import tarfile
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from loom.management import archives
 from loom.management.shell import StartedCommand
 from loom.rules.identity import instant
 from loom.transfer import images
+
+FORMAT = 1
+ABOUT, DATABASE, SECRET, IMAGES = "heddle.json", "database", "secret", "images/"
+
+
+def applied() -> list[str]:
+    """The migrations of our own apps that the database has."""
+    found = MigrationRecorder(connection).applied_migrations()
+    return sorted(f"{app}.{name}" for app, name in found if app in ("loom", "agents"))
+
+
+def dump(to: Path) -> None:
+    """Copies the database into a file, as it is at one moment, while others write."""
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        with closing(sqlite3.connect(to)) as copy:
+            connection.connection.backup(copy)
+        return
+    _postgres("pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--file", str(to))
+
+
+def load(dumped: Path) -> None:
+    """Replaces everything in the database with a dump; all of it or nothing."""
+    if connection.vendor == "sqlite":
+        _load_sqlite(dumped)
+        return
+    connection.close()
+    _postgres(
+        *("pg_restore", "--clean", "--if-exists", "--no-owner", "--no-privileges"),
+        *("--single-transaction", "--exit-on-error", str(dumped)),
+    )
+
+
+def _load_sqlite(dumped: Path) -> None:
+    with closing(sqlite3.connect(dumped)) as copy:
+        try:
+            state = copy.execute("PRAGMA quick_check").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            state = str(error)
+        if state != "ok":
+            raise CommandError(f"The database in this backup is damaged: {state}")
+        connection.ensure_connection()
+        copy.backup(connection.connection)
+    connection.close()
+
+
+def _postgres(tool: str, *words: str) -> None:
+    given = connection.settings_dict
+    names = {"HOST": "PGHOST", "PORT": "PGPORT", "USER": "PGUSER", "PASSWORD": "PGPASSWORD"}
+    env = os.environ | {
+        name: str(given[setting]) for setting, name in names.items() if given[setting]
+    }
+    command = [tool, "--dbname", given["NAME"], *words]
+    if tool == "pg_dump":
+        command = [tool, *words, given["NAME"]]
+    try:
+        done = subprocess.run(  # noqa: S603 (the words are ours)
+            command, env=env, check=False, capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        raise CommandError(f"{tool} is not installed. Install PostgreSQL's client.") from None
+    if done.returncode != 0:
+        raise CommandError(f"{tool} failed: {done.stderr.strip()[-2000:]}")
 
 
 class Command(StartedCommand):
@@ -36,8 +105,8 @@ class Command(StartedCommand):
         part = target.with_name(target.name + ".part")
         try:
             with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-                dumped = Path(folder) / archives.DATABASE
-                archives.dump(dumped)
+                dumped = Path(folder) / DATABASE
+                dump(dumped)
                 _pack(part, dumped)
                 part.replace(target)
         except OSError as error:
@@ -51,20 +120,20 @@ class Command(StartedCommand):
 
 def _pack(part: Path, dumped: Path) -> None:
     about = {
-        "heddle": archives.FORMAT,
+        "heddle": FORMAT,
         "database": connection.vendor,
-        "migrations": archives.applied(),
+        "migrations": applied(),
         "made_at": instant(timezone.now()),
     }
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as out:
         with tarfile.open(fileobj=out, mode="w") as tar:
-            _add(tar, archives.ABOUT, json.dumps(about).encode())
-            tar.add(dumped, archives.DATABASE)
+            _add(tar, ABOUT, json.dumps(about).encode())
+            tar.add(dumped, DATABASE)
             for sha256, file in images.files():  # after the database, which names them
-                tar.add(file, f"{archives.IMAGES}{sha256}")
-            _add(tar, archives.SECRET, settings.SECRET_KEY.encode())
+                tar.add(file, f"{IMAGES}{sha256}")
+            _add(tar, SECRET, settings.SECRET_KEY.encode())
         out.flush()
         os.fsync(out.fileno())
 

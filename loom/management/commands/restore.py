@@ -18,8 +18,8 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
-from loom.management import archives
-from loom.rules.images import MOST_BYTES
+from loom.management.commands import backup
+from loom.rules.node_text import MOST_IMAGE_BYTES
 from loom.transfer import images
 
 
@@ -48,16 +48,16 @@ class Command(BaseCommand):
 
     def _restore(self, tar: tarfile.TarFile, folder: Path) -> None:
         # Only members with known names: a foreign tar must not write elsewhere.
-        about = json.loads(_member(tar, archives.ABOUT).read())
+        about = json.loads(_member(tar, backup.ABOUT).read())
         _demand_fitting(about)
-        dumped = folder / archives.DATABASE
+        dumped = folder / backup.DATABASE
         with dumped.open("wb") as out:
-            shutil.copyfileobj(_member(tar, archives.DATABASE), out)
-        secret = _member(tar, archives.SECRET).read()
-        if archives.applied():  # on a new machine there is nothing yet
+            shutil.copyfileobj(_member(tar, backup.DATABASE), out)
+        secret = _member(tar, backup.SECRET).read()
+        if backup.applied():  # on a new machine there is nothing yet
             self.stdout.write(f"What there is now is kept in {_kept()}")
         _restore_images(tar)
-        archives.load(dumped)
+        backup.load(dumped)
         self._put_secret(secret)
 
     def _put_secret(self, secret: bytes) -> None:
@@ -79,9 +79,9 @@ def _restore_images(tar: tarfile.TarFile) -> None:
     """Stores the images of a backup beside those that are there; one whose bytes do not have the
     hash of its name is left out."""
     for member in tar:
-        sha256 = member.name.removeprefix(archives.IMAGES)
-        if member.isfile() and member.name.startswith(archives.IMAGES):
-            raw = _member(tar, member.name).read(MOST_BYTES + 1)
+        sha256 = member.name.removeprefix(backup.IMAGES)
+        if member.isfile() and member.name.startswith(backup.IMAGES):
+            raw = _member(tar, member.name).read(MOST_IMAGE_BYTES + 1)
             if hashlib.sha256(raw).hexdigest() == sha256:
                 images.store(sha256, raw)
 
@@ -94,7 +94,7 @@ def _member(tar: tarfile.TarFile, name: str) -> Any:
 
 
 def _demand_fitting(about: Any) -> None:
-    if not isinstance(about, dict) or about.get("heddle") != archives.FORMAT:
+    if not isinstance(about, dict) or about.get("heddle") != backup.FORMAT:
         raise ValueError("it was not created by this backup command")
     if about["database"] != connection.vendor:
         raise CommandError(

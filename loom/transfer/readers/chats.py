@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from loom.transfer.archive_images import named_in, without_data
 from loom.transfer.files import text_of
 from loom.transfer.gathering import (
     Gathered,
@@ -18,6 +17,7 @@ from loom.transfer.gathering import (
     time_of,
     without_steps,
 )
+from loom.transfer.images import named_in, without_data
 from loom.transfer.inputs import Input, Part, Put
 from loom.transfer.records import Head, Mark, Record, Report
 

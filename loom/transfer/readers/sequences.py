@@ -10,7 +10,6 @@ from typing import Any
 
 from loom.rules.errors import CommandError
 from loom.rules.lore import FENCE, LONGEST_KEY
-from loom.transfer.archive_images import named_in, without_data
 from loom.transfer.files import (
     MAX_PART,
     TooMuch,
@@ -32,6 +31,7 @@ from loom.transfer.gathering import (
     rest_of,
     time_of,
 )
+from loom.transfer.images import named_in, without_data
 from loom.transfer.inputs import Input, Part, Put
 from loom.transfer.records import Head, Paper, Record, Report, unreadable
 

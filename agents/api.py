@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from django.http import HttpResponse
+from django.urls import URLPattern, URLResolver, path
 from drf_spectacular.types import OpenApiTypes
 from pydantic import BaseModel
 from rest_framework.decorators import api_view
@@ -375,3 +376,13 @@ def response(request: Request, uid: str) -> HttpResponse:
     answer = HttpResponse(found, content_type="application/octet-stream")
     answer["Content-Disposition"] = f'attachment; filename="{row.uid}.bin"'
     return answer
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("generations/<id:uid>", generation),
+    path("generations/<id:uid>/stop", stop),
+    path("workspaces/<id:uid>/context", context),
+    path("participants/<id:uid>/instructions", instructed),
+    path("calls/<id:uid>", call),
+    path("calls/<id:uid>/response", response),
+]

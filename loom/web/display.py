@@ -1,6 +1,8 @@
-"""The keys of a page in words, and the template tags that draw them."""
+"""How pages show participants (a name, initials and a colour each), tags, times and keys; and
+the template tags that draw them."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,10 +12,110 @@ from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
 
-from loom.models import User
-from loom.rules import preferences
-from loom.web.avatars import tag_colour
+from loom.access import Actor
+from loom.models import Grove, Participant, User
+from loom.rules import options
+from loom.rules.names import TAG_COLOURS
+from loom.rules.permissions import LOOM
+from loom.rules.provider_kinds import LOCAL, samplers_of
 from loom.web.pages import script_catalogue
+
+SHOWN_WORDS = (
+    *(gettext_noop("dialogue"), gettext_noop("buffer")),
+    *(gettext_noop("reader"), gettext_noop("writer"), gettext_noop("owner")),
+    *(gettext_noop("note"), gettext_noop("question"), gettext_noop("suggestion")),
+    gettext_noop("diff"),
+    *(gettext_noop("warning"), gettext_noop("objection")),
+    *(gettext_noop("human"), gettext_noop("model")),
+    *(gettext_noop("collaborator"), gettext_noop("analysis"), gettext_noop("subject")),
+    *(gettext_noop("editor"), gettext_noop("auditor")),
+    *(gettext_noop("ink"), gettext_noop("blue"), gettext_noop("teal"), gettext_noop("rust")),
+    *(gettext_noop("green"), gettext_noop("plum"), gettext_noop("amber"), gettext_noop("rose")),
+    *(gettext_noop("quick"), gettext_noop("standard"), gettext_noop("thorough")),
+)
+
+
+# How pages show participants: a name, initials, and one colour each; tags have a colour where an
+# owner chose one.
+
+
+COLOURS = 20  # of the style sheet: static/src/css/tokens.css
+
+
+@dataclass(frozen=True)
+class Who:
+    """One participant. `colour` is an index into the colours of the style sheet."""
+
+    uid: str
+    name: str
+    kind: str
+    colour: int
+    initials: str
+    is_me: bool
+    model: str
+    is_archived: bool
+    is_agent: bool  # may be asked for a turn
+    is_toy: bool  # the embedded model, which is for trying things out
+    budget: str
+    length: int | None  # tokens of an answer at most, of those who write at all
+    endpoint: Mapping[str, bool] = field(compare=False)  # what a test of it found
+
+    @property
+    def shown(self) -> str:
+        """The name, or "You" for the reader."""
+        return gettext("You") if self.is_me else self.name
+
+    @property
+    def samplers(self) -> str:
+        """Those that its endpoint takes, with blanks between."""
+        taken = samplers_of(self.model, self.endpoint) if self.kind == "model" else ()
+        return " ".join(sorted(taken))
+
+
+def _initials(participant: Participant) -> str:
+    words = participant.name.split() or ["?"]
+    if participant.kind == "human":
+        return words[0][0].upper()
+    return words[0][:2].capitalize()
+
+
+def cast_of(actor: Actor) -> dict[str, Who]:
+    """All participants of the grove by uid, archived ones too, in order of creation.
+
+    The colour follows from the position in that order, so it never changes.
+    """
+    everybody = Participant.objects.filter(grove=actor.grove).order_by("id")
+    return cast_from(everybody, me=actor.participant.pk)
+
+
+def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who]:
+    """The participants of a grove, given in order of coming; `me` is the row id of who looks,
+    0 for nobody in particular."""
+    return {
+        one.uid: Who(
+            uid=one.uid,
+            name=one.name,
+            kind=one.kind,
+            colour=place % COLOURS,
+            initials=_initials(one),
+            is_me=one.pk == me,
+            model=one.model_ref,
+            is_archived=one.archived_at is not None,
+            is_agent=one.kind == "model" and LOOM in one.permissions,
+            endpoint=one.probe.get("found") or {},
+            is_toy=one.kind == "model" and one.model_ref.partition(":")[0] == LOCAL,
+            budget=one.budget,
+            length=one.max_tokens,
+        )
+        for place, one in enumerate(everybody)
+    }
+
+
+def tag_colour(grove: Grove, tag: str) -> int | None:
+    """The colour of a tag, if an owner chose one."""
+    chosen = grove.settings.get("tag_colours", {}).get(tag)
+    return TAG_COLOURS.index(chosen) if chosen in TAG_COLOURS else None
+
 
 GROUPS = (
     (
@@ -23,13 +125,13 @@ GROUPS = (
     (
         gettext_noop("Navigation"),
         (
-            *(move.id for move in preferences.MOVES),
+            *(move.id for move in options.MOVES),
             *("bookmark-before", "bookmark-after", "walk", "hoist"),
         ),
     ),
     (
         gettext_noop("Navigation while typing"),
-        tuple(f"{move.id}-typing" for move in preferences.MOVES),
+        tuple(f"{move.id}-typing" for move in options.MOVES),
     ),
     (
         gettext_noop("On a node"),
@@ -100,14 +202,15 @@ def _words(name: str) -> str:
     return gettext(WORDS[name.removesuffix("-typing")])
 
 
-def groups_for(user: User) -> list[GroupShown]:
+def key_groups_for(user: User) -> list[GroupShown]:
     """Every action under its heading, with the person's own keys."""
-    combos = preferences.bound(user.likes.keys)
+    combos = options.bound_keys(options.keys_of(user.preferences))
     return [
         GroupShown(
             gettext(name),
             tuple(
-                KeyShown(one, _words(one), combos[one], preferences.BY_ID[one].combo) for one in ids
+                KeyShown(one, _words(one), combos[one], options.ACTIONS_BY_ID[one].combo)
+                for one in ids
             ),
         )
         for name, ids in GROUPS
@@ -121,7 +224,7 @@ IN_A_BUFFER = (
 )
 
 
-def for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
+def keys_for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
     """The same for the page's scripts: `[{name, keys: [{id, words, combo, where}]}]`."""
     own = [
         {"id": "editor", "words": gettext(words), "combo": combo, "where": "typing"}
@@ -136,12 +239,12 @@ def for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
                     "id": one.id,
                     "words": one.words,
                     "combo": one.combo,
-                    "where": preferences.BY_ID[one.id].where,
+                    "where": options.ACTIONS_BY_ID[one.id].where,
                 }
                 for one in group.keys
             ],
         }
-        for group in groups_for(user)
+        for group in key_groups_for(user)
     ]
 
 
@@ -185,8 +288,8 @@ def caps_of(combo: str) -> list[str]:
 def key(context: dict[str, Any], action: str) -> SafeString:
     """The reader's key for an action, as `<kbd>`; empty if it has none."""
     user = context["request"].user
-    own = user.likes.keys if isinstance(user, User) else {}
-    return combo(preferences.bound(own)[action])
+    own = options.keys_of(user.preferences) if isinstance(user, User) else {}
+    return combo(options.bound_keys(own)[action])
 
 
 @register.simple_tag(takes_context=True)

@@ -1,4 +1,5 @@
-"""A person's own settings: name, preferences, keys and browsers."""
+"""Signing in and out (password, one-time link, invitation), and a person's own settings: name,
+preferences, keys and browsers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,20 +7,145 @@ from typing import Any
 
 from django.conf import settings as conf
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.contrib.auth import authenticate
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from loom import access
 from loom.access import visible_groves
-from loom.commands import groves, people
-from loom.rules import preferences
+from loom.commands import groves, participants, people
+from loom.commands.participants import Changes
+from loom.models import Tree, User
+from loom.rules import options
 from loom.rules.errors import CommandError, not_found
-from loom.rules.preferences import CHOICES
-from loom.web import keys
-from loom.web.requests import PersonRequest, number_of, person, text_of, word_of
+from loom.rules.options import CHOICES
+from loom.web import display
+from loom.web.requests import PersonRequest, anybody, number_of, person, text_of, word_of
+
+
+def _next(request: HttpRequest) -> str:
+    """The address to continue to, if it is an address of this site."""
+    wanted = request.POST.get("next") or request.GET.get("next") or "/"
+    safe = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()})
+    return wanted if safe else "/"
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@anybody
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """The form for name and password; a correct one redirects to where the sender wanted to go."""
+    context: dict[str, object] = {"next": _next(request)}
+    status = 200
+    if request.method == "POST":
+        try:
+            people.sign_in(request, _known(request))
+            return HttpResponseRedirect(_next(request))
+        except CommandError as refused:
+            context |= {"refused": refused, "name": word_of(request, "username")}
+            status = 429 if refused.code == "LIMIT_EXCEEDED" else 400
+    elif request.user.is_authenticated:
+        return HttpResponseRedirect(_next(request))
+    return render(request, "pages/signin.html", context, status=status)
+
+
+def _known(request: HttpRequest) -> User:
+    """The user whose name and password the form contains."""
+    name = word_of(request, "username")
+    attempt = people.Attempt(request, name)
+    user = authenticate(request, username=name, password=text_of(request, "password"))
+    if not isinstance(user, User):
+        raise CommandError(
+            "UNAUTHENTICATED",
+            "The name or password is wrong.",
+            hint="Try again, or ask for a one-time link.",
+        )
+    attempt.succeeded()
+    return user
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@anybody
+def by_link(request: HttpRequest, secret: str) -> HttpResponse:
+    """A one-time link: its button signs the user in and uses it up. Who has no name yet is asked
+    for one."""
+    link = people.find_signin_link(secret)
+    if link is None:
+        raise not_found("This sign-in link", "Ask for another one; each works once, for a day.")
+    context: dict[str, object] = {"name": str(link.user), "is_new": not link.user.display_name}
+    if request.method == "POST":
+        try:
+            if context["is_new"] and (name := word_of(request, "display_name")):
+                _name(link.user, name)
+            people.sign_in(request, people.redeem_signin(secret))
+            return HttpResponseRedirect("/")
+        except CommandError as refused:
+            context |= {"refused": refused, "given": word_of(request, "display_name")}
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/signin_link.html", context, status=status)
+
+
+def _name(user: User, name: str) -> None:
+    """Calls a user by a name, also in the groves that are theirs."""
+    people.show_as(user, name=name)
+    for membership in user.memberships.filter(role="owner").select_related("grove"):
+        actor = access.get_actor(user, membership.grove)
+        participants.change_participant(actor, actor.person, Changes(fields={"name": name}))
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@anybody
+def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
+    """An invitation: a new person chooses a name and password; a signed-in person just joins."""
+    found = groves.find_invitation(secret)
+    if found is None:
+        raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
+    trees = Tree.objects.filter(grove=found.grove, erasing_at__isnull=True)
+    tree = trees.filter(uid=word_of(request, "tree") or request.GET.get("tree", "")).first()
+    context: dict[str, object] = {
+        "grove": found.grove.name,
+        "role": found.role,
+        "by": found.made_by.name,
+        "tree": tree,
+    }
+    if request.method == "POST":
+        try:
+            _accept(request, secret)
+            home = f"/trees/{tree.uid}" if tree else f"/groves/{found.grove.uid}"
+            return HttpResponseRedirect(home)
+        except CommandError as refused:
+            context |= {"refused": refused, "name": word_of(request, "username")}
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/invitation.html", context, status=status)
+
+
+def _accept(request: HttpRequest, secret: str) -> None:
+    if isinstance(request.user, User):
+        groves.accept(secret, user=request.user)
+        return
+    password = text_of(request, "password")
+    if not password:
+        raise CommandError("INVALID_SYNTAX", "Enter a password.", hint="Choose one.")
+    member = groves.accept(secret, username=word_of(request, "username"), password=password)
+    people.sign_in(request, member.user)
+
+
+@require_POST
+@anybody
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Signs this browser out."""
+    people.sign_out(request)
+    return HttpResponseRedirect("/signin")
+
 
 LOOK = ("prose", "size", "width", "leading", "align", "nodes")
 LABELS = {
@@ -85,7 +211,7 @@ def rebind(request: PersonRequest) -> str:
     if word_of(request, "reset"):
         people.prefer(request.user, {"keys": {}})
         return gettext("All keys are reset.")
-    given = {action.id: word_of(request, action.id) for action in preferences.ACTIONS}
+    given = {action.id: word_of(request, action.id) for action in options.ACTIONS}
     people.prefer(request.user, {"keys": given})
     return gettext("The keys have been saved.")
 
@@ -121,7 +247,7 @@ def _look(request: PersonRequest) -> dict[str, object]:
 
 
 def _keys(request: PersonRequest) -> dict[str, object]:
-    return {"groups": keys.groups_for(request.user)}
+    return {"groups": display.key_groups_for(request.user)}
 
 
 def _access(request: PersonRequest) -> dict[str, object]:
@@ -152,7 +278,7 @@ def _shown(request: PersonRequest, name: str, **more: object) -> HttpResponse:
 @never_cache
 @require_GET
 @person
-def page(request: PersonRequest) -> HttpResponse:
+def settings_page(request: PersonRequest) -> HttpResponse:
     """The account page."""
     return _shown(request, "you")
 
@@ -213,7 +339,7 @@ _DEEDS = {
 @sensitive_post_parameters("old", "new")
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
-def change(request: PersonRequest, deed: str) -> HttpResponse:
+def change_settings(request: PersonRequest, deed: str) -> HttpResponse:
     """One page of the settings; a POST handles one of its forms and shows the page again."""
     if request.method != "POST":
         return _shown(request, deed)
