@@ -9,8 +9,8 @@ import pytest
 
 from loom.access import Actor, linked_to
 from loom.models import Document, Event
+from loom.rules.documents import entry_of
 from loom.rules.errors import CommandError
-from loom.rules.lore import entry_of
 from loom.transfer import inputs
 from tests.transfer.conftest import Bring
 from tests.transfer.conftest import tree_of as imported_tree

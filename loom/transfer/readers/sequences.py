@@ -8,8 +8,8 @@ from io import BytesIO
 from pathlib import PurePath
 from typing import Any
 
+from loom.rules.documents import FENCE, LONGEST_KEY
 from loom.rules.errors import CommandError
-from loom.rules.lore import FENCE, LONGEST_KEY
 from loom.transfer.files import (
     MAX_PART,
     TooMuch,
