@@ -1,10 +1,11 @@
 """Imports of big files: seconds of the processor and peak memory, against `json.load` of the file.
 
-    python -m bench.importing [--nodes 100000] [--archive MEGABYTES] [--sample FILE] [FORMAT …]
+    python -m bench.importing [--nodes 100000] [--archive MEGABYTES [--whole]] [--sample FILE]
+        [FORMAT …]
 
 Each measurement runs in a process of its own: its peak is the resident memory of that process,
 less that of one that imports nothing. `list` is the time until the trees of an archive can be
-chosen from.
+chosen from, `some` imports twelve of them from all over the file, and `--whole` all.
 """
 
 import argparse
@@ -152,7 +153,12 @@ def _ready() -> Any:
     return make_owner("bench")
 
 
-def _import(path: Path, *, choose: bool) -> float:
+def _some(total: int) -> list[int]:
+    """Numbers of trees from all over an archive, the first and the last among them."""
+    return sorted({place * (total - 1) // 11 for place in range(12)})
+
+
+def _import(path: Path, *, choose: bool, some: bool = False) -> float:
     import shutil
 
     actor = _ready()
@@ -170,7 +176,7 @@ def _import(path: Path, *, choose: bool) -> float:
     if row.status == "waiting":
         print(f"listed in {time.process_time() - start:.1f} s", file=sys.stderr)
         if choose:
-            importing.choose(row, None, "")
+            importing.choose(row, _some(row.parts.count()) if some else None, "")
             importing.run(row.uid)
             row.refresh_from_db()
     if row.status == "failed":
@@ -183,6 +189,7 @@ MODES: dict[str, Callable[[Path], float]] = {
     "json.load": _load,
     "import": lambda path: _import(path, choose=True),
     "list": lambda path: _import(path, choose=False),
+    "some": lambda path: _import(path, choose=True, some=True),
 }
 
 
@@ -238,6 +245,7 @@ def main() -> None:
     parser.add_argument("formats", nargs="*", default=FORMATS)
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--archive", type=int, default=0, help="an archive of so many megabytes")
+    parser.add_argument("--whole", action="store_true", help="import all of the archive")
     parser.add_argument("--sample", type=Path)
     parser.add_argument("--run", choices=MODES)
     asked = parser.parse_args()
@@ -253,7 +261,8 @@ def main() -> None:
             report(asked.sample.name, asked.sample, ("import",), base)
         elif asked.archive:
             make_archive(path, asked.archive)
-            report("archive of ChatGPT", path, ("list",), base)
+            modes = ("list", "some", "import") if asked.whole else ("list", "some")
+            report("archive of ChatGPT", path, modes, base)
         else:
             for form in asked.formats:
                 make(path, form, asked.nodes)

@@ -78,6 +78,7 @@ class Addressing:
     def __init__(self, tree: Tree, ledger: Ledger) -> None:
         self.tree, self.ledger = tree, ledger
         self._elsewhere: dict[str, int | None] = {}
+        self._known: dict[str, str] = {}
 
     def of(self, name: str) -> int | None:
         """The item's id; None where the item is not there."""
@@ -91,11 +92,12 @@ class Addressing:
 
     def shown(self, name: str) -> str:
         """The address as events of the new tree write it."""
-        return f"tree:{self.tree.uid}" if name == "tree" else name
+        return f"tree:{self.tree.uid}" if name == "tree" else self._known.get(name, name)
 
-    def know(self, name: str, item: int) -> None:
-        """Takes a name of the file that is another item here."""
-        self._elsewhere[name] = item
+    def know(self, name: str, paper: Document) -> None:
+        """Takes a name of the file for a document that has another one here."""
+        self._elsewhere[name] = identity.of_document(paper.pk)
+        self._known[name] = f"doc:{paper.uid}"
 
     def _found(self, name: str) -> int | None:
         if name.startswith("doc:"):

@@ -37,6 +37,7 @@ from loom.transfer.records import (
     Head,
     Link,
     Mark,
+    Paper,
     Record,
     Report,
     too_long,
@@ -345,12 +346,25 @@ def add_documents(growing: Growing, files: dict[str, Path], actor: Actor) -> Non
     listed = _listed_papers(files)
     for name, one in listed.items():
         try:
-            item = _document(actor, one, files[name].read_text("utf-8"), growing.report)
+            paper = _document(actor, one, files[name].read_text("utf-8"), growing.report)
         except (CommandError, UnicodeDecodeError, OSError) as why:
             said = why.message if isinstance(why, CommandError) else "It is not UTF-8."
             growing.report.warn(f"{name[:80]} was left out. {said}")
         else:
-            growing.addressing.know(f"doc:{one['id']}", item)
+            growing.addressing.know(f"doc:{one['id']}", paper)
+
+
+def add_papers(growing: Growing, papers: list[Paper], actor: Actor) -> list[Link]:
+    """Makes the documents that came with a tree in the grove; the links of the tree to them."""
+    links = []
+    for one in papers:
+        try:
+            paper = _document(actor, {"title": one.title, "kind": ""}, one.text, growing.report)
+        except CommandError as why:
+            growing.report.warn(f"{one.title[:80]!r} was left out. {why.message}")
+        else:
+            links.append(Link("related", "tree", f"doc:{paper.uid}"))
+    return links
 
 
 def _listed_papers(files: dict[str, Path]) -> dict[str, dict[str, str]]:
@@ -373,8 +387,8 @@ def _listed_papers(files: dict[str, Path]) -> dict[str, dict[str, str]]:
     return dict(sorted(found.items()))
 
 
-def _document(actor: Actor, one: dict[str, str], text: str, report: Report) -> int:
-    """The item of the document, which is new or was there."""
+def _document(actor: Actor, one: dict[str, str], text: str, report: Report) -> Document:
+    """The document, which is new or was there."""
     title = " ".join(one["title"].split())[:180] or "Untitled document"
     for number in range(1, 100):
         wanted = title if number == 1 else f"{title} ({number})"
@@ -383,9 +397,9 @@ def _document(actor: Actor, one: dict[str, str], text: str, report: Report) -> i
             kind: Kind = "augment" if one["kind"] == "augment" else "note"
             made = make_document(actor, title=wanted, kind=kind, text=text)
             report.kept["documents"] += 1
-            return identity.of_document(made.pk)
+            return made
         if newest(taken).content.text == text:
             report.kept["documents that were here"] += 1
-            return identity.of_document(taken.pk)
+            return taken
     said = f"There are too many documents called {title!r}."
     raise CommandError("CONFLICT", said, hint="rename some of them")

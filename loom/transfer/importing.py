@@ -371,7 +371,8 @@ def _write(
     tree_builder.add_marks(growing, [*head.marks, *marks], beat.keep)
     if shelf and shelf.papers:
         heddle_reader.add_documents(growing, shelf.papers, actor)
-    tree_builder.add_links(growing, head.links, beat.keep)
+    lore = heddle_reader.add_papers(growing, head.papers, actor)
+    tree_builder.add_links(growing, [*head.links, *lore], beat.keep)
     heddle_reader.add_calls(growing, spool.calls(), beat.keep)
     tree_builder.show(growing, row, beat.keep, done)
 

@@ -125,16 +125,18 @@ def _instant(given: Any) -> str:
 
 
 _EXTRA = 1 << 40  # numbers of the nodes inside compound nodes
+_NOTE = 1 << 41  # and of the notes
 
 
 class Compounds:
     """Puts compound nodes apart: the node `tail_id` of the masked chain takes the place of the
-    compound node, whose children it has."""
+    compound node, whose children it has. Notes on nodes come behind all nodes, as annotations."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
         self._above: dict[int, int] = {}
         self._rank: dict[int, tuple[int, int]] = {}
+        self._noted: array[int] = array("q")
         self._extra = _EXTRA
 
     def unzipped(self, frame: Frame) -> Iterator[Frame]:
@@ -169,9 +171,17 @@ class Compounds:
                 yield made
             waiting.extend((one, number) for one in reversed(children))
 
+    def note(self, number: int, text: str) -> Record:
+        """A note on a node."""
+        self._noted.append(number)
+        self.report.kept["notes, as annotations"] += 1
+        place = _NOTE + len(self._noted) - 1
+        return Record(number=place, text=text, kind="annotation", form="note")
+
     def plan(self) -> Plan | None:
-        """The order of all nodes; None where the file has no compound nodes."""
-        if not self._rank:
+        """The order of all nodes and notes; None where the file has no compound nodes and no
+        notes."""
+        if not self._rank and not self._noted:
             return None
         below: dict[int, list[int]] = {}
         for number in sorted(self._above, key=lambda one: self._rank.get(one, (one, 0))):
@@ -180,7 +190,11 @@ class Compounds:
         walk(below, below.get(-1, []), order)
         place = {number: at for at, number in enumerate(order)}
         parents = array("q", (place.get(self._above[one], -1) for one in order))
-        return Plan(order, parents, {}, roots=parents.count(-1))
+        roots = parents.count(-1)
+        for at, number in enumerate(self._noted):
+            order.append(_NOTE + at)
+            parents.append(place[number])
+        return Plan(order, parents, {}, roots=roots)
 
 
 def _chain(head: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -219,8 +233,7 @@ def read_simple(events: Iterator[Event], put: Put, report: Report) -> Head:
     next(events)
     compounds = Compounds(report)
     for frame in nodes(events, report):
-        for one in compounds.unzipped(frame):
-            put(_record(one, report))
+        _put(frame, compounds, put)
     drained(events)
     return Head(plan=compounds.plan())
 
@@ -237,8 +250,7 @@ def read_list(events: Iterator[Event], put: Put, report: Report) -> Head:
     compounds = Compounds(report)
     top = Frame(0, -1, {"text": ""}, in_children=True)
     for frame in nodes(events, report, top):
-        for one in compounds.unzipped(frame):
-            put(_record(one, report))
+        _put(frame, compounds, put)
     drained(events)
     return Head(plan=compounds.plan())
 
@@ -260,8 +272,7 @@ def read_full(events: Iterator[Event], put: Put, report: Report) -> Head:
             if first[0] != "start_map" or roots > 1:
                 raise unreadable("The root of the file is not a single object.")
             for frame in nodes(events, report):
-                for one in compounds.unzipped(frame):
-                    put(_record(one, report))
+                _put(frame, compounds, put)
         elif name == "model_responses":
             answers.read(first, events)
         else:
@@ -282,6 +293,27 @@ def _whole(
     if is_left:
         whole[name] = value
         (report.kept if name in KNOWN_WHOLE else report.unknown)[f"file.{name}"] += 1
+
+
+def _put(frame: Frame, compounds: Compounds, put: Put) -> None:
+    for one in compounds.unzipped(frame):
+        notes = _notes(one.fields)
+        put(_record(one, compounds.report))
+        for text in notes:
+            put(compounds.note(one.number, node_text(text, one.number)))
+
+
+def _notes(fields: dict[str, Any]) -> list[str]:
+    """The texts of the notes on a node, which are taken out of its fields. Notes of another form
+    stay there."""
+    given = fields.get("notes")
+    listed = given if isinstance(given, list) else [given]
+    texts = [one.get("text") if isinstance(one, dict) else one for one in listed]
+    if not all(isinstance(one, str) for one in texts):
+        return []
+    if not any(isinstance(one, dict) and len(one) > 1 for one in listed):
+        fields.pop("notes")
+    return [one for one in texts if isinstance(one, str) and one.strip()]
 
 
 def _record(frame: Frame, report: Report) -> Record:

@@ -127,6 +127,14 @@ class Link:
 
 
 @dataclass
+class Paper:
+    """A document that comes with a tree and is linked to it."""
+
+    title: str
+    text: str
+
+
+@dataclass
 class Plan:
     """The order of records that were spooled in another one: by position the number in the spool
     and the position of the parent (-1: none); by position of a version the position of the first
@@ -165,6 +173,7 @@ class Head:
     kinds: dict[str, str] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
+    papers: list[Paper] = field(default_factory=list)
     settle: Callable[[Record], None] = _as_it_is
     plan: Plan | None = None
     is_rooted: bool = True

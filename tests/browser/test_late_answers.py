@@ -93,7 +93,7 @@ CASES = [
     Case(
         "loom-windows",
         "e.draw()",
-        r"/workspaces/[^/]+/windows",
+        r"/windows\?of=",
         lambda heddle, tree: workspace(heddle, tree, f"open {place(heddle, tree)} keep"),
         "loom-windows [data-shown]",
         "The gate was new.",

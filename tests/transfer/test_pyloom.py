@@ -54,6 +54,32 @@ def test_the_demo_of_pyloom_has_764_nodes_and_verifies(
     assert tree.nodes.filter(author__kind="model").exists()
 
 
+def test_notes_on_nodes_are_annotations(bring: Bring, actor: Actor) -> None:
+    inner = node("Two.", notes=["Too short?", {"text": "Ask Ada."}, "  "], id="b")
+    raw = full(
+        node("One.", inner, notes="A first line.", id="a"),
+        node("Three.", notes=[{"text": "Kept beside.", "at": 3}, {"text": "Too."}], id="c"),
+        node("Four.", notes=[{"lines": []}], id="d"),
+    )
+    row = bring(raw)
+    tree = tree_of(row)
+    notes = tree.nodes.filter(kind="annotation").order_by("id")
+    found = list(notes.values_list("text", "parent_slot__text", "form"))
+    assert found == [
+        ("Too short?", "Two.", "note"),
+        ("Ask Ada.", "Two.", "note"),
+        ("A first line.", "One.", "note"),
+        ("Kept beside.", "Three.", "note"),
+        ("Too.", "Three.", "note"),
+    ]
+    plain = tree.nodes.filter(kind="text").order_by("id")
+    assert [one.text for one in plain] == ["", "One.", "Two.", "Three.", "Four."]
+    assert _one(tree, "Four.").imported == {"id": "d", "notes": [{"lines": []}]}
+    assert (_one(tree, "Three.").imported or {})["notes"][0]["at"] == 3
+    assert row.report["kept"]["notes, as annotations"] == 5
+    assert verify_tree(actor, tree, None)["status"] == "valid"
+
+
 def _walk(root: Any) -> Any:
     waiting = [(root, None)]
     while waiting:

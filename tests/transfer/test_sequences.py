@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
+from loom.access import Actor, linked_to
+from loom.models import Document, Event
+from loom.rules.documents import entry_of
 from loom.rules.errors import CommandError
 from loom.transfer import inputs
+from tests.transfer.conftest import Bring
+from tests.transfer.conftest import tree_of as imported_tree
 from tests.transfer.reading import raw_of, tree_of, trees_of
 
 HEADER = {"user_name": "Ada", "character_name": "Seraph", "create_date": "2023-1-8 @12h 34m 56s"}
@@ -153,6 +158,46 @@ def test_a_session_of_mikupad_is_a_path_with_a_node_for_each_run() -> None:
     assert [one["prob"] for one in tree.records[1].imported["tokens"]] == [0.1, 0.5]
     assert tree.head.imported["temperature"] == 0.7
     assert "sk-aaa" not in str(tree.head.imported) and tree.report.dropped["endpointAPIKey"] == 1
+
+
+WORLD = {
+    "entries": [
+        {"displayName": "Thomas", "text": "Marie's brother.", "keys": ["Thomas", 'the "old" one']},
+        {"displayName": "", "text": "It stands empty.\nSince May.", "keys": ["house, old"]},
+    ],
+    "prefix": "",
+    "suffix": "\n",
+}
+
+
+def test_the_world_of_a_session_of_mikupad_is_lore() -> None:
+    tree = tree_of(mikupad(worldInfo=WORLD))
+    entries = [entry_of("", one.title, one.text) for one in tree.head.papers]
+    assert [(one.title, one.keys, one.text) for one in entries if one] == [
+        ("Thomas", ("Thomas", 'the "old" one'), "Marie's brother."),
+        ("house, old", ("house, old",), "It stands empty.\nSince May."),
+    ]
+    assert "worldInfo" not in tree.head.imported, "all of it has a place"
+    odd: list[Any] = [{"text": "No keys."}, {"keys": ["a"], "text": 3}, 7, {"keys": [1, " "]}]
+    for world in (odd, None, "x", {"entries": 3}, {"entries": odd, "prefix": "Facts:"}):
+        tree = tree_of(mikupad(worldInfo=world))
+        assert tree.head.papers == [] and tree.outline()[0] == ("One", None)
+    assert tree.head.imported["worldInfo"]["prefix"] == "Facts:"
+
+
+@pytest.mark.django_db
+def test_lore_that_comes_with_a_tree_is_linked_to_it_and_sent(bring: Bring, actor: Actor) -> None:
+    tree = imported_tree(bring(mikupad(worldInfo=WORLD)))
+    again = imported_tree(bring(mikupad(worldInfo=WORLD)))
+    for one in (tree, again):
+        linked = linked_to(one, Document.objects.filter(grove=actor.grove)).order_by("pk")
+        assert [paper.title for paper in linked] == ["Thomas", "house, old"]
+    assert Document.objects.count() == 2, "the same documents are not made twice"
+    events = Event.objects.filter(stream__name=f"tree:{tree.uid}", kind="link.added").order_by(
+        "seq"
+    )
+    told = [one.payload["link"]["target"] for one in events.order_by("seq")]
+    assert told == [f"doc:{one.uid}" for one in Document.objects.order_by("pk")]
 
 
 def test_a_store_of_mikupad_has_a_tree_for_each_session() -> None:

@@ -184,6 +184,17 @@ def test_a_tree_opens_at_its_first_text_and_never_at_an_empty_node(
     assert "Another." in text(visitor(writer), f"/trees/{tree.uid}").split("<article")[1]
 
 
+def test_a_candidate_of_blanks_alone_says_so(
+    actor: Actor, owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    page = f"/trees/{tree.uid}?node={Node.objects.get(tree=tree, depth=0).local_id}"
+    for line in ('respond root "An opening."', "respond root\n \n\t\n"):
+        assert "line breaks only" not in text(visitor(owner), page)
+        execute_line(actor, tree, Request(line=line))
+    cards = text(visitor(owner), page).split('<article class="card')
+    assert [("line breaks only" in one) for one in cards[1:]] == [False, True]
+
+
 def test_dates_are_written_by_the_browser_in_its_own_way(
     actor: Actor, owner: User, visitor: Visitor
 ) -> None:

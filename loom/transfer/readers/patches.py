@@ -52,9 +52,15 @@ def read_miniloom(file: Input, put: Put, report: Report) -> Head:
 
 
 def _loaded(file: Input) -> Any:
+    size = file.path.stat().st_size
+    if size > _MOST:
+        raise unreadable(
+            f"The file has {size / 2**20:,.0f} MiB, and one of miniloom can have {_MOST >> 20}:"
+            " each text is a change of the text above it, so all of them are read at once.",
+            "In miniloom, delete some of its branches, save the rest as a file of its own, and"
+            " import such files one after the other.",
+        )
     raw = file.path.read_bytes()
-    if len(raw) > _MOST:
-        raise unreadable(f"A file of this format has at most {_MOST:,} bytes.", "split the file")
     try:
         return json.loads(raw.decode("utf-8-sig"), parse_constant=_no_number)
     except RecursionError:

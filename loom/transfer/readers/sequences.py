@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import PurePath
 from typing import Any
 
+from loom.rules.documents import FENCE, LONGEST_KEY
 from loom.rules.errors import CommandError
 from loom.transfer.files import (
     MAX_PART,
@@ -32,7 +33,10 @@ from loom.transfer.gathering import (
 )
 from loom.transfer.images import named_in, without_data
 from loom.transfer.inputs import Input, Part, Put
-from loom.transfer.records import Head, Record, Report, unreadable
+from loom.transfer.records import Head, Paper, Record, Report, unreadable
+
+MOST_LORE = 100_000  # characters of an entry
+MOST_PAPERS = 500
 
 # SillyTavern: a header, then a message on each line. A branch is a copy of the beginning in a file
 # of its own, so several files of one family become one tree.
@@ -388,11 +392,39 @@ def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report)
             record.author, record.author_kind = model, "model"
             record.imported = _tokens(pieces, report)
         put(record)
-    head = Head(title=title, imported=rest_of(whole, ("prompt",), _MIKUPAD, report))
+    papers, is_all = _lore(whole.get("worldInfo"))
+    used = ("prompt", "worldInfo") if is_all else ("prompt",)
+    head = Head(title=title, imported=rest_of(whole, used, _MIKUPAD, report), papers=papers)
     head.current = len(runs) - 1
     head.memory = _around(whole.get("memoryTokens"))
     _put_note(head, _around(whole.get("authorNoteTokens")), whole.get("authorNoteDepth"))
     return head
+
+
+def _lore(given: Any) -> tuple[list[Paper], bool]:
+    """The entries of a world as documents with keys, and whether that is all that it says. An
+    entry without keys or text, and what stands around all of them, has no such place."""
+    world = mapping_of(given)
+    found: list[Paper] = []
+    entries = list_of(world.get("entries"))
+    for one in objects_of(entries):
+        keys = [_key(key) for key in list_of(one.get("keys")) if isinstance(key, str)]
+        text = text_of(one.get("text"), MOST_LORE).strip("\n")
+        named = [key for key in keys if key]
+        if named and text.strip() and len(found) < MOST_PAPERS:
+            title = text_of(one.get("displayName"), 180).strip() or named[0].strip("\"'")
+            front = f"{FENCE}\nkeys: {', '.join(named)}\n{FENCE}\n"
+            found.append(Paper(title, front + text + "\n"))
+    around = "".join(text_of(world.get(one), 1000) for one in ("prefix", "suffix"))
+    return found, bool(found) and len(found) == len(entries) and not around.strip()
+
+
+def _key(given: str) -> str:
+    """A key as front matter has it; "" where nothing of it is left."""
+    key = " ".join(given.split())[:LONGEST_KEY]
+    quote = "'" if '"' in key else '"'
+    key = key.replace(quote, "")
+    return f"{quote}{key}{quote}" if key.strip("\"' ") else ""
 
 
 def _put_note(head: Head, note: str, depth: Any) -> None:

@@ -54,8 +54,9 @@ export const book = StateField.define({
 export function starts({ lengths }) {
   const known = begun.get(lengths);
   if (known) return known;
-  const found = [0];
-  for (const length of lengths) found.push(found[found.length - 1] + length);
+  const found = new Array(lengths.length + 1);
+  found[0] = 0;
+  for (let place = 0; place < lengths.length; place += 1) found[place + 1] = found[place] + lengths[place];
   begun.set(lengths, found);
   return found;
 }

@@ -12,7 +12,7 @@
  * @param {number[]} lengths the nodes' and, last, the working buffer's @param {Change[]} changes in order
  */
 export function stretched(lengths, changes) {
-  const next = [...lengths];
+  const next = lengths.slice();
   const touched = /** @type {Set<number>} */ (new Set());
   let first = 0; // no stretch before it meets this change or a later one
   let start = 0;
@@ -59,14 +59,23 @@ function hasMore(lengths, place) {
  * @param {Piece[]} pieces @param {Change[]} changes in order @param {string} who @returns {Piece[]} */
 export function repainted(pieces, changes, who) {
   const part = cutter(pieces);
-  const made = /** @type {Piece[]} */ ([]);
+  const runs = /** @type {Piece[][]} */ ([]);
   let at = 0;
   for (const { from, to, length } of changes) {
-    for (const piece of part(at, from)) join(made, piece);
-    if (length) join(made, { who, length, fresh: true });
+    runs.push(part(at, from), length ? [{ who, length, fresh: true }] : []);
     at = to;
   }
-  for (const piece of part(at, Infinity)) join(made, piece);
+  runs.push(part(at, Infinity));
+  return chained(runs);
+}
+
+/** Runs as one, each of which is joined in itself: only their ends are looked at. A long text has
+ * many pieces, of which a key changes one. The first run is used up. @param {Piece[][]} runs */
+function chained([made, ...rest]) {
+  for (const run of rest) {
+    if (run.length) join(made, run[0]);
+    if (run.length > 1) made = made.concat(run.slice(1));
+  }
   return made;
 }
 
@@ -91,12 +100,15 @@ export function cutter(pieces) {
   let start = 0; // of pieces[first]
   return (from, to) => {
     while (first < pieces.length && start + pieces[first].length <= from) start += pieces[first++].length;
-    const found = [];
-    for (let place = first, at = start; place < pieces.length && at < to; at += pieces[place++].length) {
-      const piece = pieces[place];
-      const length = Math.min(at + piece.length, to) - Math.max(at, from);
-      if (length > 0) found.push(length === piece.length ? piece : { ...piece, length });
-    }
+    let last = first;
+    let end = start;
+    while (last < pieces.length && end < to) end += pieces[last++].length;
+    if (to <= from || last === first) return [];
+    // Whole but for the ends: the first may begin before, the last end behind.
+    const found = pieces.slice(first, last);
+    if (start < from) found[0] = { ...found[0], length: found[0].length - (from - start) };
+    const tail = found.length - 1;
+    if (end > to) found[tail] = { ...found[tail], length: found[tail].length - (end - to) };
     return found;
   };
 }

@@ -89,3 +89,32 @@ test("a ghost is taken word by word, with the blanks before each", () => {
 test("places are told in characters, as the server counts them", () => {
   assert.equal(codePoints("a🦉e\u0301"), 4);
 });
+
+test("what is typed anywhere in many pieces changes those characters and no others", () => {
+  let seed = 7;
+  const dice = (/** @type {number} */ most) => (seed = (seed * 48271) % 2147483647) % most;
+  const spelled = (/** @type {any[]} */ pieces) => pieces.flatMap(({ who, length, fresh }) => Array(length).fill(who + Number(fresh)));
+  for (let round = 0; round < 500; round += 1) {
+    const pieces = joined([Array.from({ length: dice(8) }, () => ({ who: "ab"[dice(2)], length: dice(5), fresh: dice(2) === 0 }))]);
+    const before = spelled(pieces);
+    const kept = JSON.stringify(pieces);
+    const changes = [];
+    const after = [];
+    let at = 0;
+    for (let many = dice(4); many > 0; many -= 1) {
+      const from = at + dice(before.length - at + 1);
+      const to = from + dice(before.length - from + 1);
+      const length = dice(3);
+      changes.push({ from, to, length });
+      after.push(...before.slice(at, from), ...Array(length).fill("a1"));
+      at = to;
+    }
+    after.push(...before.slice(at));
+    const made = repainted(pieces, changes, "a");
+    assert.deepEqual(spelled(made), after);
+    assert.ok(made.every((one, place) => one.length && (!place || one.who !== made[place - 1].who || one.fresh !== made[place - 1].fresh)));
+    assert.equal(JSON.stringify(pieces), kept, "a piece may be part of another book");
+    const [from, to] = [dice(before.length + 2), dice(before.length + 2)];
+    assert.deepEqual(spelled(cut(pieces, from, to)), before.slice(from, Math.max(from, to)));
+  }
+});

@@ -209,7 +209,6 @@ export class LoomCommand extends HTMLElement {
     // Nothing that would be done is said over what is done.
     clearTimeout(this.timer);
     this.asking?.abort();
-    clearTimeout(this.timer); // what it would do is not said any more
     this.history?.add(text);
     // Where the next line is being typed already, that is left alone.
     const isNext = () => this.input?.value.trim() !== text;
