@@ -19,7 +19,7 @@ import httpx
 import websockets
 
 from bench import streams as few
-from tests.kills.conftest import _free_port
+from config.supervisor.processes import free_port
 from tests.kills.heddle import Heddle
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens
@@ -111,7 +111,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         ScriptedProvider(default=tokens(COUNT, rate=RATE)) as provider,
     ):
-        heddle = Heddle(Path(folder), allow=provider.entry, port=_free_port())
+        heddle = Heddle(Path(folder), allow=provider.entry, port=free_port("127.0.0.1", 0))
         heddle.start()
         try:
             key, tree = few._prepared(heddle, provider)

@@ -4,16 +4,21 @@ import argparse
 import ctypes
 import errno
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# Where a free port is looked for: below those that systems give to outgoing connections, as one of
+# these could take it before the process that is to listen has started.
+FREE_PORTS = range(20_000, 32_000)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -55,6 +60,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def free_port(host: str, port: int) -> int:
     """`port`, or a free one for 0. Raises StartError if it is not available."""
+    if port == 0:
+        for one in random.sample(FREE_PORTS, 20):  # no secret
+            with suppress(StartError):
+                return free_port(host, one)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -3,12 +3,12 @@
 One Heddle serves all tests that ask for it: they are one group, which one process runs.
 """
 
-import socket
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
+from config.supervisor.processes import free_port
 from tests.databases import copy_started_data
 from tests.kills.heddle import START_S, Heddle, until
 from tests.providers.scripted import ScriptedProvider
@@ -20,19 +20,13 @@ def provider() -> Iterator[ScriptedProvider]:
         yield running
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture(scope="package")
 def heddle(
     tmp_path_factory: pytest.TempPathFactory, provider: ScriptedProvider
 ) -> Iterator[Heddle]:
     data = tmp_path_factory.mktemp("data")
     copy_started_data(data)
-    made = Heddle(data, allow=provider.entry, port=_free_port())
+    made = Heddle(data, allow=provider.entry, port=free_port("127.0.0.1", 0))
     made.start()
     yield made
     made.stop()
