@@ -1,5 +1,6 @@
 """What script/server makes of its words and its environment, without starting anything."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,15 @@ def test_a_command_in_another_shell_finds_the_embedded_broker(
     assert config.env.read().redis_url == "redis://127.0.0.1:6379/0"
     startup._configure(tmp_path / "broker", 4711, "word")
     assert config.env.read().redis_url == "redis://:word@127.0.0.1:4711/0"
+
+
+def test_a_free_port_is_none_that_a_connection_going_out_could_take() -> None:
+    ephemeral = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    for host in ("127.0.0.1", "0.0.0.0"):
+        port = processes.free_port(host, 0)
+        assert port in processes.FREE_PORTS and port < int(ephemeral[0])
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", processes.free_port("127.0.0.1", 0)))
+        taken.listen(1)
+        with pytest.raises(StartError, match="is taken"):
+            processes.free_port("127.0.0.1", taken.getsockname()[1])
