@@ -169,16 +169,6 @@ def test_a_move_to_what_is_seen_moves_nothing(heddle: Heddle, visit: Open) -> No
     assert top(row) == pytest.approx(seen, abs=1)
 
 
-def test_what_becomes_shorter_after_it_was_drawn_moves_nothing(heddle: Heddle, visit: Open) -> None:
-    tree = heddle.tree("Shrinks", LONG, "Two.", "Three.")
-    page = settled(visit(f"/trees/{tree}"))
-    two = page.locator("article.node").nth(1)
-    expect(two).to_be_in_viewport()
-    place = top(two)
-    page.locator("article.node").last.evaluate("node => { node.style.display = 'none'; }")
-    assert top(two) == pytest.approx(place, abs=1)
-
-
 def test_a_long_buffer_opens_at_its_end_and_its_editor_moves_nothing(
     heddle: Heddle, visit: Open
 ) -> None:

@@ -87,17 +87,10 @@ export class InView {
     const top = element?.getBoundingClientRect().top ?? 0;
     deed();
     const moved = element?.isConnected ? element.getBoundingClientRect().top - top : at - thread.scrollTop;
-    if (Math.abs(moved) >= 1 || this.hasRoom()) this.hold(Math.max(0, thread.scrollTop + moved));
+    if (Math.abs(moved) >= 1 || this.path.style.minBlockSize) this.hold(Math.max(0, thread.scrollTop + moved));
   }
 
-  /** Whether empty room is held below what is drawn. */
-  hasRoom() {
-    const end = this.path.lastElementChild?.getBoundingClientRect().bottom ?? 0;
-    return Boolean(this.path.style.minBlockSize) && end < this.path.getBoundingClientRect().bottom - 1;
-  }
-
-  /** Scrolls to a place, with as much empty room at the end as that takes, also when what is drawn
-   * becomes shorter later: an editor measures its lines after it has drawn them. @param {number} at */
+  /** Scrolls to a place, with as much empty room at the end as that takes. @param {number} at */
   hold(at) {
     const { thread, path } = this;
     path.style.minBlockSize = "";
@@ -105,7 +98,7 @@ export class InView {
     // A margin that fills up the column is no part of what has to be made longer.
     const spare = next ? pixels(next, "marginBlockStart") : 0;
     const lacks = at + thread.clientHeight - thread.scrollHeight;
-    if (at > 0 || lacks > 0) path.style.minBlockSize = `${Math.ceil(path.getBoundingClientRect().height + spare + lacks)}px`;
+    if (lacks > 0) path.style.minBlockSize = `${Math.ceil(path.getBoundingClientRect().height + spare + lacks)}px`;
     thread.scrollTop = at;
   }
 }
