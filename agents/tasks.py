@@ -22,7 +22,6 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agents import persistence
-from agents import persistence as leases
 from agents.generations import Run
 from agents.persistence import EVERY_S, Held, begin_lane, bury
 from agents.providers.exchange import Limits
@@ -116,7 +115,7 @@ def sweep() -> int:
     lost = Generation.objects.filter(ended_at__isnull=True, status="running", leased_until__lt=now)
     found, lanes = 0, set()
     for uid, text, lane, lease in lost.values_list("uid", "text", "lane", "lease"):
-        if not leases.proves_loss(lease):
+        if not persistence.proves_loss(lease):
             continue
         found += 1
         if text:
@@ -166,7 +165,7 @@ class Sweeper(threading.Thread):
         while True:
             close_old_connections()
             try:
-                leases.watch.look(leases.try_to_write)
+                persistence.watch.look(persistence.try_to_write)
                 sweep()
                 importing.sweep()
                 web_search.sweep()

@@ -16,8 +16,7 @@ from loom.commands import generation_lifecycle, turn_lifecycle
 from loom.grammar.batches import with_ids
 from loom.models import Generation, Turn
 from loom.models.base import new_uid
-from loom.queries.workspaces import budget_of, made_by, spent_of
-from loom.queries.workspaces import turns as rows
+from loom.queries.workspaces import budget_of, made_by, spent_of, turns
 from loom.rules import budgets
 from loom.rules.budgets import Said
 from loom.rules.errors import CommandError
@@ -52,14 +51,14 @@ def run_turn(uid: str) -> None:
 
 def _again(turn: Turn) -> Turn:
     """The row as it is now, under the same lease: somebody may have asked it to stop."""
-    found = rows().get(pk=turn.pk)
+    found = turns().get(pk=turn.pk)
     if found.lease != turn.lease:
         raise turn_lifecycle.LostError
     return found
 
 
 def _is_due(turn: Turn) -> bool:
-    return rows().filter(pk=turn.pk, ended_at__isnull=True).exists()
+    return turns().filter(pk=turn.pk, ended_at__isnull=True).exists()
 
 
 def _advance(turn: Turn) -> bool:

@@ -23,8 +23,7 @@ from loom.commands.command_reference import catalogue
 from loom.commands.continuing import outcome_of
 from loom.models import Step, Tree, Workspace
 from loom.models.generations import OPEN_TURN
-from loom.queries.workspaces import turn_body
-from loom.queries.workspaces import turns as rows
+from loom.queries.workspaces import turn_body, turns
 from loom.rules.errors import CommandError
 from loom.rules.permissions import GENERATE
 
@@ -279,7 +278,7 @@ def extend(request: Request, uid: str) -> Response:
     """Grants a turn that goes on more steps than its preset has."""
     actor, found = access.get_turn(user_of(request), uid)
     turn_lifecycle.extend(actor, found, read(request, bodies.StepsSent).steps)
-    return Response(turn_body(rows().get(pk=found.pk)))
+    return Response(turn_body(turns().get(pk=found.pk)))
 
 
 @operation(
@@ -296,7 +295,7 @@ def stop(request: Request, uid: str) -> Response:
     turn_lifecycle.ask_stop(found)
 
     def has_ended() -> bool:
-        return rows().get(pk=found.pk).status not in OPEN_TURN
+        return turns().get(pk=found.pk).status not in OPEN_TURN
 
     status = 200 if ended_within(has_ended) else 202
-    return Response(turn_body(rows().get(pk=found.pk)), status=status)
+    return Response(turn_body(turns().get(pk=found.pk)), status=status)

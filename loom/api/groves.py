@@ -31,7 +31,6 @@ from loom.api.nodes import (
     truth,
 )
 from loom.api.schema import operation
-from loom.commands import groves as invites
 from loom.commands import groves as verbs
 from loom.commands import marks as tag_commands
 from loom.commands import saved as saving
@@ -251,15 +250,15 @@ def invitations(request: Request, uid: str) -> Response:
     """Invitations of a grove, for its owners."""
     actor, found = access.get_grove(user_of(request), uid, role="owner")
     if request.method == "GET":
-        return paged(request, found.invitations.order_by("id"), invites.invitation_body)
+        return paged(request, found.invitations.order_by("id"), verbs.invitation_body)
     if request.method == "DELETE":
-        invites.revoke_invitation(actor, read(request, bodies.LinkNamed).id)
+        verbs.revoke_invitation(actor, read(request, bodies.LinkNamed).id)
         return Response({"ok": True})
     body = read(request, bodies.InvitationSent)
     days = (body.expires_at - timezone.now()) / DAY if body.expires_at else body.days
-    made, secret = invites.make_invitation(actor, role=body.role, days=days, uses=body.uses)
+    made, secret = verbs.make_invitation(actor, role=body.role, days=days, uses=body.uses)
     link = request.build_absolute_uri(f"/invitations/{secret}")
-    return Response({**invites.invitation_body(made), "link": link}, status=201)
+    return Response({**verbs.invitation_body(made), "link": link}, status=201)
 
 
 # Tags as wholes, and what members keep by name: searches and presets.

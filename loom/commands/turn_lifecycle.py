@@ -31,7 +31,6 @@ from loom.models.base import new_uid
 from loom.models.generations import OPEN_TURN
 from loom.queries import lookup
 from loom.queries.workspaces import texts_made_by, turn_body, turns
-from loom.queries.workspaces import turns as rows
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import GENERATE, LOOM
@@ -287,7 +286,7 @@ def take(uid: str, lease: str) -> Turn | None:
         if row is None or (row.lease and row.leased_until and row.leased_until > moment):
             return None
         named.update(lease=lease, leased_until=moment + timedelta(seconds=LEASE_S))
-    return rows().get(pk=row.pk)
+    return turns().get(pk=row.pk)
 
 
 def release(turn: Turn) -> None:
@@ -369,7 +368,7 @@ def finish(turn: Turn, *, text: str) -> None:
     at the point of an aside; no text, no node."""
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
-        row = rows().select_for_update(of=("self",)).get(pk=turn.pk)
+        row = turns().select_for_update(of=("self",)).get(pk=turn.pk)
         if row.status != "finishing":
             return
         node = _answer(writer, row, text) if text else None
@@ -405,7 +404,7 @@ def give_up(turn: Turn) -> None:
     """Ends a turn that cannot even write down what it has, without an answer."""
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
-        row = rows().select_for_update(of=("self",)).get(pk=turn.pk)
+        row = turns().select_for_update(of=("self",)).get(pk=turn.pk)
         if row.status == "finishing":
             end(writer, row, "interrupted", finish=row.finish, error=row.error)
             writer.flush()
@@ -425,7 +424,7 @@ def waiting() -> Iterator[str]:
     """The turns that go on and that nobody holds, or whose holder is gone: for the sweeper.
     One without progress is to write down what it has; where it could not do that, it ends."""
     moment = timezone.now()
-    for turn in rows().filter(ended_at__isnull=True, tree__erasing_at__isnull=True):
+    for turn in turns().filter(ended_at__isnull=True, tree__erasing_at__isnull=True):
         if is_stalled(turn):
             if turn.finish == TIMED_OUT:
                 give_up(turn)
