@@ -24,8 +24,7 @@ from loom.models import Grove, Participant, Purse, SearchService, Step, WebSearc
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
 from loom.rules.permissions import WEB_SEARCH
-from loom.rules.prices import NANO, dollars
-from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
+from loom.rules.providers import NANO, SEARCH_SERVICES, dollars, search_service
 
 MOST_HOSTS = 20
 MAX_QUERY = 400  # characters: what the shortest of the services takes
