@@ -76,6 +76,15 @@ def search(context: Context, args: Search) -> Reply:
     return Reply(f"✓ searching the web for {excerpt(args.query)}", running=True)
 
 
+def unusable(actor: Actor) -> frozenset[str]:
+    """The verbs that nobody can use in the actor's grove for now, whatever they may: `search`
+    where no service is set. One query; none for who may not search anyway."""
+    if WEB_SEARCH not in actor.permissions:
+        return frozenset()
+    is_set = SearchService.objects.filter(grove=actor.grove).exists()
+    return frozenset() if is_set else frozenset({"search"})
+
+
 def _send(uid: str) -> None:
     streams.enqueue("agents.tasks.search_web", [uid], queue="continue")
 
