@@ -30,8 +30,7 @@ from agents.reply import Language, Seam
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
-from loom.commands.money import key_of
-from loom.commands.participants import allowed_addresses
+from loom.commands.money import allowed_addresses, key_of
 from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.gbnf import Known, grammar_of

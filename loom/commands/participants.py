@@ -15,7 +15,7 @@ from loom.commands import money
 from loom.commands.agent_templates import begun
 from loom.commands.execute import execute
 from loom.commands.groves import demand_name, names_taken
-from loom.commands.money import key_of, mark_of, open_sealed, seal
+from loom.commands.money import allowed_addresses, key_of, mark_of, open_sealed, seal
 from loom.commands.registry import Args, Change, Secret, action
 from loom.events.streams import enqueue
 from loom.models import Participant
@@ -121,14 +121,6 @@ def note_models(listing: Listing, models: Mapping[str, int], error: dict[str, An
         "error": error,
     }
     _write(listing["id"], {**listing, **changed, "at": instant(timezone.now())})
-
-
-def allowed_addresses(base_url: str, *, allow_private: bool) -> tuple[str, ...]:
-    """What may be called for a participant: the entries of the environment and, where an owner
-    allowed it and the environment does not forbid it, its own address."""
-    own = private_entry(base_url) if allow_private and base_url else ""
-    is_open = own and settings.PRIVATE_ADDRESSES != "nobody"
-    return (*settings.PROVIDER_ALLOW, own) if is_open else tuple(settings.PROVIDER_ALLOW)
 
 
 def why_not_allowed_by(actor: Actor) -> str:

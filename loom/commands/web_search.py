@@ -14,8 +14,8 @@ from loom.access import Actor
 from loom.commands import money
 from loom.commands.context import Context, Reply
 from loom.commands.execute import execute
-from loom.commands.money import open_sealed, seal
-from loom.commands.participants import allowed_addresses, demand_callable
+from loom.commands.money import allowed_addresses, open_sealed, seal
+from loom.commands.participants import demand_callable
 from loom.commands.registry import Args, Change, Secret, Written, action, command
 from loom.commands.view import counted
 from loom.events import streams
