@@ -22,7 +22,7 @@ from loom.commands.participants import allowed_addresses, note_probe
 from loom.models import Participant, SearchService, WebSearch
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
-from loom.rules.provider_kinds import search_service
+from loom.rules.providers import search_service
 
 
 def start_listing(uid: str) -> None:

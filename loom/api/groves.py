@@ -43,7 +43,7 @@ from loom.queries.trees import grove_bodies, grove_body, tags_in
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
 from loom.rules.options import settings_schema, values_of
-from loom.rules.provider_kinds import SEARCH_SERVICES
+from loom.rules.providers import SEARCH_SERVICES
 
 CURSOR = (
     a_number("since", "The last seq that is known."),

@@ -30,7 +30,7 @@ from loom.queries.trees import size_of
 from loom.rules.budgets import PRESETS
 from loom.rules.errors import CommandError
 from loom.rules.identity import of_tree
-from loom.rules.provider_kinds import SAMPLERS
+from loom.rules.providers import SAMPLERS
 from loom.transfer import exporting
 from loom.transfer.exporting import FORMATS, Format, Loss
 from loom.transfer.selection import Wanted

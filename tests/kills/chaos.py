@@ -12,7 +12,7 @@ from tests.kills.load import Person, Told
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens
 
-ENDED_S = 20  # after everything is well again, generations have ended or gone on
+ENDED_S = 90
 PAUSE_S = (0.0, 1.2)  # between two kills
 # So often in a bag: what takes seconds to start must sometimes come to work between.
 SHARES = {"broker": 3, "web": 2, "worker": 1, "backend": 3, "postmaster": 1}

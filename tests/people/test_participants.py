@@ -13,7 +13,7 @@ from loom.commands.participants import Changes, participant_body
 from loom.models import Event, Participant, User
 from loom.rules.errors import CommandError
 from loom.rules.permissions import PRESETS, Permission, broken_rule, preset_of
-from loom.rules.provider_kinds import REMEMBERED
+from loom.rules.providers import REMEMBERED
 
 pytestmark = pytest.mark.django_db
 URL = "https://models.example/v1"

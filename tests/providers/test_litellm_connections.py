@@ -11,8 +11,12 @@ import sys
 
 import pytest
 
+<<<<<<< HEAD
 from loom.rules.provider_kinds import LITELLM_BY_HANDLER, LITELLM_BY_SDK
 from tests.patience import PATIENCE_S
+=======
+from loom.rules.providers import LITELLM_BY_HANDLER, LITELLM_BY_SDK
+>>>>>>> main
 
 PROVEN = sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER)
 SECRET = "key-of-the-operator"
@@ -28,7 +32,7 @@ def watch(event, args):
 
 sys.addaudithook(watch)
 from agents.providers.attempt import Attempt
-from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
+from agents.providers.registry import LiteLLM, LiteLLMTransport
 from agents.providers.exchange import Limits
 from agents.providers.attempt import Ask
 from tests.providers.scripted import ScriptedProvider
