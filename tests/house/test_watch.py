@@ -10,11 +10,7 @@ import pytest
 
 from config.supervisor.__main__ import WorkerWatch
 from config.supervisor.processes import Child, Keeper
-<<<<<<< HEAD
-from config.supervisor.startup import WorkerWatch
 from tests.patience import PATIENCE_S
-=======
->>>>>>> main
 
 
 class World:

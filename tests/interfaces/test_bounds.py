@@ -7,14 +7,9 @@ from typing import Any
 import pytest
 from asgiref.testing import ApplicationCommunicator
 
-<<<<<<< HEAD
-from config import handler
-from config.handler import BodyHandler
-from tests.patience import PATIENCE_S
-=======
 from config import http
 from config.http import BodyHandler
->>>>>>> main
+from tests.patience import PATIENCE_S
 
 
 async def _store(scope: Any, receive: Any, send: Any) -> None:

@@ -7,14 +7,9 @@ import pytest
 
 from agents.providers.attempt import Ask, Attempt, StreamEvent
 from agents.providers.exchange import Limits
-<<<<<<< HEAD
-from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
+from agents.providers.registry import LiteLLM, LiteLLMTransport
 from tests.patience import PATIENCE_S
 from tests.providers.asking import LATER, ask, ask_as_time_passes, failure_of, is_whole, text_of
-=======
-from agents.providers.registry import LiteLLM, LiteLLMTransport
-from tests.providers.asking import QUICK, ask, failure_of, is_whole, text_of
->>>>>>> main
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (
     Script,

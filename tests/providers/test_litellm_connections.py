@@ -11,12 +11,8 @@ import sys
 
 import pytest
 
-<<<<<<< HEAD
-from loom.rules.provider_kinds import LITELLM_BY_HANDLER, LITELLM_BY_SDK
-from tests.patience import PATIENCE_S
-=======
 from loom.rules.providers import LITELLM_BY_HANDLER, LITELLM_BY_SDK
->>>>>>> main
+from tests.patience import PATIENCE_S
 
 PROVEN = sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER)
 SECRET = "key-of-the-operator"
