@@ -99,7 +99,7 @@ class House:
         """What a query finds in the database, beside the processes."""
         if self._postgres is not None:
             with psycopg.connect(self._postgres.url) as reader:
-                return reader.execute(query).fetchall()  # type: ignore[call-overload,no-any-return]
+                return reader.execute(query).fetchall()
         address = f"file:{self.options.data / 'heddle.sqlite3'}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE_S)) as reader:
             return list(reader.execute(query))
