@@ -24,8 +24,6 @@ from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import LOOM, WRITE
 
-Apply = Callable[[Context, Op], list[Op]]
-
 
 def apply(context: Context, ops: list[Op]) -> list[Op]:
     """Does the operations in order; the list that takes them back."""

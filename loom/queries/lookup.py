@@ -22,34 +22,21 @@ from loom.models import (
 from loom.models.base import Given, Prepared
 from loom.queries.node_rows import NodeRow, as_row, columns, fetch, listed, walked
 
-_BELOW = """
+_COUNT_BELOW = """
     WITH RECURSIVE down(id, depth) AS (
         SELECT id, depth FROM loom_node WHERE id = %s
         UNION ALL
         SELECT n.id, n.depth FROM down
         JOIN loom_node n ON n.parent_slot_id = down.id AND n.slot_id = n.id
             AND n.depth > down.depth
-        WHERE {condition} AND {walked}
-    ) SELECT {columns} FROM down WHERE id <> %s
+        WHERE n.kind = 'text' AND NOT n.pruned AND {walked}
+    ) SELECT COUNT(*) FROM down WHERE id <> %s
 """
 
 
 def count_below(slot_id: int) -> int:
     """The number of text slots below the slot that are not hidden by a prune further down."""
-    sql = _BELOW.format(
-        condition="n.kind = 'text' AND NOT n.pruned", columns="COUNT(*)", walked=walked("down.id")
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [slot_id, slot_id])
-        return int(cursor.fetchone()[0])
-
-
-def slots_below_all(slot_id: int) -> list[int]:
-    """The ids of all slots below, of every kind, pruned ones too."""
-    sql = _BELOW.format(condition="1 = 1", columns="id", walked=walked("down.id"))
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [slot_id, slot_id])
-        return [row[0] for row in cursor.fetchall()]
+    return int(fetch(_COUNT_BELOW.format(walked=walked("down.id")), [slot_id, slot_id])[0][0])
 
 
 # Single nodes by id and by position: the selected version, and what is above and beside.

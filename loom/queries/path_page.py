@@ -15,7 +15,7 @@ from django.db.models import Count, F, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from loom.access import Actor, Visit
+from loom.access import Visit
 from loom.models import Node, Participant, Tree, Workspace
 from loom.queries.lookup import (
     NEAREST,
@@ -328,13 +328,6 @@ def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, Asked]]:
 def _asked_of(one: Candidate, count: int) -> Asked:
     samplers = samplers_written(one.settings) if one.settings else ""
     return Asked(count, one.tokens, one.temperature, samplers)
-
-
-def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, Asked]]:
-    """(where, what by participant name) of what the actor asked for last on a path (row ids, root
-    first); (None, {}) if nowhere."""
-    found = candidates_of((), (), by=actor.participant, path=path)
-    return found.asked_at, found.asked
 
 
 def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, tuple[str, int]]:
