@@ -57,12 +57,12 @@ def demand_turn(actor: Actor) -> None:
     access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
 
 
-# -- one request: for whom, where, and what it was made of
+# One request: who it is for, where, and what it was made of
 
 
 @dataclass
 class Place:
-    """For whom a request is assembled, and where: the node its path leads to. The position of
+    """Who a request is assembled for, and where: the node its path leads to. The position of
     the workspace may be another node, in another tree too."""
 
     actor: Actor

@@ -14,7 +14,7 @@ from loom.rules.node_text import escaped, plain
 from loom.rules.windows import LARGE, WARNED, Row
 
 KEPT_AT_THE_END = 4  # nodes that truncateMiddle never leaves out
-GAP = "gap"  # the role of the part that stands for what was left out
+GAP = "gap"  # the role of the part in place of what was left out
 MARKER = "[…]"
 
 Counted = Callable[[str], int]

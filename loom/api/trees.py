@@ -378,7 +378,7 @@ class SummariesBody(BaseModel):
 )
 @api_view(["GET", "POST"])
 def summaries(request: Request, uid: str) -> Response:
-    """Who makes the summaries of a tree and how they fare; a POST asks for those that lack."""
+    """Who makes the summaries of a tree, and their state; a POST asks for missing ones."""
     actor, tree = access.get_tree(user_of(request), uid)
     status = 200
     if request.method == "POST":

@@ -261,7 +261,7 @@ class Undo(Args):
 
 
 class UndoRef(Args):
-    """Which step, one's own or by whom; or which turn."""
+    """Which step, one's own or of which participant; or which turn."""
 
     ref: Annotated[RefField, Written("ref", refs=("step", "turn"))]
     by: Annotated[str, Written("option", key="by", value="quoted")] = ""

@@ -107,7 +107,7 @@ class _Start:
 
 
 def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
-    """The path to `end` (None: where the visitor stands), with what is around its last `most`
+    """The path to `end` (None: the position of the visitor), with what is around its last `most`
     nodes. One query; two where the position is hidden: then it ends above what hides it.
 
     Somebody who has not moved yet is led as far down as there is only one way to go; where there
@@ -168,7 +168,7 @@ def _way(start: _Start, workspace: Workspace, most: int) -> tuple[Way, int | Non
 
 
 # The candidates below the end: those that became nodes, those that are coming, those that were
-# lost, and whom somebody asked last on the path, to offer the same again.
+# lost, and which models somebody asked last on the path, to offer the same again.
 
 
 AT_ONCE = timedelta(seconds=5)  # generations of one command are started within this time
@@ -284,8 +284,8 @@ def candidates_of(
     path: Sequence[int] = (),
 ) -> Candidates:
     """What made the slots, what is coming below the points (row ids), and what `by` asked for: what
-    they did not get there lately, and whom they asked last on the path (row ids, root first).
-    Rounds of turns are none of them: they are drawn with the turn. One query."""
+    they did not get there lately, and which models they asked last on the path (row ids, root
+    first). Rounds of turns are none of them: they are drawn with the turn. One query."""
     near = path[-NEAREST:]
     cast = "::text" if connection.vendor == "postgresql" else ""
     sql = _CANDIDATES.format(

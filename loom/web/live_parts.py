@@ -213,7 +213,7 @@ def one_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 
 MAX_IDS = 200
 SMALL = 100_000  # bytes that are sent as they are
-LEVEL = 1  # a longer text shall not wait for a smaller file
+LEVEL = 1  # a longer text must not wait for a smaller file
 
 
 @require_GET

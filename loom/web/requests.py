@@ -179,7 +179,7 @@ def visit_of(request: PersonRequest, uid: str) -> tuple[Visit, Node | None]:
 
 
 def place_at(request: PersonRequest, uid: str) -> Place:
-    """Where the reader of a tree stands: at `?node=`, else at the position of their workspace."""
+    """The position of the reader of a tree: `?node=`, else that of their workspace."""
     visit, named = visit_of(request, uid)
     if named is not None:
         return Place(visit.actor, visit.tree, visit.workspace, named)
@@ -187,7 +187,7 @@ def place_at(request: PersonRequest, uid: str) -> Place:
 
 
 def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Place:
-    """The place at the node `named` (a local id), else where the workspace stands."""
+    """The place at the node `named` (a local id), else at the position of the workspace."""
     if named:
         return Place(actor, tree, workspace, node_named(tree, named))
     position = lookup.by_id(workspace.position_id)
