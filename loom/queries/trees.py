@@ -24,6 +24,7 @@ from loom.models import (
     UserSession,
     Workspace,
 )
+from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.lookup import hides, path_ids, selected_versions
 from loom.queries.node_context import Margin, Spot, margins_of
@@ -110,7 +111,13 @@ class Size(NamedTuple):
 
 def size_of(actor: Actor, tree: Tree) -> Size:
     """The size of the tree, as its stream stores it; one query, however large the tree is."""
-    return _size(tree, Stream.objects.get(name=f"tree:{tree.uid}"))
+    stream = _STREAM.first(name=f"tree:{tree.uid}")
+    if stream is None:
+        raise Stream.DoesNotExist(f"no stream of the tree {tree.uid}")
+    return _size(tree, stream)
+
+
+_STREAM = Prepared(lambda: Stream.objects.filter(name=Given("name")))
 
 
 def _size(tree: Tree, stream: Stream) -> Size:
