@@ -35,7 +35,7 @@ from loom.queries import lookup, window_contents, windows, workspaces
 from loom.queries.event_log import notifications_of
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.trees import size_of
+from loom.queries.outline import size_of
 from loom.queries.windows import loaded_in
 from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
 from loom.rules import budgets

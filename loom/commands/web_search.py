@@ -14,8 +14,8 @@ from loom.access import Actor
 from loom.commands import money, step_records
 from loom.commands.context import Context, Reply
 from loom.commands.execute import execute
-from loom.commands.money import open_sealed, seal
-from loom.commands.participants import allowed_addresses, demand_callable
+from loom.commands.money import allowed_addresses, open_sealed, seal
+from loom.commands.participants import demand_callable
 from loom.commands.registry import Args, Change, Secret, Written, action, command
 from loom.commands.view import counted
 from loom.events import streams
@@ -24,8 +24,7 @@ from loom.models import Grove, Participant, Purse, SearchService, Step, WebSearc
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
 from loom.rules.permissions import WEB_SEARCH
-from loom.rules.prices import NANO, dollars
-from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
+from loom.rules.providers import NANO, SEARCH_SERVICES, dollars, search_service
 
 MOST_HOSTS = 20
 MAX_QUERY = 400  # characters: what the shortest of the services takes

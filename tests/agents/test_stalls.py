@@ -196,7 +196,7 @@ def test_no_error_ends_the_wait_for_what_is_handed_over(monkeypatch: pytest.Monk
 
     broker = OneLane()
     monkeypatch.setattr(tasks, "AGAIN_S", 0)
-    monkeypatch.setattr(tasks.Redis, "from_url", lambda *_, **__: broker)
+    monkeypatch.setattr("agents.tasks.Redis.from_url", lambda *_, **__: broker)
     monkeypatch.setattr(tasks, "begin", begin)
     monkeypatch.setattr(tasks, "_ending", begun)  # the worker ends with the first lane
     asyncio.run(tasks._receive())

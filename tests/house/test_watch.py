@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from config.supervisor.__main__ import WorkerWatch
 from config.supervisor.processes import Child, Keeper
-from config.supervisor.startup import WorkerWatch
 
 
 class World:
@@ -28,7 +28,7 @@ class World:
     def look_at(self, seconds: float) -> None:
         """Looks so many seconds after the start."""
         now = self._began + seconds
-        self._monkeypatch.setattr("config.supervisor.startup.time.monotonic", lambda: now)
+        self._monkeypatch.setattr("config.supervisor.__main__.time.monotonic", lambda: now)
         self.watch.look()
         self._monkeypatch.undo()
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from asgiref.testing import ApplicationCommunicator
 
-from config import handler
-from config.handler import BodyHandler
+from config import http
+from config.http import BodyHandler
 
 
 async def _store(scope: Any, receive: Any, send: Any) -> None:
@@ -24,7 +24,7 @@ async def _store(scope: Any, receive: Any, send: Any) -> None:
 
 async def _ask(pieces: list[bytes], path: str = "/api/trees", length: bytes = b"") -> Any:
     async def application(scope: Any, receive: Any, send: Any) -> None:
-        await handler.bounded(_store, scope, receive, send)
+        await http.bounded(_store, scope, receive, send)
 
     headers = [(b"content-length", length)] if length else []
     scope = {"type": "http", "path": path, "headers": headers}
@@ -39,8 +39,8 @@ async def _ask(pieces: list[bytes], path: str = "/api/trees", length: bytes = b"
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handler, "BODY_BYTES", 10)
-    monkeypatch.setattr(handler, "FILE_BYTES", 20)
+    monkeypatch.setattr(http, "BODY_BYTES", 10)
+    monkeypatch.setattr(http, "FILE_BYTES", 20)
 
 
 async def test_what_fits_is_handed_on() -> None:

@@ -12,7 +12,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.middleware.common import CommonMiddleware
 from django.test import Client
 
-from config.handler import BodyHandler, handler
+from config.http import BodyHandler, handler
 from loom.access import get_actor
 from loom.api import waiting
 from loom.commands import generation_lifecycle

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import httpx
 
-from config.supervisor import processes, startup
+from config.supervisor import __main__, processes
+from config.supervisor.__main__ import prepare
 from config.supervisor.processes import Child, Keeper, Options, free_port
-from config.supervisor.startup import prepare
 from tests.databases import copy_started_data
 from tests.kills.heddle import ROOT, START_S, until
 from tests.kills.postgres import Postgres
@@ -51,7 +51,7 @@ class House:
         """Starts everything and waits until it answers."""
         if self._postgres is None:
             copy_started_data(self.options.data)
-        self._env["REDIS_URL"] = startup.start(self._keeper, self.options.data, self._env)
+        self._env["REDIS_URL"] = __main__.start(self._keeper, self.options.data, self._env)
         prepare(self.options, self._env)
         for child in processes.children(self.options, self._env):
             self._keeper.start(child)

@@ -29,7 +29,7 @@ from loom.events import streams
 from loom.models import Call, Generation, Grove, Participant
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
-from loom.rules.prices import NANO
+from loom.rules.providers import NANO
 from tests.agents.acting import run_lane
 from tests.conftest import join, make_user
 from tests.providers.scripted import ScriptedProvider

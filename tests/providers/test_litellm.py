@@ -7,7 +7,7 @@ import pytest
 
 from agents.providers.attempt import Ask, Attempt, StreamEvent
 from agents.providers.exchange import Limits
-from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
+from agents.providers.registry import LiteLLM, LiteLLMTransport
 from tests.providers.asking import QUICK, ask, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (
@@ -169,7 +169,7 @@ def refuse(*a, **k): raise SystemExit("it asked the network")
 socket.socket.connect = refuse
 from agents.providers import registry
 assert "litellm" not in sys.modules
-from agents.providers.litellm_adapter import _library
+from agents.providers.registry import _library
 _library()
 assert "litellm" in sys.modules
 """

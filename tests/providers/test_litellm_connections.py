@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from loom.rules.provider_kinds import LITELLM_BY_HANDLER, LITELLM_BY_SDK
+from loom.rules.providers import LITELLM_BY_HANDLER, LITELLM_BY_SDK
 
 PROVEN = sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER)
 SECRET = "key-of-the-operator"
@@ -27,7 +27,7 @@ def watch(event, args):
 
 sys.addaudithook(watch)
 from agents.providers.attempt import Attempt
-from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
+from agents.providers.registry import LiteLLM, LiteLLMTransport
 from agents.providers.exchange import Limits
 from agents.providers.attempt import Ask
 from tests.providers.scripted import ScriptedProvider

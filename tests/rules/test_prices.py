@@ -5,7 +5,7 @@ from subprocess import run
 
 import pytest
 
-from loom.rules.prices import Counts, Prices, caches_from, counts_of, dollars, listed
+from loom.rules.providers import Counts, Prices, caches_from, counts_of, dollars, listed
 
 
 def test_what_is_cached_and_kept_has_its_own_price() -> None:
@@ -61,7 +61,7 @@ def test_the_listed_prices_are_those_of_litellm_which_is_not_imported() -> None:
     script = """
 import os, sys
 from dataclasses import astuple
-from loom.rules.prices import listed
+from loom.rules.providers import listed
 found = {ref: astuple(listed(ref, "")) for ref in sys.argv[1:]}
 assert "litellm" not in sys.modules
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
