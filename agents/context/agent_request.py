@@ -469,32 +469,24 @@ def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
     blanks alone is left out: some providers refuse it."""
     named: list[str] = []
     runs: list[tuple[str, list[str]]] = []
-    ends: list[int] = []  # how many blocks there are after each of the parts that are marked
     blocks = 0
-
-    def add(role: str, text: str) -> None:
-        nonlocal blocks
-        blocks += 1
-        if runs and runs[-1][0] == role:
-            runs[-1][1].append(text)
-        else:
-            runs.append((role, [text]))
-
+    ends: list[int] = []  # how many blocks there are before what is not frozen
     for at, part in enumerate(parts):
         role = "user" if part.role == GAP else part.role
-        text = part.text
+        texts = [part.text]
         if at == frozen:
             ends.append(blocks)
         if role == "user" and named:
-            named, names = [], named
-            if isinstance(part, Asked):
-                add(role, "\n".join(names))
-            else:
-                text = "\n".join([*names, text])
+            said, named = "\n".join(named), []
+            texts = [said, part.text] if isinstance(part, Asked) else [f"{said}\n{part.text}"]
         if isinstance(part, Own):
             named.append(part.named)
-        if text and not text.isspace():
-            add(role, text)
+        for text in texts:
+            if text and not text.isspace():
+                blocks += 1
+                if not runs or runs[-1][0] != role:
+                    runs.append((role, []))
+                runs[-1][1].append(text)
     marks = {*ends, blocks}
     made: list[Message] = []
     before = 0
