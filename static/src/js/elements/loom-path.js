@@ -47,7 +47,7 @@ export class LoomPath extends HTMLElement {
     this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("text", () => this.show(), { signal });
     for (const name of ["waiting", "answered"]) this.page.outbox.addEventListener(name, () => this.markUnsent(), { signal });
-    this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this);
+    this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this, () => this.book()?.editor?.measure());
     this.mark();
     this.open();
   }
@@ -66,6 +66,11 @@ export class LoomPath extends HTMLElement {
   /** Where an editor holds the text, only what hangs below it is drawn here. */
   get what() {
     return this.stretch().hidden ? "weave" : "path";
+  }
+
+  /** The buffer, once its text is in an editor. */
+  book() {
+    return /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (this.querySelector("loom-buffer[data-on]"));
   }
 
   stretch() {
@@ -181,26 +186,31 @@ export class LoomPath extends HTMLElement {
     });
   }
 
-  /** Shows the current node and what hangs below it, once all of that is drawn. */
+  /** Shows the current node and what hangs below it, once all of that is drawn. To a writer whose
+   * caret is in the text, its end is enough: a candidate that is taken moves nothing. */
   show() {
     const { page, view } = this;
     if (!page || !view || this.showing !== page.position || this.drawn !== page.position) return;
-    const book = /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (this.querySelector("loom-buffer[data-on]"));
+    const book = this.book();
     if (book && book.shown !== page.position) return;
     this.showing = "";
     const last = this.nodes().at(-1);
-    if (page.settings.mode === "buffer") view.bring(this.fromCaret(0));
+    if (page.settings.mode === "buffer") view.bring(this.fromCaret(0, book?.contains(document.activeElement)));
     else view.bring({ top: (last ?? this).getBoundingClientRect().top, bottom: this.natural() });
   }
 
   /** From the last line of the text to the end of what hangs below, but not more than a writer
-   * would give for the text above it. @param {number} least of the room @returns {import("../tree/in-view.js").Extent} */
-  fromCaret(least) {
+   * would give for the text above it. @param {number} least of the room
+   * @param {boolean} [isText] the text alone, to its end @returns {import("../tree/in-view.js").Extent} */
+  fromCaret(least, isText = false) {
+    this.book()?.wheel?.show();
+    this.view?.measure();
     const { top, bottom } = /** @type {InView} */ (this.view).room;
     const text = this.querySelector(".book") ?? this.stretch();
     const ghost = text.querySelector(".ghost")?.getClientRects()[0];
     const end = ghost ? ghost.bottom : text.getBoundingClientRect().bottom;
     const line = parseFloat(getComputedStyle(text).lineHeight) || 0;
+    if (isText) return { top: end - line, bottom: end + line };
     const below = Math.max(this.natural(), end + least * (bottom - top));
     return { top: end - line, bottom: Math.min(below, end + MOST_BELOW * (bottom - top)) };
   }
